@@ -1,0 +1,28 @@
+"""The time of day, for records and documents."""
+
+from __future__ import annotations
+
+import time
+
+__all__ = ["iso", "now"]
+
+
+def now() -> float:
+    """Return the seconds since 1970-01-01 UTC."""
+    return time.time()
+
+
+def iso(ts: float | None = None) -> str:
+    """Return a time, by default now, as ISO 8601 in UTC with milliseconds: ``2026-11-21T22:54:14.123Z``.
+
+    Two such strings compare as their times do. Raises ValueError or OverflowError for a time outside the years
+    1 to 9999.
+    """
+    seconds, milliseconds = divmod(int((now() if ts is None else ts) * 1000 // 1), 1000)
+    moment = time.gmtime(seconds)
+    if not 1 <= moment.tm_year <= 9999:
+        raise ValueError(f"{seconds} s is outside the years 1 to 9999")
+    return (
+        f"{moment.tm_year:04d}-{moment.tm_mon:02d}-{moment.tm_mday:02d}T"
+        f"{moment.tm_hour:02d}:{moment.tm_min:02d}:{moment.tm_sec:02d}.{milliseconds:03d}Z"
+    )

@@ -1,0 +1,410 @@
+"""Reads and checks ``config.toml``, and saves the compiled form that :mod:`hookrouter.config` loads.
+
+Not imported on the way of ``hookrouter run`` unless the file has changed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_origin
+
+import attrs
+import cattrs
+from cattrs.errors import IterableValidationNote
+from cattrs.gen import make_dict_structure_fn
+
+from hookrouter import config as compiled
+from hookrouter.store import Store, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hookrouter.home import Home
+
+__all__ = ["read"]
+
+Folders = NewType("Folders", tuple[str, ...])
+OnError = NewType("OnError", str)
+Free = NewType("Free", dict[str, object])
+GatewayTable = NewType("GatewayTable", dict[str, object])
+
+T = TypeVar("T")
+
+_ANSWER = compiled.AnswerConfig()
+_PLUGIN = compiled.PluginConfig()
+
+_FAULTS = (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError, ValueError)
+_MAX_TIMEOUT = 86400
+_SECRETS = ("token", "password", "passwd", "secret", "api_key", "apikey", "authorization")
+_INDIRECT = ("_env", "_file")
+
+
+@attrs.frozen
+class AgentTable:
+    """``[[agents]]``."""
+
+    id: str
+    sessions: tuple[str, ...] = ()
+    workdirs: Folders = Folders(())
+    enabled: bool = True
+    gateway: str = compiled.INBOX
+
+
+@attrs.frozen
+class AnswerTable:
+    """``[answer]``."""
+
+    channels: tuple[str, ...] = _ANSWER.channels
+    planner: str = _ANSWER.planner
+    terminal: str = _ANSWER.terminal
+
+
+@attrs.frozen
+class PluginTable:
+    """``[plugins.NAME]``."""
+
+    enabled: bool = _PLUGIN.enabled
+    on_error: OnError = OnError(_PLUGIN.on_error)
+    timeout: float = _PLUGIN.timeout
+    settings: Free = attrs.field(factory=lambda: Free({}))
+
+
+@attrs.frozen
+class ConfigFile:
+    """The whole file."""
+
+    agents: list[AgentTable] = attrs.field(factory=list)
+    gateways: dict[str, GatewayTable] = attrs.field(factory=dict)
+    answer: AnswerTable = attrs.field(factory=AnswerTable)
+    plugins: dict[str, PluginTable] = attrs.field(factory=dict)
+
+
+def read(home: Home, cached: Mapping[str, object] | None = None) -> compiled.Config:
+    """Read, check and compile ``config.toml``. Never raises: what is wrong is in ``problems``.
+
+    ``cached`` is a former cached document of this file. Of a file with problems nothing is used, except that a plugin
+    keeps what makes hookrouter stricter: ``on_error = "closed"`` and ``enabled = false``, as this file says or, where
+    its table is broken, as the last good file said.
+    """
+    path = home.config_file
+    key = compiled.file_key(path)
+    lasting: Mapping[str, compiled.PluginConfig] = _decoded(cached.get("lasting") if cached else None)
+    raw: dict[str, object] = {}
+    try:
+        with open(path, "rb") as file:
+            raw = tomllib.loads(file.read().decode("utf-8"))
+        result, problems = _check(raw)
+    except OSError as error:
+        result, problems = None, [f"cannot be read: {error.strerror or error}"]
+    except UnicodeDecodeError as error:
+        result, problems = None, [f"found a byte that is not UTF-8 at position {error.start}; allowed: TOML in UTF-8"]
+    except tomllib.TOMLDecodeError as error:
+        result, problems = None, [f"not TOML: {error}"]
+    except RecursionError:
+        result, problems = None, ["not TOML: nested too deeply"]
+    if result is not None:
+        lasting = result.plugins
+    else:
+        lasting = {**lasting, **_strict_plugins(raw)}
+        result = compiled.Config(
+            plugins={name: entry for name, entry in lasting.items() if entry.on_error == "closed" or not entry.enabled},
+            problems=tuple(f"{os.path.basename(path)}: {problem}" for problem in problems),
+        )
+    _save(home, key, result, lasting)
+    return result
+
+
+def _decoded(document: object) -> dict[str, compiled.PluginConfig]:
+    try:
+        return compiled.decode_plugins(document)
+    except (TypeError, AttributeError):
+        return {}
+
+
+def _save(home: Home, key: object, config: compiled.Config, lasting: Mapping[str, compiled.PluginConfig]) -> None:
+    document = {
+        "format": compiled.FORMAT,
+        "key": key,
+        "config": compiled.encode(config),
+        "lasting": compiled.encode_plugins(lasting),
+    }
+    try:
+        Store(home.cache, lambda _text: None).write("config", compiled.cache_name(home), document, durable=False)
+    except StoreError:
+        # The next run reads the file again.
+        return
+
+
+def _check(raw: Mapping[str, object]) -> tuple[compiled.Config | None, list[str]]:
+    """Return the config, or None and what is wrong."""
+    try:
+        file = _CONVERTER.structure(raw, ConfigFile)
+    except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
+        return None, _faults(error, "")
+    problems = _cross_check(file)
+    if problems:
+        return None, problems
+    return (
+        compiled.Config(
+            agents=tuple(
+                compiled.Agent(one.id, one.sessions, one.workdirs, one.enabled, one.gateway) for one in file.agents
+            )
+            or (compiled.IMPLICIT_AGENT,),
+            gateways=dict(file.gateways),
+            answer=compiled.AnswerConfig(file.answer.channels, file.answer.planner, file.answer.terminal),
+            plugins={name: _plugin(table) for name, table in file.plugins.items()},
+        ),
+        [],
+    )
+
+
+def _plugin(table: PluginTable) -> compiled.PluginConfig:
+    return compiled.PluginConfig(table.enabled, table.on_error, table.timeout, table.settings)
+
+
+def _cross_check(file: ConfigFile) -> list[str]:
+    """Return what is wrong between tables that are each right."""
+    problems = []
+    gateways = {compiled.INBOX, *file.gateways}
+    first: dict[str, int] = {}
+    for index, agent in enumerate(file.agents):
+        if agent.id in first:
+            problems.append(f"agents[{index}].id: found {agent.id!r} again; agents[{first[agent.id]}] has it already")
+        first.setdefault(agent.id, index)
+        if agent.gateway not in gateways:
+            problems.append(
+                f"agents[{index}].gateway: found {agent.gateway!r}{_hint(agent.gateway, gateways)}; "
+                f"allowed: {', '.join(sorted(gateways))}"
+            )
+    channels = list(file.answer.channels)
+    if not channels:
+        problems.append("answer.channels: found an empty list; allowed: one or more channel names")
+    if len(set(channels)) != len(channels):
+        problems.append(f"answer.channels: found {channels!r}; allowed: each channel once")
+    return problems
+
+
+def _strict_plugins(raw: Mapping[str, object]) -> dict[str, compiled.PluginConfig]:
+    """Return the plugin tables of a file with problems, a table that is wrong itself only with what makes it strict."""
+    found = {}
+    tables = raw.get("plugins")
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        try:
+            found[name] = _plugin(_CONVERTER.structure(table, PluginTable))
+        except _FAULTS:
+            closed = isinstance(table, dict) and table.get("on_error") == "closed"
+            disabled = isinstance(table, dict) and table.get("enabled") is False
+            if closed or disabled:
+                found[name] = compiled.PluginConfig(enabled=not disabled, on_error="closed" if closed else "open")
+    return found
+
+
+def _faults(error: BaseException, path: str) -> list[str]:
+    """Return one line for each fault in what cattrs raised, each beginning with the key."""
+    if isinstance(error, cattrs.ClassValidationError):
+        named, other = error.group_exceptions()
+        return [
+            line
+            for fault, name in [
+                *((fault, f"{path}.{note.name}" if path else note.name) for fault, note in named),
+                *((fault, path) for fault in other),
+            ]
+            for line in _faults(fault, name)
+        ]
+    if isinstance(error, cattrs.IterableValidationError):
+        indexed, other = error.group_exceptions()
+        return [
+            line
+            for fault, name in [
+                *((fault, _item(path, note.index)) for fault, note in indexed),
+                *((fault, path) for fault in other),
+            ]
+            for line in _faults(fault, name)
+        ]
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        allowed = [field.name for field in attrs.fields(error.cl)]
+        return [
+            f"{path}.{key}".lstrip(".") + f": unknown key{_hint(key, allowed)}; allowed: {', '.join(allowed)}"
+            for key in sorted(error.extra_fields)
+        ]
+    if isinstance(error, KeyError):
+        return [f"{path}: missing; it is required"]
+    return [f"{path}: {error}".lstrip(": ")]
+
+
+def _item(path: str, index: object) -> str:
+    return f"{path}[{index}]" if isinstance(index, int) else f"{path}.{index}"
+
+
+def _hint(found: str, allowed: Any) -> str:
+    close = get_close_matches(found, list(allowed), n=1)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def _found(value: object) -> str:
+    """Describe a value from the file in a few words."""
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _wrong(value: object, allowed: str) -> ValueError:
+    return ValueError(f"found {_found(value)}; allowed: {allowed}")
+
+
+def _text(value: object, _kind: object = None) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(value, "a text that is not empty")
+    return value
+
+
+def _texts(value: object, _kind: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise _wrong(value, "a list of texts")
+    return tuple(_each(enumerate(value), _text, tuple))
+
+
+def _folder(value: object) -> str:
+    text = _text(value)
+    if not text.startswith(("/", "~/", "*")) and text != "~":
+        raise _wrong(value, "an absolute folder, or one that begins with ~/ or *")
+    return text
+
+
+def _folders(value: object, _kind: object) -> Folders:
+    if not isinstance(value, list):
+        raise _wrong(value, "a list of folders")
+    return Folders(tuple(_each(enumerate(value), _folder, Folders)))
+
+
+def _flag(value: object, _kind: object) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(value, "true or false")
+    return value
+
+
+def _seconds(value: object, _kind: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _MAX_TIMEOUT:
+        raise _wrong(value, f"seconds, more than 0 and at most {_MAX_TIMEOUT}")
+    return float(value)
+
+
+def _on_error(value: object, _kind: object) -> OnError:
+    if value not in ("open", "closed"):
+        raise _wrong(value, '"open" or "closed"')
+    return OnError(str(value))
+
+
+def _plain(value: object) -> object:
+    """Return a value of a free table, which must be one that JSON has too."""
+    if isinstance(value, dict):
+        return dict(zip(value, _each(value.items(), _plain, Free), strict=True))
+    if isinstance(value, list):
+        return _each(enumerate(value), _plain, Free)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _wrong(value, "a finite number")
+    if not isinstance(value, (str, int, float)):
+        raise _wrong(value, "a text in quotes instead of a date or time")
+    return value
+
+
+def _free(value: object, _kind: object = None) -> Free:
+    if not isinstance(value, dict):
+        raise _wrong(value, "a table")
+    plain = _plain(value)
+    assert isinstance(plain, dict)  # noqa: S101 - for the type checker
+    return Free(plain)
+
+
+def _gateway(value: object, _kind: object) -> GatewayTable:
+    table = _free(value)
+    _each(table.items(), _no_secret, GatewayTable, keyed=True)
+    if "type" not in table:
+        raise ValueError('type is missing; allowed: the name of a gateway plugin\'s type, such as "inbox"')
+    _each([("type", table["type"])], _text, GatewayTable)
+    return GatewayTable(table)
+
+
+def _no_secret(entry: object) -> None:
+    """Refuse a key that names a secret, in a gateway's table and the tables in it. Never shows the value."""
+    key, value = entry if isinstance(entry, tuple) else ("", entry)
+    name = key.lower().replace("-", "_")
+    if not name.endswith(_INDIRECT) and name.endswith(_SECRETS):
+        raise ValueError(f"a secret does not belong here; allowed: {key}_env or {key}_file, which name where it is")
+    if isinstance(value, dict):
+        _each(value.items(), _no_secret, GatewayTable, keyed=True)
+    elif isinstance(value, list):
+        _each(enumerate(value), _no_secret, GatewayTable)
+
+
+def _each(
+    items: Iterable[tuple[object, Any]], structure: Callable[[Any], T], kind: Any, *, keyed: bool = False
+) -> list[T]:
+    """Structure each item, and raise the faults of all of them at once, each with its index or key."""
+    result, faults = [], []
+    for index, value in items:
+        try:
+            result.append(structure((index, value) if keyed else value))
+        except _FAULTS as fault:
+            fault.add_note(IterableValidationNote(f"at {index!r}", index, kind))  # type: ignore[arg-type]
+            faults.append(fault)
+    if faults:
+        raise cattrs.IterableValidationError("faults", faults, kind)
+    return result
+
+
+def _make_converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for kind, hook in (
+        (str, _text),
+        (bool, _flag),
+        (float, _seconds),
+        (Folders, _folders),
+        (OnError, _on_error),
+        (Free, _free),
+        (GatewayTable, _gateway),
+    ):
+        converter.register_structure_hook(kind, hook)
+
+    def table_hook(kind: type[Any]) -> Callable[[Any, Any], Any]:
+        structure = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True)
+
+        def hook(value: Any, _kind: Any) -> Any:
+            if not isinstance(value, dict):
+                raise _wrong(value, "a table")
+            return structure(value, kind)
+
+        return hook
+
+    def list_hook(value: Any, kind: Any) -> list[Any]:
+        (item,) = get_args(kind)
+        if not isinstance(value, list):
+            raise _wrong(value, "a list of tables")
+        return _each(enumerate(value), lambda one: converter.structure(one, item), kind)
+
+    def named_hook(value: Any, kind: Any) -> dict[str, Any]:
+        _, item = get_args(kind)
+        if not isinstance(value, dict):
+            raise _wrong(value, "tables with a name each")
+        return dict(zip(value, _each(value.items(), lambda one: converter.structure(one, item), kind), strict=True))
+
+    converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
+    converter.register_structure_hook_factory(attrs.has, table_hook)
+    converter.register_structure_hook_func(lambda kind: _origin(kind) is list, list_hook)
+    converter.register_structure_hook_func(lambda kind: _origin(kind) is dict, named_hook)
+    return converter
+
+
+def _origin(kind: object) -> object:
+    return get_origin(kind)
+
+
+_CONVERTER = _make_converter()

@@ -1,0 +1,72 @@
+"""Names from outside (sessions, ids, plugins) as parts of file names, and foreign text made safe to show."""
+
+from __future__ import annotations
+
+__all__ = ["decode_name", "encode_name", "printable"]
+
+MAX_ENCODED = 138
+"""The longest encoded name: with the longest kind, ``.json`` and a temporary suffix it stays below the 255 bytes that
+file systems allow."""
+
+_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_EMPTY = "%"
+_CUT = "%~"
+_CUT_KEEPS = 120
+
+_INVISIBLE = frozenset(
+    (0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+)
+"""Bidirectional controls, which reorder what a person sees, and the two separators that break lines."""
+
+
+def encode_name(name: str) -> str:
+    """Return a file-name part that stands for ``name`` alone: no slash, no leading dot, no control, ASCII, not empty.
+
+    Reversible by :func:`decode_name`, except for a name too long for a file, which is cut and marked with a digest.
+    """
+    data = name.encode("utf-8", "surrogatepass")
+    encoded = "".join(chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in data) or _EMPTY
+    if encoded[0] == ".":
+        encoded = "%2E" + encoded[1:]
+    if len(encoded) <= MAX_ENCODED:
+        return encoded
+    from hashlib import sha256
+
+    return encoded[:_CUT_KEEPS] + _CUT + sha256(data).hexdigest()[:16]
+
+
+def decode_name(encoded: str) -> str | None:
+    """Return the name that :func:`encode_name` made this of, or None where it was cut or is nothing it ever makes."""
+    if encoded == _EMPTY:
+        return ""
+    head, *rest = encoded.split("%")
+    try:
+        data = head.encode("ascii") + b"".join(bytes((int(part[:2], 16),)) + part[2:].encode("ascii") for part in rest)
+        name = data.decode("utf-8", "surrogatepass")
+    except ValueError:
+        return None
+    return name if encode_name(name) == encoded else None
+
+
+def printable(text: str, *, keep_newlines: bool = False) -> str:
+    r"""Return text with nothing in it that could steer a terminal or hide from a reader.
+
+    Control characters and lone surrogates become visible as ``\xNN`` or ``\uNNNN``, and so do bidirectional controls.
+    Newlines and tabs stay only with ``keep_newlines``. Everything else is left as it is.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if character.isprintable() or not _hidden(ord(character)) or (keep_newlines and character in "\n\t")
+        else _escaped(ord(character))
+        for character in text
+    )
+
+
+def _hidden(code: int) -> bool:
+    return code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code in _INVISIBLE
+
+
+def _escaped(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
