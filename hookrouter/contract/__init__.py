@@ -1,0 +1,1 @@
+"""The hook contract of Claude Code."""

@@ -1,0 +1,121 @@
+"""The hook specifications: what plugins may implement.
+
+One class per family. Each is also a base class for plugins: pluggy registers only the methods that a subclass overrides
+and marks with ``@hookimpl``, and a type checker compares their signatures with the specs. Importing a class loads its
+module alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hookrouter.hooks import hook_names
+from hookrouter.markers import hookspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from hookrouter.hookspecs.answering import AnswerSpecs as AnswerSpecs
+    from hookrouter.hookspecs.commands import CommandSpecs as CommandSpecs
+    from hookrouter.hookspecs.events import EventSpecs as EventSpecs
+    from hookrouter.hookspecs.permission_denied import PermissionDeniedSpecs as PermissionDeniedSpecs
+    from hookrouter.hookspecs.permission_request import PermissionRequestSpecs as PermissionRequestSpecs
+    from hookrouter.hookspecs.post_tool_use import PostToolUseSpecs as PostToolUseSpecs
+    from hookrouter.hookspecs.post_tool_use_failure import PostToolUseFailureSpecs as PostToolUseFailureSpecs
+    from hookrouter.hookspecs.pre_tool_use import PreToolUseSpecs as PreToolUseSpecs
+
+__all__ = [
+    "AnswerSpecs",
+    "CallSpecs",
+    "CommandSpecs",
+    "EventSpecs",
+    "PermissionDeniedSpecs",
+    "PermissionRequestSpecs",
+    "PostToolUseFailureSpecs",
+    "PostToolUseSpecs",
+    "PreToolUseSpecs",
+    "all_spec_classes",
+    "contribution_spec",
+    "hookspecs_for",
+]
+
+_HOMES = {
+    "EventSpecs": "hookrouter.hookspecs.events",
+    "PreToolUseSpecs": "hookrouter.hookspecs.pre_tool_use",
+    "PermissionRequestSpecs": "hookrouter.hookspecs.permission_request",
+    "PermissionDeniedSpecs": "hookrouter.hookspecs.permission_denied",
+    "PostToolUseSpecs": "hookrouter.hookspecs.post_tool_use",
+    "PostToolUseFailureSpecs": "hookrouter.hookspecs.post_tool_use_failure",
+    "AnswerSpecs": "hookrouter.hookspecs.answering",
+    "CommandSpecs": "hookrouter.hookspecs.commands",
+}
+
+
+def __getattr__(name: str) -> object:
+    try:
+        module = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    return getattr(import_module(module), name)
+
+
+def all_spec_classes() -> list[type]:
+    """Return every spec class. Imports all of their modules, so not for ``hookrouter run``."""
+    return [getattr(import_module(module), name) for name, module in _HOMES.items()]
+
+
+# What pluggy needs of a spec is its name and its argument names, so a run does not load the documented classes.
+
+
+@hookspec
+def _event(event: Any, context: Any) -> Any: ...
+
+
+@hookspec
+def _tool(event: Any, tool_input: Any, context: Any) -> Any: ...
+
+
+@hookspec
+def _mcp(event: Any, server: Any, tool: Any, tool_input: Any, context: Any) -> Any: ...
+
+
+@hookspec
+def _raw_event(event_name: Any, payload: Any, context: Any) -> Any: ...
+
+
+@hookspec
+def _contribution() -> Any: ...
+
+
+class CallSpecs:
+    """A namespace of spec functions for ``pluggy.PluginManager.add_hookspecs``: the hooks of one call and no others."""
+
+    def __init__(self, specs: dict[str, Callable[..., Any]]) -> None:
+        """Hold ``specs`` under their names."""
+        self.__dict__.update(specs)
+
+    def __dir__(self) -> list[str]:
+        """Name the specs, which is where pluggy looks for them."""
+        return list(self.__dict__)
+
+
+def hookspecs_for(event: str, tool_name: str | None = None) -> CallSpecs:
+    """Return the specs of the hooks that one payload concerns: the tool's, the event's and ``raw_event``.
+
+    ``event`` is either of the event's names, ``PreToolUse`` or ``pre-tool-use``; an unknown one has only ``raw_event``.
+    They take the same arguments as the specs of the same names in the spec classes.
+    """
+    *named, raw = hook_names(event, tool_name)
+    specs: dict[str, Callable[..., Any]] = {raw: _raw_event}
+    if named:
+        specs[named[-1]] = _event
+    if len(named) > 1:
+        specs[named[0]] = _mcp if named[0] == f"{named[1]}_mcp" else _tool
+    return CallSpecs(specs)
+
+
+def contribution_spec(hook: str) -> CallSpecs:
+    """Return the spec of one hook of :class:`AnswerSpecs` or :class:`CommandSpecs`, which take no arguments."""
+    return CallSpecs({hook: _contribution})

@@ -1,0 +1,108 @@
+"""The hooks by which plugins take part in answering questions: channels, planners, terminals and gateways.
+
+What each contribution must do is said by the interface of the same name in :mod:`hookrouter.answering`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.markers import hookspec
+
+if TYPE_CHECKING:
+    from hookrouter.answering import AnswerChannel, Gateway, KeystrokePlanner, TerminalBackend
+
+__all__ = ["AnswerSpecs"]
+
+
+class AnswerSpecs:
+    """The hooks of answering. Also a base class: override what the plugin implements."""
+
+    @hookspec
+    def answer_channel(self) -> AnswerChannel | None:
+        """When: an answer is to be delivered, never in a hook process.
+
+        Returns: ``None`` for no channel, or an object with the members of
+        :class:`~hookrouter.answering.AnswerChannel`. Its ``name`` is what ``[answer] channels`` in config.toml lists.
+
+        Combined: The channels that config.toml lists are tried in its order until one takes the answer or refuses it.
+        Of two plugins with one name the first in plugin order is used, and the other is reported.
+
+        Args:
+            (none): What a channel works on comes with each call of its ``deliver``.
+
+        Example::
+
+            @hookimpl
+            def answer_channel():
+                from hookrouter_carrier.channel import CarrierChannel
+
+                return CarrierChannel()
+        """
+
+    @hookspec
+    def keystroke_planner(self) -> KeystrokePlanner | None:
+        """When: an answer is to be typed, never in a hook process.
+
+        Returns: ``None`` for no planner, or an object with the members of
+        :class:`~hookrouter.answering.KeystrokePlanner`. Its ``name`` is what ``[answer] planner`` in config.toml names.
+
+        Combined: Only the planner that config.toml names is used. Of two plugins with one name the first in plugin
+        order is used, and the other is reported.
+
+        Args:
+            (none): What a planner works on comes with each call of its ``next_step``.
+
+        Example::
+
+            @hookimpl
+            def keystroke_planner():
+                from hookrouter_carrier.planner import CarrierPlanner
+
+                return CarrierPlanner()
+        """
+
+    @hookspec
+    def terminal_backend(self) -> TerminalBackend | None:
+        """When: a session's terminal is looked for, also in hook processes, so it must import little.
+
+        Returns: ``None`` for no backend, or an object with the members of
+        :class:`~hookrouter.answering.TerminalBackend`. Its ``name`` is what ``[answer] terminal`` in config.toml names.
+
+        Combined: Only the backend that config.toml names is asked where a new session runs; a saved address is served
+        by the backend that made it. Of two plugins with one name the first in plugin order is used, and the other is
+        reported.
+
+        Args:
+            (none): What a backend works on comes with each call of its methods.
+
+        Example::
+
+            @hookimpl
+            def terminal_backend():
+                from hookrouter_carrier.terminal import CarrierTerminal
+
+                return CarrierTerminal()
+        """
+
+    @hookspec
+    def gateway(self) -> Gateway | None:
+        """When: messages are delivered to agents and when config is checked, never in a hook process.
+
+        Returns: ``None`` for no gateway, or an object with the members of :class:`~hookrouter.answering.Gateway`. Its
+        ``type`` is what the ``type`` of a table ``[gateways.NAME]`` in config.toml names.
+
+        Combined: Each table of config.toml uses the gateway of its type. Of two plugins with one type the first in
+        plugin order is used, and the other is reported.
+
+        Args:
+            (none): What a gateway works on comes with each call of its ``deliver``.
+
+        Example::
+
+            @hookimpl
+            def gateway():
+                from hookrouter_carrier.gateway import CarrierGateway
+
+                return CarrierGateway()
+        """
