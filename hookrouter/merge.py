@@ -1,0 +1,177 @@
+"""Makes one answer to Claude Code of what several plugins replied: deterministic, in the order of the plugins.
+
+The gravest verdict wins, whatever the order; the reasons of all who gave it are joined, and so are context and
+messages of all. Which verdict is the graver, and what form it has on stdout: measured on Claude Code 2.1.330.
+"""
+
+from __future__ import annotations
+
+from hookrouter import _json
+from hookrouter.replies import (
+    MAX_CLASSIFIER_CONTEXT,
+    MAX_TERMINAL_SEQUENCE,
+    REPLIES,
+    Reply,
+    expected_reply,
+    utf16_units,
+)
+from hookrouter.values import Value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Output", "check_reply", "merge"]
+
+_GRAVEST_FIRST = ("cancel", "deny", "block", "decline", "defer", "ask", "accept", "allow")
+_IN_OUTPUT = ("PreToolUse", "PreModelSwitch")
+_FORMS = ("Elicitation", "ElicitationResult")
+_BY_EXIT_CODE = ("TaskCompleted", "TeammateIdle", "WorktreeCreate", "WorktreeRemove")
+_PLAIN_KEYS = {"WorktreeCreate": "worktreePath", "PreCompact": "text", "PostCompact": "text"}
+
+_BLOCKED = 2
+"""The exit code by which a hook blocks."""
+
+
+class Output(Value):
+    """What the hook process answers, and what the journal says about it."""
+
+    __slots__ = ("by", "decision", "exit_code", "stderr", "stdout")
+
+    stdout: str
+    """Exactly one JSON document, the plain text that the event takes instead of one, or nothing."""
+    stderr: str
+    """The reason of a block by exit code."""
+    exit_code: int
+    decision: str | None
+    """The verdict that won, ``halt`` where a plugin ended the turn, or None."""
+    by: str
+    """The plugins that gave it, joined by ", "; empty where none did."""
+
+    def __init__(self, stdout: str, stderr: str, exit_code: int, decision: str | None, by: str) -> None:
+        """Take the fields as they are."""
+        self._set(stdout=stdout, stderr=stderr, exit_code=exit_code, decision=decision, by=by)
+
+
+def merge(event_name: str, replies: Sequence[tuple[str, Reply]]) -> Output:
+    """Merge the replies of plugins, each with the plugin's name, in the order in which they were called.
+
+    Each reply must be one that :func:`check_reply` lets pass for the event. The verdict does not depend on the order;
+    where only one value can be passed on (an input, an output, a title), the last one is.
+    """
+    given = [reply for _, reply in replies]
+    verdict = next((one for one in _GRAVEST_FIRST if any(reply.verdict == one for reply in given)), None)
+    halted = any(reply.stop_reason for reply in given)
+    deciding = [
+        plugin for plugin, reply in replies if (reply.stop_reason if halted else verdict and reply.verdict == verdict)
+    ]
+    reason = _join("\n", (reply.reason for reply in given if reply.verdict == verdict is not None))
+    decision, by = "halt" if halted else verdict, ", ".join(dict.fromkeys(deciding))
+    specific = _specific(given, verdict)
+    plain = specific.pop(_PLAIN_KEYS[event_name], None) if event_name in _PLAIN_KEYS else None
+    if isinstance(plain, str) and verdict is None:
+        return Output(plain, "", 0, decision, by)
+
+    document: dict[str, object] = {}
+    if halted:
+        document |= {"continue": False, "stopReason": _join("\n", (reply.stop_reason for reply in given))}
+    if message := _join("\n", (reply.system_message for reply in given)):
+        document["systemMessage"] = message
+    exit_code, stderr = 0, ""
+    if verdict is not None:
+        if event_name in _BY_EXIT_CODE:
+            # A lone surrogate is written in JSON as an escape, and here it is none that UTF-8 has.
+            exit_code, stderr = _BLOCKED, reason.encode("utf-8", "replace").decode("utf-8")
+        elif event_name in _IN_OUTPUT:
+            specific = {"permissionDecision": verdict, **specific}
+            if reason:
+                specific["permissionDecisionReason"] = reason
+        elif event_name == "PermissionRequest":
+            specific = {"decision": {"behavior": verdict, **({"message": reason} if reason else {}), **specific}}
+        elif event_name in _FORMS and not reason:
+            specific = {"action": verdict, **specific}
+        else:
+            document |= {"decision": "block", "reason": reason}
+    if specific:
+        document["hookSpecificOutput"] = {"hookEventName": event_name, **specific}
+    if sequence := _sequence(given):
+        document["terminalSequence"] = sequence
+    return Output(_json.dumps(document) if document else "", stderr, exit_code, decision, by)
+
+
+def check_reply(event_name: str, result: object) -> Reply | None:
+    """Return what a hook returned, if it is None or a reply that fits the event. Raises TypeError otherwise."""
+    if result is None:
+        return None
+    expected = expected_reply(event_name)
+    allowed = REPLIES[event_name].__name__ if event_name in REPLIES else "Reply"
+    if not isinstance(result, Reply):
+        shown = repr(result)
+        raise TypeError(
+            f"a hook about {event_name} returns None or a {allowed}, not a {type(result).__name__}: "
+            f"{shown if len(shown) <= 100 else shown[:100] + '…'}"
+        )
+    if event_name in REPLIES and isinstance(result, expected):
+        return result
+    if type(result) is not Reply:
+        raise TypeError(f"a hook about {event_name} returns None or a {allowed}, not a {type(result).__name__}")
+    for value, constructor in (
+        (result.system_message, "message"),
+        (result.stop_reason, "halt"),
+        (result.terminal_sequence, "terminal"),
+    ):
+        if value is not None and not hasattr(expected, constructor):
+            raise TypeError(f"Claude Code discards what Reply.{constructor}() says on {event_name}")
+    return result
+
+
+def _specific(replies: Iterable[Reply], verdict: str | None) -> dict[str, object]:
+    """Return the fields of the event's own output that survive the verdict, without the verdict itself."""
+    merged: dict[str, object] = {}
+    for reply in replies:
+        for name, value in reply.output.items():
+            if _dropped(name, reply, verdict):
+                continue
+            former = merged.get(name)
+            if name in _LISTS and isinstance(former, list) and isinstance(value, list):
+                merged[name] = [*former, *(item for item in value if item not in former)]
+            elif isinstance(former, str) and isinstance(value, str) and name in _SEPARATORS:
+                merged[name] = former + _SEPARATORS[name] + value
+            else:
+                merged[name] = value
+    context = merged.get("classifierContext")
+    if isinstance(context, str):
+        while (excess := utf16_units(context) - MAX_CLASSIFIER_CONTEXT) > 0:
+            # A character is one or two units.
+            context = context[: -((excess + 1) // 2)]
+        merged["classifierContext"] = context
+    return merged
+
+
+_SEPARATORS = {"additionalContext": "\n\n", "initialUserMessage": "\n\n", "text": "\n\n", "classifierContext": "\n"}
+
+_LISTS = ("watchPaths", "updatedPermissions")
+
+_WITH_VERDICT = ("updatedPermissions", "interrupt", "content", "suppressOriginalPrompt")
+"""Fields that belong to the verdict of their own reply, and go where that loses."""
+
+
+def _dropped(name: str, reply: Reply, verdict: str | None) -> bool:
+    if name == "updatedInput":
+        return verdict in ("deny", "defer")
+    return name in _WITH_VERDICT and reply.verdict != verdict
+
+
+def _join(separator: str, texts: Iterable[str | None]) -> str:
+    return separator.join(text for text in texts if text)
+
+
+def _sequence(replies: Iterable[Reply]) -> str:
+    """Return the terminal sequences one after the other, as many as Claude Code passes on."""
+    joined = ""
+    for reply in replies:
+        longer = joined + (reply.terminal_sequence or "")
+        if len(longer.encode("utf-8", "surrogatepass")) <= MAX_TERMINAL_SEQUENCE:
+            joined = longer
+    return joined
