@@ -1,0 +1,32 @@
+"""The front door: decides what to import from the first argument, before anything else is loaded.
+
+``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter.run`; ``deliver`` is the
+background process that brings wakes to agents; everything else is the command line for people and agents.
+"""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line (without the program's name) and return the exit code."""
+    arguments = sys.argv[1:] if argv is None else argv
+    command = arguments[0] if arguments else ""
+    if command == "run" and not {"--help", "-h"} & set(arguments):
+        from hookrouter.run import main as run
+
+        return run(arguments[1:])
+    if command == "deliver":
+        from hookrouter.delivery import main as deliver
+
+        return deliver(arguments[1:])
+    from hookrouter.cli.main import main as cli
+
+    return cli(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The core's services as a command of the command line gets them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hookrouter.config import load as load_config
+from hookrouter.context import Services
+from hookrouter.discovery import load_index
+from hookrouter.home import Home
+from hookrouter.journal import Journal
+from hookrouter.registry import Plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Application"]
+
+
+class Application(Services):
+    """Home, config, plugins, documents, outbox and journal of one environment."""
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str] | None = None) -> Application:
+        """Build the services for an environment (this process's by default). Problems of plugins are journalled."""
+        variables = os.environ if environ is None else environ
+        home = Home.from_environ(variables)
+        config = load_config(home)
+        journal = Journal(home.logs)
+
+        def report(plugin: str, text: str) -> None:
+            journal.write({"level": "warning", "reason": f"plugin {plugin}: {text}"}, None)
+
+        plugins = Plugins(load_index(home, variables), config, report)
+        return cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal)

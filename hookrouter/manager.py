@@ -1,0 +1,132 @@
+"""The plugin manager: how plugins are loaded and checked, and how pluggy calls them.
+
+Pluggy orders and calls; around it stands isolation. Every implementation is registered behind a *guard* (a function
+with the same signature), so that one that raises, hangs or returns the wrong thing is a recorded failure of that
+plugin and never an exception in pluggy's call loop, which would lose the other plugins' results.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from hookrouter.markers import PROJECT_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Guard = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
+
+__all__ = ["build_caller", "collect", "implementations", "is_wrapper", "load_object", "validate"]
+
+
+def load_object(value: str) -> object:
+    """Import what an entry point value names: a module, or an attribute; a class is instantiated without arguments."""
+    module, _, attribute = value.partition(":")
+    found: object = importlib.import_module(module)
+    for part in filter(None, attribute.split(".")):
+        found = getattr(found, part)
+    return found() if isinstance(found, type) else found
+
+
+def implementations(plugin: object) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a plugin that carry the ``hookimpl`` marker, by the name of the hook.
+
+    Raises pluggy.PluginValidationError where two functions implement one hook.
+    """
+    found = {}
+    for name in dir(plugin):
+        options = _MANAGER.parse_hookimpl_opts(plugin, name)
+        if options is None:
+            continue
+        hook = options.get("specname") or name
+        if hook in found:
+            raise pluggy.PluginValidationError(plugin, f"{hook} is implemented twice, by {name!r} too")
+        found[hook] = getattr(plugin, name)
+    return found
+
+
+_MANAGER = pluggy.PluginManager(PROJECT_NAME)
+
+
+def validate(name: str, plugin: object) -> None:
+    """Check a plugin's hooks against all specs: unknown names, unknown arguments, old-style wrappers.
+
+    Raises pluggy.PluginValidationError, whose message names the hook and what is allowed.
+    """
+    from hookrouter.hookspecs import all_spec_classes
+
+    manager = pluggy.PluginManager(PROJECT_NAME)
+    for specs in all_spec_classes():
+        manager.add_hookspecs(specs)
+    known = {hook for hook in vars(manager.hook) if not hook.startswith("_")}
+    for hook, function in implementations(plugin).items():
+        if hook not in known:
+            from difflib import get_close_matches
+
+            close = get_close_matches(hook, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else "; see the hook reference for the names"
+            raise pluggy.PluginValidationError(plugin, f"unknown hook {hook!r}{hint}")
+        if getattr(function, f"{PROJECT_NAME}_impl", {}).get("hookwrapper"):
+            raise pluggy.PluginValidationError(plugin, f"{hook}: hookwrapper=True is not supported, use wrapper=True")
+    manager.register(plugin, name)
+    manager.check_pending()
+
+
+def build_caller(specs: Any, plugins: Sequence[tuple[str, object]], guard: Guard) -> Any:
+    """Return pluggy's ``hook`` object for these specs, with every implementation of the plugins behind a guard.
+
+    ``specs`` holds the spec functions of the hooks at hand, ``plugins`` are in calling order, and
+    ``guard(plugin name, hook, function)`` returns the function that pluggy will call instead, with any arguments that
+    the original takes.
+    """
+    manager = pluggy.PluginManager(PROJECT_NAME)
+    manager.add_hookspecs(specs)
+    hooks = [name for name in vars(manager.hook) if not name.startswith("_")]
+    # Pluggy calls the plugin that was registered last first.
+    for name, plugin in reversed(plugins):
+        found = implementations(plugin)
+        facade = SimpleNamespace()
+        for hook in hooks:
+            if hook in found:
+                guarded = functools.update_wrapper(guard(name, hook, found[hook]), found[hook])
+                setattr(facade, hook, guarded)
+        manager.register(facade, name)
+    return manager.hook
+
+
+def is_wrapper(function: Callable[..., Any]) -> bool:
+    """Say whether an implementation is a wrapper (a generator function marked ``wrapper=True``)."""
+    return bool(getattr(function, f"{PROJECT_NAME}_impl", {}).get("wrapper")) and inspect.isgeneratorfunction(function)
+
+
+def collect(
+    hook: str, plugins: Sequence[tuple[str, object]], report: Callable[[str, str], None]
+) -> list[tuple[str, Any]]:
+    """Call one hook without arguments and return each plugin's result that is not None, in plugin order.
+
+    ``report(plugin name, what went wrong)`` hears of an implementation that raised.
+    """
+    found: list[tuple[str, Any]] = []
+
+    def guard(plugin: str, _hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded() -> None:
+            try:
+                result = function()
+            except Exception as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
+                report(plugin, f"{hook}() raised {type(error).__name__}: {error}")
+            else:
+                if result is not None:
+                    found.append((plugin, result))
+
+        return guarded
+
+    from hookrouter.hookspecs import contribution_spec
+
+    getattr(build_caller(contribution_spec(hook), plugins, guard), hook)()
+    return found

@@ -1,0 +1,178 @@
+"""The registry: which plugins are installed, active, disabled or broken, and which of them listen to a hook.
+
+Knows plugins by their index records, so that a call that nobody listens to never imports pluggy or a plugin; loading
+and calling them is the business of :mod:`hookrouter.manager`.
+"""
+
+from __future__ import annotations
+
+from hookrouter.hooks import concerns
+from hookrouter.values import Value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from hookrouter.answering import AnswerChannel, Gateway, KeystrokePlanner, TerminalBackend
+    from hookrouter.config import Config, PluginConfig
+    from hookrouter.discovery import DiscoveredPlugin
+    from hookrouter.hookspecs.commands import Command
+
+__all__ = ["PluginInfo", "PluginStatus", "Plugins"]
+
+
+class PluginStatus:
+    """The values of ``PluginInfo.status``."""
+
+    ACTIVE = "active"
+    DISABLED = "disabled"
+    BROKEN = "broken"
+
+
+class PluginInfo(Value):
+    """One installed plugin as ``hookrouter plugins list`` shows it."""
+
+    __slots__ = ("distribution", "hooks", "hooks_known", "name", "reason", "status", "value", "version")
+
+    name: str
+    status: str
+    """``active``, ``disabled`` (by config) or ``broken`` (cannot be imported, or its hooks do not fit the specs)."""
+    reason: str
+    """Why it is not active; empty where it is."""
+    distribution: str
+    version: str
+    value: str
+    """The entry point's value: the module, or ``module:attribute``."""
+    hooks: tuple[str, ...]
+    """The hooks that it implements; of a broken plugin, those that the last good import showed."""
+    hooks_known: bool
+    """False where a broken plugin was never imported, so that it may implement any hook."""
+
+    def __init__(self, plugin: DiscoveredPlugin, status: str, reason: str) -> None:
+        """Take over what discovery found, with what the config makes of it."""
+        self._set(
+            name=plugin.name,
+            status=status,
+            reason=reason,
+            distribution=plugin.distribution,
+            version=plugin.version,
+            value=plugin.value,
+            hooks=plugin.hooks or (),
+            hooks_known=plugin.hooks is not None,
+        )
+
+
+class Plugins:
+    """The plugins of one environment under one config. Loads none before it is needed."""
+
+    def __init__(
+        self,
+        index: Iterable[DiscoveredPlugin],
+        config: Config,
+        report: Callable[[str, str], None],
+        objects: Mapping[str, object] | None = None,
+    ) -> None:
+        """``report(plugin name, what went wrong)`` hears of every failure; ``objects`` are plugins already loaded."""
+        self.all_config = config
+        """The whole config."""
+        self._report = report
+        self._objects: dict[str, object] = dict(objects or {})
+        self._infos = tuple(_info(plugin, config.plugin(plugin.name)) for plugin in index)
+
+    def listing(self) -> list[PluginInfo]:
+        """Return every installed plugin, in the order in which they are called."""
+        return list(self._infos)
+
+    def config(self, name: str) -> PluginConfig:
+        """Return the ``[plugins.NAME]`` table of one plugin."""
+        return self.all_config.plugin(name)
+
+    def listeners(self, hooks: Iterable[str]) -> list[PluginInfo]:
+        """Return the active plugins that implement any of these hooks."""
+        wanted = frozenset(hooks)
+        return [
+            info for info in self._infos if info.status == PluginStatus.ACTIVE and not wanted.isdisjoint(info.hooks)
+        ]
+
+    def broken_guards(self, hooks: Iterable[str]) -> list[PluginInfo]:
+        """Return the broken plugins that are set to fail closed and listen, or may listen, to one of these hooks."""
+        wanted = frozenset(hooks)
+        return [
+            info
+            for info in self._infos
+            if info.status == PluginStatus.BROKEN
+            and self.all_config.plugin(info.name).on_error == "closed"
+            and not (info.hooks_known and wanted.isdisjoint(info.hooks))
+        ]
+
+    def guards(self, event_hook: str) -> list[str]:
+        """Return the names of the plugins that are set to fail closed and may listen to an event, whatever its tool."""
+        return [
+            info.name
+            for info in self._infos
+            if info.status != PluginStatus.DISABLED
+            and self.all_config.plugin(info.name).on_error == "closed"
+            and (not info.hooks_known or any(concerns(hook, event_hook) for hook in info.hooks))
+        ]
+
+    def load(self, name: str) -> object:
+        """Return the plugin object, importing it on first use. Raises whatever the plugin raises."""
+        if name not in self._objects:
+            from hookrouter.manager import load_object
+
+            self._objects[name] = load_object(next(info.value for info in self._infos if info.name == name))
+        return self._objects[name]
+
+    def terminal_backends(self) -> dict[str, TerminalBackend]:
+        """Return the terminal backends that active plugins contribute, by name."""
+        return self._contributions("terminal_backend", "name")
+
+    def keystroke_planners(self) -> dict[str, KeystrokePlanner]:
+        """Return the keystroke planners that active plugins contribute, by name."""
+        return self._contributions("keystroke_planner", "name")
+
+    def answer_channels(self) -> dict[str, AnswerChannel]:
+        """Return the answer channels that active plugins contribute, by name."""
+        return self._contributions("answer_channel", "name")
+
+    def gateways(self) -> dict[str, Gateway]:
+        """Return the gateways that active plugins contribute, by type."""
+        return self._contributions("gateway", "type")
+
+    def cli_commands(self) -> list[tuple[str, Command]]:
+        """Return the commands that active plugins contribute, each with its plugin's name."""
+        return [(name, command) for name, commands in self._collect("cli_commands") for command in commands]
+
+    def _contributions(self, hook: str, attribute: str) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for plugin, contribution in self._collect(hook):
+            key = getattr(contribution, attribute, None)
+            if not isinstance(key, str) or not key:
+                self._report(plugin, f"{hook}() returned {contribution!r}, which has no {attribute!r}")
+            elif key in result:
+                self._report(plugin, f"{hook} {key!r} is already contributed by another plugin; this one is not used")
+            else:
+                result[key] = contribution
+        return result
+
+    def _collect(self, hook: str) -> list[tuple[str, Any]]:
+        from hookrouter.manager import collect
+
+        loaded = []
+        for info in self.listeners([hook]):
+            try:
+                loaded.append((info.name, self.load(info.name)))
+            except Exception as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
+                self._report(info.name, f"could not be imported: {type(error).__name__}: {error}")
+        return collect(hook, loaded, self._report)
+
+
+def _info(plugin: DiscoveredPlugin, config: PluginConfig) -> PluginInfo:
+    status, reason = PluginStatus.ACTIVE, ""
+    if not config.enabled:
+        status, reason = PluginStatus.DISABLED, f"config.toml: plugins.{plugin.name}.enabled is false"
+    elif plugin.error:
+        status, reason = PluginStatus.BROKEN, plugin.error
+    return PluginInfo(plugin, status, reason)

@@ -1,0 +1,283 @@
+"""``hookrouter run EVENT``: one hook process, from stdin to stdout.
+
+Whatever comes in, the process exits 0 (but for the few events that block only through exit code 2) and writes one
+JSON document or nothing; what was wrong goes to the journal. The one exception is a plugin that is set to fail
+closed: where it cannot be asked, because the payload cannot be read or the plugin cannot be imported, the call is
+refused in its name.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import time
+
+from hookrouter import _json
+from hookrouter.config import load as load_config
+from hookrouter.discovery import load_index
+from hookrouter.home import Home
+from hookrouter.hooks import hook_names
+from hookrouter.journal import Journal
+from hookrouter.names import printable
+from hookrouter.payloads import check
+from hookrouter.registry import Plugins
+from hookrouter.tables import EVENTS, TOOL_INPUTS
+from hookrouter.values import Value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from hookrouter.merge import Output
+
+__all__ = ["MAX_PAYLOAD", "Reply", "handle", "main"]
+
+MAX_PAYLOAD = 16 * 1024 * 1024
+"""Bytes of the largest payload that is routed; a larger one is read to its end and refused."""
+
+_CHUNK = 1024 * 1024
+
+
+class Reply(Value):
+    """What the hook process answers to Claude Code."""
+
+    __slots__ = ("exit_code", "stderr", "stdout")
+
+    stdout: str
+    stderr: str
+    exit_code: int
+
+    def __init__(self, stdout: str = "", stderr: str = "", exit_code: int = 0) -> None:
+        """Answer nothing, unless told otherwise."""
+        self._set(stdout=stdout, stderr=stderr, exit_code=exit_code)
+
+
+def main(argv: list[str]) -> int:
+    """Run one hook: ``argv`` is what follows ``hookrouter run``. Does not return where it ran to its end.
+
+    The process leaves by ``os._exit`` once all is written, because tearing the interpreter down takes longer than
+    most hook runs.
+    """
+    # Nothing here lives long enough to be collected.
+    gc.disable()
+    if os.isatty(0):
+        sys.stderr.write("hookrouter run reads a hook payload from stdin; Claude Code starts it from settings.json.\n")
+        return 2
+    payload = _read_stdin()
+    # A plugin, or a program that it starts, must not write into the reply.
+    out = os.dup(1)
+    os.dup2(2, 1)
+    reply = handle(argv[0] if argv else "", payload, os.environ)
+    _write(out, reply.stdout)
+    os.close(out)
+    sys.stdout.flush()
+    if reply.stderr:
+        sys.stderr.write(reply.stderr)
+    sys.stderr.flush()
+    os._exit(reply.exit_code)
+
+
+def handle(event: str, payload: bytes | None, environ: Mapping[str, str]) -> Reply:
+    """Answer one hook call. Never raises.
+
+    ``event`` is the kebab-case name from the command line, ``payload`` what came on stdin (None where it was larger
+    than MAX_PAYLOAD).
+    """
+    started = time.perf_counter()
+    record: dict[str, Any] = {"event": EVENTS[event].name if event in EVENTS else printable(event)[:80]}
+    home = Home.from_environ(environ)
+    journal = Journal(home.logs)
+    run = _HookRun(event, payload, environ, home, journal, record)
+    try:
+        reply = run.reply()
+    except BaseException as error:  # noqa: BLE001 - a fault of hookrouter must not break Claude's turn either
+        record.update(level="error", outcome="failed", reason=_describe(error))
+        reply = run.refusal("hookrouter failed")
+    record["ms"] = round((time.perf_counter() - started) * 1000, 2)
+    record["pid"] = os.getpid()
+    if not record.get("warnings"):
+        record.pop("warnings", None)
+    journal.write(record, run.session_id)
+    return reply
+
+
+class _HookRun:
+    """The steps of one run, with what they have found so far."""
+
+    def __init__(
+        self,
+        kebab: str,
+        payload: bytes | None,
+        environ: Mapping[str, str],
+        home: Home,
+        journal: Journal,
+        record: dict[str, Any],
+    ) -> None:
+        self._kebab = kebab
+        self._bytes = payload
+        self._environ = environ
+        self._home = home
+        self._journal = journal
+        self._record = record
+        self._loaded: Plugins | None = None
+        self.session_id: str | None = None
+
+    def reply(self) -> Reply:
+        payload, problem = self._parse()
+        if payload is None:
+            self._record.update(level="error", outcome="refused payload", reason=problem)
+            return self.refusal(problem)
+        hooks = hook_names(self._kebab, payload.get("tool_name"))
+        plugins = self._plugins()
+        if not plugins.listeners(hooks) and not plugins.broken_guards(hooks):
+            self._record.setdefault("level", "debug")
+            self._record["outcome"] = "no listener"
+            return Reply()
+        return self._route(hooks, payload)
+
+    def refusal(self, reason: str) -> Reply:
+        """Return what the plugins that are set to fail closed say of a call that could not be routed."""
+        event = EVENTS.get(self._kebab)
+        if event is None:
+            return Reply()
+        try:
+            names = self._plugins().guards(event.hook)
+            if not names:
+                return Reply()
+            from hookrouter.merge import merge
+            from hookrouter.replies import closed
+
+            text = f"hookrouter: {reason}; {{}} could not be asked and is set to fail closed, so this is refused"
+            refusals = [(name, closed(event.name, text.format(f"plugin {name}"))) for name in names]
+            return _to_reply(merge(event.name, [(name, reply) for name, reply in refusals if reply is not None]))
+        except BaseException as error:  # noqa: BLE001 - as in handle()
+            self._record["reason"] = f"{self._record.get('reason', '')}; then: {_describe(error)}"
+            return Reply()
+
+    def _plugins(self) -> Plugins:
+        if self._loaded is None:
+            config = load_config(self._home)
+            self._record.setdefault("warnings", []).extend(config.problems)
+            self._loaded = Plugins(load_index(self._home, self._environ), config, self._report)
+        return self._loaded
+
+    def _parse(self) -> tuple[dict[str, Any] | None, str]:
+        """Return the payload, or None and what is wrong with it."""
+        if self._bytes is None:
+            return None, f"the payload is larger than {MAX_PAYLOAD} bytes"
+        try:
+            payload = _json.loads(self._bytes)
+        except ValueError as error:
+            return None, f"the payload is not JSON: {error}"
+        if not isinstance(payload, dict):
+            return None, f"the payload is a JSON {_kind(payload)}, not an object"
+        if isinstance(payload.get("session_id"), str):
+            self.session_id = payload["session_id"]
+        self._record["session_id"] = self.session_id
+        for key, name in (("tool", "tool_name"), ("tool_use_id", "tool_use_id")):
+            if isinstance(payload.get(name), str):
+                self._record[key] = printable(payload[name])[:200]
+        stated = payload.get("hook_event_name")
+        event = EVENTS.get(self._kebab)
+        if event is None:
+            return self._parse_unknown(payload, stated)
+        if stated != event.name:
+            problem = f"the payload's hook_event_name is {_shown(stated)}, not {event.name!r} as in run {self._kebab}"
+            return None, problem
+        errors, warnings = check(event.name, payload)
+        if not errors and event.is_tool and payload["tool_name"] in TOOL_INPUTS:
+            errors, more = check(TOOL_INPUTS[payload["tool_name"]], payload["tool_input"])
+            errors, warnings = [f"tool_input: {error}" for error in errors], warnings + more
+        if warnings:
+            self._record["warnings"] = warnings
+        return (None, "; ".join(errors)) if errors else (payload, "")
+
+    def _parse_unknown(self, payload: dict[str, Any], stated: object) -> tuple[dict[str, Any] | None, str]:
+        """Let an event of a newer client through to the raw hook, if its name fits the payload."""
+        problem = f"unknown event {_shown(self._kebab)}"
+        if not isinstance(stated, str) or _kebab(stated) != self._kebab:
+            return None, problem
+        self._record.update(event=printable(stated)[:80], level="warning", reason=problem)
+        return payload, ""
+
+    def _route(self, hooks: tuple[str, ...], payload: dict[str, Any]) -> Reply:
+        from hookrouter.context import Context
+        from hookrouter.router import Router
+
+        plugins = self._plugins()
+        context = Context(
+            event=payload["hook_event_name"],
+            payload=payload,
+            home=self._home,
+            config=plugins.all_config,
+            environ=self._environ,
+            plugins=plugins,
+            journal=self._journal,
+            record=self._record,
+        )
+        output, records = Router(plugins).route(hooks, payload, context)
+        guarded = self._record.pop("guarded", False)
+        self._record.setdefault("level", "debug" if guarded else "info")
+        decision = output.decision if output is not None else None
+        self._record.setdefault("outcome", decision or ("guarded" if guarded else "routed"))
+        if output is not None and output.by:
+            self._record["by"] = output.by
+        self._record["plugins"] = records
+        if any(call["outcome"] in ("failed", "timed out") for call in records):
+            self._record["level"] = "error"
+        if context.delivery_wanted:
+            from hookrouter.outbox import spawn_delivery
+
+            try:
+                spawn_delivery(self._environ, self._home)
+            except OSError as error:
+                # The messages are in the outbox, and the next deliverer takes them along.
+                self._record.setdefault("warnings", []).append(f"no deliverer could be started: {error}")
+        return Reply() if output is None else _to_reply(output)
+
+    def _report(self, plugin: str, text: str) -> None:
+        self._record.setdefault("warnings", []).append(f"plugin {plugin}: {text}")
+
+
+def _to_reply(output: Output) -> Reply:
+    return Reply(output.stdout, output.stderr, output.exit_code)
+
+
+def _read_stdin() -> bytes | None:
+    """Read stdin to its end, so that the writer never blocks; None where there is more than MAX_PAYLOAD."""
+    chunks, size = [], 0
+    while chunk := os.read(0, _CHUNK):
+        size += len(chunk)
+        if size <= MAX_PAYLOAD:
+            chunks.append(chunk)
+    return b"".join(chunks) if size <= MAX_PAYLOAD else None
+
+
+def _write(descriptor: int, text: str) -> None:
+    data = text.encode("utf-8")
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    except BrokenPipeError:
+        # Claude Code stopped listening: there is nobody left to answer.
+        return
+
+
+def _kebab(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
+def _kind(value: object) -> str:
+    kinds = {list: "array", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+    return kinds.get(type(value), "value")
+
+
+def _shown(value: object) -> str:
+    return repr(printable(value)[:80]) if isinstance(value, str) else f"a {_kind(value)}"
+
+
+def _describe(error: BaseException) -> str:
+    return printable(f"{type(error).__name__}: {error}")[:500]

@@ -1,0 +1,353 @@
+"""`hookrouter run` as Claude Code starts it: a process, a payload on stdin, a reply on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrouter.executable import script_argv
+from hookrouter.run import MAX_PAYLOAD
+from hookrouter.testing.plugins import write_plugin
+
+BASH = {
+    "session_id": "11111111-2222-3333-4444-555555555555",
+    "transcript_path": "/nowhere/t.jsonl",
+    "cwd": "/tmp",
+    "permission_mode": "default",
+    "hook_event_name": "PreToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": "ls"},
+    "tool_use_id": "toolu_1",
+}
+
+HEADER = "from hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
+
+
+class Hooks:
+    """A home, a folder of plugins, and the program."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.home = tmp_path / "home"
+        self.plugins = tmp_path / "plugins"
+        self.plugins.mkdir()
+
+    def write(self, name: str, body: str, header: str = HEADER) -> Path:
+        return write_plugin(self.plugins, name, header + body)
+
+    def config(self, text: str) -> None:
+        self.home.mkdir(exist_ok=True)
+        (self.home / "config.toml").write_text(text)
+
+    def run(self, event: str, payload: object, **environ: str) -> subprocess.CompletedProcess[bytes]:
+        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        environment = {key: value for key, value in os.environ.items() if key not in ("TMUX", "TMUX_PANE")}
+        environment.update(HOOKROUTER_HOME=str(self.home), PYTHONPATH=str(self.plugins), **environ)
+        return subprocess.run(
+            [*script_argv(), "run", event], input=data, capture_output=True, env=environment, timeout=60, check=False
+        )
+
+    def reply(self, event: str, payload: object, **environ: str) -> Any:
+        done = self.run(event, payload, **environ)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout) if done.stdout else None
+
+    def records(self) -> list[dict[str, Any]]:
+        logs = self.home / "logs"
+        files = sorted(logs.glob("*.jsonl")) if logs.exists() else []
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    def last(self) -> dict[str, Any]:
+        return max(self.records(), key=lambda record: record["at"])
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> Hooks:
+    return Hooks(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "said"),
+    [
+        ("no-such-event", BASH, "unknown event 'no-such-event'"),
+        ("pre-tool-use", b"", "empty"),
+        ("pre-tool-use", b"{", "not JSON"),
+        ("pre-tool-use", b"[]", "a JSON array, not an object"),
+        ("pre-tool-use", b"\xff\xfe", "not JSON"),
+        ("pre-tool-use", b"[" * 200_000, "nested too deeply"),
+        ("pre-tool-use", {**BASH, "tool_input": "ls"}, "tool_input"),
+        ("pre-tool-use", {**BASH, "tool_name": 5}, "tool_name"),
+        ("pre-tool-use", {key: value for key, value in BASH.items() if key != "tool_use_id"}, "tool_use_id"),
+        ("stop", BASH, "hook_event_name is 'PreToolUse', not 'Stop' as in run stop"),
+        ("pre-tool-use", {**BASH, "hook_event_name": None}, "hook_event_name is a null"),
+        ("pre-tool-use", b" " * (MAX_PAYLOAD + 1), "larger than"),
+    ],
+    ids=lambda value: value[:24] if isinstance(value, str) else None,
+)
+def test_a_bad_payload_is_answered_with_silence_and_one_record(
+    hooks: Hooks, event: str, payload: object, said: str
+) -> None:
+    done = hooks.run(event, payload)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    (record,) = hooks.records()
+    assert said in record["reason"]
+    assert record["level"] == "error"
+
+
+def test_20_megabytes_are_read_to_the_end_and_refused(hooks: Hooks) -> None:
+    payload = json.dumps({**BASH, "tool_input": {"command": "x" * 20_000_000}}).encode()
+    done = hooks.run("pre-tool-use", payload)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    (record,) = hooks.records()
+    assert "larger than" in record["reason"]
+    assert len(json.dumps(record)) < 2000
+
+
+def test_nobody_listens(hooks: Hooks) -> None:
+    done = hooks.run("pre-tool-use", BASH)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    record = hooks.last()
+    assert (record["outcome"], record["level"], record["tool"]) == ("no listener", "debug", "Bash")
+
+
+def test_a_plugin_sees_unknown_fields_and_replies(hooks: Hooks) -> None:
+    hooks.write(
+        "guard",
+        "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
+        "    return PreToolUseReply.deny(f\"{tool_input['command']} {event.raw['future']} {event.permission_mode}\")\n",
+    )
+    assert hooks.reply("pre-tool-use", {**BASH, "future": 7}) == {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": "ls 7 default",
+        }
+    }
+    record = hooks.last()
+    assert record["outcome"] == "deny"
+    assert [(call["plugin"], call["hook"], call["outcome"]) for call in record["plugins"]] == [
+        ("guard", "pre_tool_use_bash", "replied")
+    ]
+
+
+def test_prints_of_a_plugin_and_of_its_children_never_reach_stdout(hooks: Hooks) -> None:
+    hooks.write(
+        "loud",
+        "import os, subprocess, sys\nprint('import')\n@hookimpl\ndef pre_tool_use(event, context):\n"
+        "    print('hook'); os.write(1, b'raw'); subprocess.run(['echo', 'child'])\n"
+        "    sys.__stdout__.write('dunder')\n"
+        "    return PreToolUseReply.allow('fine')\n",
+    )
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "allow"
+
+
+def test_two_rewrites_are_applied_one_after_the_other_in_plugin_order(hooks: Hooks) -> None:
+    for name in ("b-second", "a-first"):
+        hooks.write(
+            name,
+            "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
+            "    seen = event.tool_input['command']\n    assert seen == tool_input['command']\n"
+            f"    return PreToolUseReply.update_input({{'command': seen + ' {name}'}})\n",
+        )
+    output = hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]
+    assert output["updatedInput"] == {"command": "ls a-first b-second"}
+
+
+FAULTS = {
+    "raises": "@hookimpl\ndef pre_tool_use(event, context):\n    raise ValueError('boom')\n",
+    "exits": "import sys\n@hookimpl\ndef pre_tool_use(event, context):\n    sys.exit(3)\n",
+    "wrong-type": "@hookimpl\ndef pre_tool_use(event, context):\n    return 'deny'\n",
+    "wrong-reply": "@hookimpl\ndef pre_tool_use(event, context):\n    return StopReply.block('no')\n",
+    "hangs": "import time\n@hookimpl\ndef pre_tool_use(event, context):\n    time.sleep(600)\n",
+    "no-import": "import surely_not_installed\n",
+    "exits-at-import": "raise SystemExit(2)\n",
+    "dies-at-import": "import os\nos._exit(9)\n",
+    "misspelt": "@hookimpl\ndef pre_tool_ues(event, context):\n    return None\n",
+    "unknown-argument": "@hookimpl\ndef pre_tool_use(event, kontext):\n    return None\n",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_that_plugins_alone(hooks: Hooks, fault: str) -> None:
+    hooks.config(f"[plugins.m-{fault}]\ntimeout = 0.3\n")
+    hooks.write(f"m-{fault}", FAULTS[fault])
+    for name in ("a-before", "z-after"):
+        hooks.write(name, f"@hookimpl\ndef pre_tool_use(context):\n    return PreToolUseReply.context('{name}')\n")
+    reply = hooks.reply("pre-tool-use", BASH)
+    assert reply["hookSpecificOutput"]["additionalContext"].split() == ["a-before", "z-after"]
+    assert "permissionDecision" not in reply["hookSpecificOutput"]
+    listing = subprocess.run(
+        [*script_argv(), "plugins", "list", "--json"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "HOOKROUTER_HOME": str(hooks.home), "PYTHONPATH": str(hooks.plugins)},
+    ).stdout.decode()
+    journal = json.dumps(hooks.records())
+    assert f"m-{fault}" in journal + listing
+    if fault in ("no-import", "exits-at-import", "dies-at-import", "misspelt", "unknown-argument"):
+        assert '"broken"' in listing
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_plugin_that_fails_closed_really_denies(hooks: Hooks, fault: str) -> None:
+    hooks.config(f'[plugins.m-{fault}]\non_error = "closed"\ntimeout = 0.3\n')
+    hooks.write(f"m-{fault}", FAULTS[fault])
+    hooks.write("z-allows", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.allow()\n")
+    output = hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    assert f"m-{fault}" in output["permissionDecisionReason"]
+
+
+def test_a_guard_that_broke_after_it_was_known_guards_only_its_own_calls(hooks: Hooks) -> None:
+    hooks.config('[plugins.guard]\non_error = "closed"\n')
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n    return None\n")
+    assert hooks.reply("pre-tool-use", BASH) is None
+    hooks.write("guard", "import surely_not_installed\n")
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert hooks.reply("pre-tool-use", {**BASH, "tool_name": "Read"}) is None
+
+
+def test_an_unreadable_payload_is_denied_for_a_plugin_that_fails_closed(hooks: Hooks) -> None:
+    hooks.config('[plugins.guard]\non_error = "closed"\n')
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n    return None\n")
+    assert hooks.reply("pre-tool-use", b"{")["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert hooks.reply("stop", b"{") is None
+
+
+def test_a_broken_config_keeps_the_guards_that_the_last_good_one_named(hooks: Hooks) -> None:
+    hooks.config('[plugins.guard]\non_error = "closed"\n')
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n    raise OSError('x')\n")
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    hooks.config("[plugins.guard\n")
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert any("config.toml" in warning for warning in hooks.last()["warnings"])
+
+
+def test_a_disabled_plugin_is_not_called(hooks: Hooks) -> None:
+    hooks.config("[plugins.guard]\nenabled = false\n")
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('no')\n")
+    assert hooks.reply("pre-tool-use", BASH) is None
+
+
+def test_a_future_event_reaches_the_raw_hook_alone(hooks: Hooks) -> None:
+    hooks.write(
+        "raw",
+        "@hookimpl\ndef raw_event(event_name, payload, context):\n"
+        "    context.note('seen', [event_name, payload['surprise']])\n",
+    )
+    payload = {"session_id": "s", "hook_event_name": "SunRise", "surprise": {"x": 1}}
+    done = hooks.run("sun-rise", payload)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert hooks.last()["seen"] == ["SunRise", {"x": 1}]
+
+
+def test_mcp_tools_have_their_hook(hooks: Hooks) -> None:
+    hooks.write(
+        "mcp",
+        "@hookimpl\ndef pre_tool_use_mcp(event, server, tool, tool_input, context):\n"
+        "    return PreToolUseReply.ask(f'{server}/{tool} {tool_input}')\n",
+    )
+    output = hooks.reply("pre-tool-use", {**BASH, "tool_name": "mcp__github__create_issue", "tool_input": {"a": 1}})
+    assert output["hookSpecificOutput"]["permissionDecisionReason"] == "github/create_issue {'a': 1}"
+
+
+def test_a_wrapper_may_change_what_the_others_said(hooks: Hooks) -> None:
+    hooks.write("a-plain", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.allow('a')\n")
+    hooks.write(
+        "b-wrapper",
+        "@hookimpl(wrapper=True)\ndef pre_tool_use(event, context):\n    replies = yield\n"
+        "    return [PreToolUseReply.deny(f'{len(replies)} wrapped')]\n",
+    )
+    output = hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]
+    assert (output["permissionDecision"], output["permissionDecisionReason"]) == ("deny", "1 wrapped")
+    assert hooks.last()["by"] == "b-wrapper"
+
+
+def test_installing_changing_and_removing_a_plugin_is_seen_by_the_next_process(hooks: Hooks) -> None:
+    assert hooks.reply("pre-tool-use", BASH) is None
+    file = hooks.write("late", "@hookimpl\ndef stop(event, context):\n    return None\n")
+    assert hooks.reply("pre-tool-use", BASH) is None
+    file.write_text(HEADER + "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('now')\n")
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecisionReason"] == "now"
+    for path in (hooks.plugins / "late-1.0.dist-info").iterdir():
+        path.unlink()
+    (hooks.plugins / "late-1.0.dist-info").rmdir()
+    assert hooks.reply("pre-tool-use", BASH) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"key":1}', b'{"plugins":[{}]}', b"\x00" * 100])
+def test_a_damaged_cache_costs_only_time(hooks: Hooks, damage: bytes) -> None:
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('no')\n")
+    assert hooks.reply("pre-tool-use", BASH) is not None
+    caches = list((hooks.home / "cache").iterdir())
+    assert caches
+    for cache in caches:
+        cache.write_bytes(damage)
+    assert hooks.reply("pre-tool-use", BASH) is not None
+
+
+def test_an_unwritable_home_does_not_stop_a_guard(hooks: Hooks) -> None:
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('no')\n")
+    hooks.home.parent.joinpath("home").write_text("a file where the folder should be")
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+BANNED = ("typer", "requests", "backoff", "asyncio", "importlib.metadata", "attr", "cattrs", "subprocess", "json", "ssl")
+
+
+@pytest.mark.parametrize(
+    ("listener", "most"),
+    [("", 62), ("@hookimpl\ndef pre_tool_use(event, context):\n    assert event.tool_name == 'Bash'\n", 118)],
+    ids=["nobody listens", "one plugin"],
+)
+def test_the_module_budget_of_a_hook_run(hooks: Hooks, listener: str, most: int) -> None:
+    if listener:
+        hooks.write("looker", listener, header="from hookrouter import hookimpl\n")
+    hooks.run("pre-tool-use", BASH)
+    code = (
+        "import sys, io, os\nfrom hookrouter.run import handle\n"
+        "handle('pre-tool-use', sys.stdin.buffer.read(), os.environ)\n"
+        "print('\\n'.join(sys.modules))"
+    )
+    environment = {**os.environ, "HOOKROUTER_HOME": str(hooks.home), "PYTHONPATH": str(hooks.plugins)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(BASH).encode(),
+        capture_output=True,
+        env=environment,
+        check=True,
+    )
+    modules = done.stdout.decode().split()
+    assert not set(BANNED) & set(modules)
+    assert len(modules) <= most, sorted(modules)
+
+
+def test_the_ask_user_question_hook_imports_nothing_heavy_and_returns_before_delivery(hooks: Hooks) -> None:
+    marker = hooks.home.parent / "woken"
+    hooks.config(
+        '[[agents]]\nid = "a"\ngateway = "slow"\n'
+        f'[gateways.slow]\ntype = "command"\nargv = ["{sys.executable}", "-c", '
+        f'"import time,pathlib; time.sleep(2); pathlib.Path({str(marker)!r}).touch()"]\n'
+    )
+    question = {
+        "question": "Which?",
+        "header": "H",
+        "options": [{"label": "A", "description": ""}, {"label": "B", "description": ""}],
+        "multiSelect": False,
+    }
+    payload = {**BASH, "tool_name": "AskUserQuestion", "tool_input": {"questions": [question]}}
+    hooks.run("pre-tool-use", {**payload, "hook_event_name": "none"})
+    done = hooks.run("pre-tool-use", payload)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert not marker.exists()
+    assert len(list((hooks.home / "state").glob("question-*.json"))) == 1
+    deadline = time.monotonic() + 30
+    while not marker.exists():
+        assert time.monotonic() < deadline, "the wake was not delivered"
+        time.sleep(0.02)
