@@ -1,0 +1,168 @@
+"""The ``hookrouter`` command line: finds the command that is asked for, and imports only that one."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from hookrouter import __version__
+from hookrouter.commands import BUILT_IN, CommandEntry, contributed
+from hookrouter.names import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hookrouter.registry import PluginInfo
+
+__all__ = ["main"]
+
+_HELP = """Routes every Claude Code hook event through plugins, and answers Claude's questions for an agent.
+
+Start with: hookrouter install, then hookrouter doctor.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line (without the program's name) and return its exit code.
+
+    0: done; 1: failed, or something was found wrong; 2: the command line or a file cannot be used. A command may have
+    codes of its own.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    app = typer.Typer(
+        cls=_Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=_HELP
+    )
+    app.callback()(_options)
+    try:
+        typer.main.get_command(app).main(args=arguments, prog_name="hookrouter")
+    except SystemExit as stopped:
+        if isinstance(stopped.code, str):
+            _say(stopped.code)
+            return 1
+        return stopped.code or 0
+    return 0
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"hookrouter {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    # typer takes the text before the commands from `help`; a docstring here would replace it.
+    pass
+
+
+class _Commands(TyperGroup):
+    """The group of all commands. Plugins are asked only when a name is not built in, or for the list."""
+
+    @functools.cached_property
+    def _plugins(self) -> tuple[dict[str, CommandEntry], list[str], list[PluginInfo]]:
+        try:
+            from hookrouter.application import Application
+
+            plugins = Application.from_environ().plugins
+            usable, problems = contributed(plugins.cli_commands())
+            listing = plugins.listing()
+        except Exception as error:  # noqa: BLE001 - the built-in commands must work whatever state plugins are in
+            return {}, [f"the plugins' commands are not available: {type(error).__name__}: {error}"], []
+        return usable, problems, listing
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names for the help page, and say on stderr what is wrong with any."""
+        usable, problems, _ = self._plugins
+        for problem in problems:
+            _say(f"warning: {problem}")
+        return [*(command.name for command in BUILT_IN), *usable]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
+        """Return the command of this name without importing it; None where there is none."""
+        for command in BUILT_IN:
+            if command.name == cmd_name:
+                return _LazyCommand(command)
+        entry = self._plugins[0].get(cmd_name)
+        return None if entry is None else _LazyCommand(entry)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return name, command and the other arguments; ends the program where there is no such command."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            self._unknown(args[0])
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, name: str) -> NoReturn:
+        usable, problems, listing = self._plugins
+        close = get_close_matches(name, [*(command.name for command in BUILT_IN), *usable], n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "; 'hookrouter --help' lists the commands"
+        _say(f"there is no command {name!r}{hint}")
+        for problem in problems:
+            _say(f"note: {problem}")
+        for info in listing:
+            if info.status != "active":
+                _say(f"note: the plugin {info.name} is {info.status} ({info.reason}); its commands are missing")
+        raise typer.Exit(2)
+
+
+class _LazyCommand(TyperCommand):
+    """Stands in the list for a command, and becomes the real one when it is used."""
+
+    def __init__(self, entry: CommandEntry) -> None:
+        super().__init__(name=entry.name, help=entry.help, callback=None, rich_markup_mode=None)
+        self._entry = entry
+
+    def get_short_help_str(self, limit: int = 45) -> str:  # noqa: ARG002 - click's signature
+        """Return the whole line for the list; click would cut it at its first sentence."""
+        return self._entry.help
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Import the command, and let it read its arguments."""
+        return self._real().make_context(info_name, args, parent=parent, **extra)
+
+    def _real(self) -> Any:
+        entry = self._entry
+        try:
+            module, _, attribute = entry.target.partition(":")
+            target: Any = importlib.import_module(module)
+            for part in attribute.split("."):
+                target = getattr(target, part)
+            if not isinstance(target, typer.Typer):
+                target = _application(entry, target)
+            return typer.main.get_command(target)
+        except Exception as error:
+            if entry.plugin is None:
+                raise
+            _say(
+                f"the command {entry.name!r} of the plugin {entry.plugin} cannot be used: "
+                f"{entry.target} failed with {type(error).__name__}: {error}"
+            )
+            raise typer.Exit(1) from None
+
+
+def _application(entry: CommandEntry, function: Callable[..., object]) -> typer.Typer:
+    """Wrap a function as an application of one command, whose result, if it is a number, is the exit code."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, **options: Any) -> None:
+        result = function(*arguments, **options)
+        if isinstance(result, int) and result:
+            raise typer.Exit(int(result))
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(name=entry.name, help=inspect.getdoc(function) or entry.help)(command)
+    return app
+
+
+def _say(text: str) -> None:
+    """Write one line for a person, without control characters that a plugin or an argument may hold."""
+    typer.echo(f"hookrouter: {printable(text)}", err=True)

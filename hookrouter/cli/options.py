@@ -1,0 +1,57 @@
+"""What several commands share: how a settings file is named, and how results are written."""
+
+from __future__ import annotations
+
+import json
+import os
+from enum import StrEnum
+from typing import Annotated, NoReturn
+
+import typer
+
+from hookrouter.settings import settings_path
+
+__all__ = ["DryRun", "Json", "Scope", "ScopeOption", "SettingsOption", "chosen_settings", "echo_json", "fail"]
+
+
+class Scope(StrEnum):
+    """Which of Claude Code's settings files."""
+
+    USER = "user"
+    PROJECT = "project"
+    LOCAL = "local"
+
+
+SettingsOption = Annotated[
+    str | None, typer.Option("--settings", metavar="FILE", help="The settings file itself, instead of a scope.")
+]
+ScopeOption = Annotated[
+    Scope | None,
+    typer.Option(
+        "--scope",
+        help="user: ~/.claude/settings.json (or below $CLAUDE_CONFIG_DIR); project: .claude/settings.json here; "
+        "local: .claude/settings.local.json here. Default: user.",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]
+Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
+
+
+def chosen_settings(settings: str | None, scope: Scope | None) -> str | None:
+    """Return the absolute path that the options name; None where neither was given. Ends the program if both were."""
+    if settings is not None and scope is not None:
+        fail("--settings and --scope name two files; give one of them")
+    if settings is not None:
+        return os.path.abspath(os.path.expanduser(settings))
+    return None if scope is None else settings_path(scope.value, os.environ, os.getcwd())
+
+
+def echo_json(document: object) -> None:
+    """Write a result for a program: one JSON document, indented."""
+    typer.echo(json.dumps(document, indent=2))
+
+
+def fail(message: str, code: int = 2) -> NoReturn:
+    """Say on stderr what is wrong, and end the program."""
+    typer.echo(f"hookrouter: {message}", err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,70 @@
+"""``hookrouter plugins list``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hookrouter.application import Application
+from hookrouter.cli.options import Json, echo_json
+from hookrouter.names import printable
+
+__all__ = ["app", "list_plugins"]
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Show the installed plugins.",
+)
+
+
+@app.callback()
+def _group() -> None:
+    # Makes `list` a subcommand although it is the only one.
+    pass
+
+
+@app.command("list")
+def list_plugins(
+    hook: Annotated[
+        str | None,
+        typer.Option("--hook", metavar="NAME", help="Only plugins that implement this hook, for example stop."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the installed plugins in the order in which they are called.
+
+    A plugin is active, disabled (in config.toml) or broken (it cannot be imported, or its hooks do not fit the specs);
+    the reason is shown.
+    """
+    infos = [
+        info
+        for info in Application.from_environ().plugins.listing()
+        if hook is None or hook.replace("-", "_") in info.hooks
+    ]
+    if as_json:
+        echo_json(
+            [
+                {
+                    "name": info.name,
+                    "status": info.status,
+                    "reason": info.reason,
+                    "distribution": info.distribution,
+                    "version": info.version,
+                    "entry_point": info.value,
+                    "hooks": list(info.hooks),
+                }
+                for info in infos
+            ]
+        )
+        return
+    if not infos:
+        typer.echo("no plugin is installed" if hook is None else f"no plugin implements {printable(hook)}")
+    for info in infos:
+        typer.echo(f"{info.name}  {info.status}  {info.distribution} {info.version}")
+        if info.reason:
+            typer.echo(f"  why: {printable(info.reason)}")
+        typer.echo(f"  hooks: {', '.join(info.hooks) or ('none' if info.hooks_known else 'not known')}")

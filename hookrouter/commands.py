@@ -1,0 +1,86 @@
+"""Which commands there are: the built-in ones, and those that plugins contribute. None is imported here."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hookrouter.hookspecs.commands import Command
+
+__all__ = ["BUILT_IN", "CommandEntry", "contributed"]
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+class CommandEntry(NamedTuple):
+    """One command, as the list of commands shows it and as it is found when it is used."""
+
+    name: str
+    help: str
+    target: str
+    """``package.module:attribute``: a function whose annotations typer reads, or a typer application."""
+    plugin: str | None = None
+    """The plugin that brings it; None for a built-in one."""
+
+
+BUILT_IN = (
+    CommandEntry(
+        "run",
+        "Handle one hook event: payload on stdin, reply on stdout. Claude Code calls this.",
+        "hookrouter.cli.run:run",
+    ),
+    CommandEntry(
+        "install",
+        "Register hookrouter in Claude Code's settings.json, or update its entries.",
+        "hookrouter.cli.installation:install",
+    ),
+    CommandEntry(
+        "uninstall", "Take hookrouter's entries out of settings.json.", "hookrouter.cli.installation:uninstall"
+    ),
+    CommandEntry("plugins", "Show the installed plugins.", "hookrouter.cli.plugins:app"),
+    CommandEntry(
+        "doctor", "Check the installation, and say how to mend what is wrong.", "hookrouter.cli.doctor:doctor"
+    ),
+)
+"""The core's own commands, in the order of the help page. Their names are taken: no plugin replaces one."""
+
+_RESERVED = {*(command.name for command in BUILT_IN), "deliver"}
+
+
+def contributed(commands: Iterable[tuple[str, Command]]) -> tuple[dict[str, CommandEntry], list[str]]:
+    """Sort out what plugins contribute: the usable commands by name, and one line for each that is not usable.
+
+    ``commands`` holds (plugin, command) in plugin order; of two commands with one name, the first one stays.
+    """
+    usable: dict[str, CommandEntry] = {}
+    problems: list[str] = []
+    for entry in _entries(commands, problems):
+        if entry.name in _RESERVED:
+            problems.append(
+                f"plugin {entry.plugin}: the command {entry.name!r} is hookrouter's own; it stays hookrouter's"
+            )
+        elif entry.name in usable:
+            problems.append(
+                f"plugin {entry.plugin}: the command {entry.name!r} is brought by the plugin "
+                f"{usable[entry.name].plugin} too, whose one is used"
+            )
+        else:
+            usable[entry.name] = entry
+    return usable, problems
+
+
+def _entries(commands: Iterable[tuple[str, Command]], problems: list[str]) -> Iterator[CommandEntry]:
+    for plugin, command in commands:
+        texts = [getattr(command, name, None) for name in ("name", "help", "target")]
+        name, explanation, target = texts
+        if not isinstance(name, str) or not isinstance(explanation, str) or not isinstance(target, str):
+            problems.append(f"plugin {plugin}: {command!r} is not a Command(name, help, target)")
+        elif not _NAME.fullmatch(name):
+            problems.append(f"plugin {plugin}: {name!r} is not a command name (lower-case words joined by dashes)")
+        elif not all(target.partition(":")):
+            problems.append(f"plugin {plugin}: the target {target!r} of {name!r} is not 'package.module:function'")
+        else:
+            yield CommandEntry(name, explanation, target, plugin)

@@ -1,0 +1,453 @@
+"""Checks an installation of hookrouter, and says for each finding what mends it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter import settings
+from hookrouter.commands import contributed
+from hookrouter.config import INBOX
+from hookrouter.executable import script_argv
+from hookrouter.settings import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from hookrouter.context import Services
+
+__all__ = ["ERROR", "MINIMUM_CLIENT", "OK", "WARNING", "Finding", "examine"]
+
+OK = "ok"
+WARNING = "warning"
+ERROR = "error"
+
+MINIMUM_CLIENT = (2, 0, 76)
+"""The oldest Claude Code whose question dialog is known."""
+
+MINIMUM_TMUX = (3, 0)
+"""The oldest tmux of which all that the backend uses is documented."""
+
+_CLIENT_SECONDS = 20.0
+_TMUX_SECONDS = 5.0
+_LOW_DISK = 50 * 1024 * 1024
+"""Free bytes below which a warning is due: documents and journal need a few megabytes."""
+
+
+class Finding(NamedTuple):
+    """One result of one check."""
+
+    level: str
+    """``ok``, ``warning`` or ``error``."""
+    check: str
+    """What was looked at: one word or two."""
+    message: str
+    fix: str = ""
+    """What to do; empty for ``ok``."""
+
+
+def examine(app: Services, settings_file: str | None = None, folder: str | None = None) -> list[Finding]:
+    """Run every check and return the findings, in a fixed order of checks.
+
+    ``settings_file`` is the settings file that should register hookrouter; None for whichever of the user's, the
+    project's and the local one of ``folder`` (the current one by default) does. Starts tmux and Claude Code to ask for
+    their versions. Mends nothing; as anywhere, an unreadable document that it comes across is set aside.
+    """
+    here = os.getcwd() if folder is None else folder
+    checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
+        ("tmux", lambda: _tmux(app)),
+        ("client", lambda: _client(app.environ)),
+        ("settings", lambda: _settings(app, settings_file, here)),
+        ("config", lambda: _config(app)),
+        ("agents", lambda: _agents(app)),
+        ("answering", lambda: _answering(app)),
+        ("gateways", lambda: _gateways(app)),
+        ("plugins", lambda: _plugins(app)),
+        ("home", lambda: _home(app)),
+        ("outbox", lambda: _outbox(app)),
+        ("speed", _speed),
+    )
+    findings: list[Finding] = []
+    for name, check in checks:
+        try:
+            findings.extend(check())
+        except Exception as error:  # noqa: BLE001 - a check that fails is a finding, and the others still count
+            findings.append(
+                Finding(
+                    ERROR,
+                    name,
+                    f"the check failed: {type(error).__name__}: {error}",
+                    "report this as a bug of hookrouter",
+                )
+            )
+    return findings
+
+
+def _tmux(app: Services) -> Iterator[Finding]:
+    if app.config.answer.terminal != "tmux":
+        return
+    need = "sessions outside tmux cannot be answered with keys"
+    path = shutil.which("tmux", path=app.environ.get("PATH"))
+    if path is None:
+        yield Finding(ERROR, "tmux", f"tmux is not on PATH; {need}", "install tmux 3.0 or newer")
+        return
+    output, problem = _ask([path, "-V"], _TMUX_SECONDS)
+    version = re.search(r"(\d+)\.(\d+)", output)
+    if problem or version is None:
+        said = problem or f"it says {output!r}"
+        yield Finding(ERROR, "tmux", f"{path} -V does not tell its version: {said}", "repair or reinstall tmux")
+    elif (int(version[1]), int(version[2])) < MINIMUM_TMUX:
+        yield Finding(WARNING, "tmux", f"{output} is older than 3.0, which is not tested", "install tmux 3.0 or newer")
+    else:
+        yield Finding(OK, "tmux", f"{output} at {path}")
+
+
+def _client(environ: Mapping[str, str]) -> Iterator[Finding]:
+    fix = "npm install -g @anthropic-ai/claude-code"
+    path = shutil.which("claude", path=environ.get("PATH"))
+    if path is None:
+        yield Finding(WARNING, "client", "Claude Code (claude) is not on PATH, its version is not known", fix)
+        return
+    output, problem = _ask([path, "--version"], _CLIENT_SECONDS)
+    version = re.search(r"(\d+)\.(\d+)\.(\d+)", output)
+    minimum = ".".join(map(str, MINIMUM_CLIENT))
+    if problem or version is None:
+        said = problem or f"it says {output!r}"
+        yield Finding(WARNING, "client", f"{path} --version does not tell its version: {said}", fix)
+    elif tuple(map(int, version.groups())) < MINIMUM_CLIENT:
+        yield Finding(ERROR, "client", f"Claude Code {version[0]} at {path} is older than {minimum}", "claude update")
+    else:
+        yield Finding(OK, "client", f"Claude Code {version[0]} at {path}")
+
+
+def _ask(arguments: Sequence[str], seconds: float) -> tuple[str, str]:
+    """Run a program that prints its version; return the first line of its output, and what went wrong."""
+    try:
+        done = subprocess.run(
+            arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False, errors="replace"
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"no answer within {seconds:g} s"
+    except OSError as error:
+        return "", error.strerror or str(error)
+    output = (done.stdout.strip() or done.stderr.strip()).split("\n")[0]
+    return output, f"exit code {done.returncode}: {output}" if done.returncode else ""
+
+
+def _settings(app: Services, settings_file: str | None, folder: str) -> Iterator[Finding]:
+    scopes = [settings.settings_path(scope, app.environ, folder) for scope in settings.SCOPES]
+    chosen = [settings_file] if settings_file is not None else []
+    texts: dict[str, str] = {}
+    for path in dict.fromkeys([*chosen, *scopes]):
+        try:
+            text = settings.read_text(path)
+            if text is not None and text.strip():
+                settings.registered(text)
+                texts[path] = text
+        except SettingsError as error:
+            message = str(error) if str(error).startswith(path) else f"{path}: {error}"
+            yield Finding(ERROR, "settings", message, "correct the file; Claude Code may not read it either")
+    for path, text in texts.items():
+        if settings.hooks_disabled(text):
+            yield Finding(
+                ERROR, "settings", f"{path}: disableAllHooks is true, so no hook runs", "set disableAllHooks to false"
+            )
+    wanted = settings.wanted_registrations(app)
+    if not wanted:
+        yield Finding(
+            WARNING, "settings", "no active plugin implements a hook about an event", "hookrouter plugins list"
+        )
+    ours = chosen or [path for path in scopes if path in texts and settings.registered(texts[path])] or scopes[:1]
+    for path in ours:
+        yield from _registration(path, texts.get(path), wanted, is_user=path == scopes[0])
+    yield from _others(texts, ours, wanted)
+    yield from _scripts({path: texts[path] for path in ours if path in texts})
+
+
+def _registration(
+    path: str, text: str | None, wanted: Sequence[settings.Registration], *, is_user: bool
+) -> Iterator[Finding]:
+    fix = "hookrouter install" if is_user else f"hookrouter install --settings {shlex.quote(path)}"
+    if wanted and (text is None or not settings.registered(text)):
+        yield Finding(ERROR, "settings", f"{path}: hookrouter is not registered", fix)
+        return
+    found = settings.differences(text, wanted)
+    if not found:
+        yield Finding(OK, "settings", f"{path}: registered and current ({len(wanted)} entries)")
+    for difference in found:
+        yield Finding(WARNING if difference.harmless else ERROR, "settings", f"{path}: {difference.text}", fix)
+
+
+def _others(
+    texts: Mapping[str, str], ours: Sequence[str], wanted: Sequence[settings.Registration]
+) -> Iterator[Finding]:
+    """Look for entries in further files: Claude Code runs equal commands once, and others a second time."""
+    commands = {want.command for want in wanted}
+    for path, text in texts.items():
+        if path not in ours and any(entry.command not in commands for entry in settings.registered(text)):
+            yield Finding(
+                WARNING,
+                "settings",
+                f"{path}: registers hookrouter with other commands, so that hooks run twice",
+                f"hookrouter uninstall --settings {shlex.quote(path)}",
+            )
+
+
+def _scripts(texts: Mapping[str, str]) -> Iterator[Finding]:
+    programs: dict[str, str] = {}
+    for path, text in texts.items():
+        for entry in settings.registered(text):
+            command = settings.parse_command(entry.command)
+            if command is not None:
+                programs.setdefault(command.program, path)
+    for program, path in programs.items():
+        if not os.path.isabs(program):
+            problem = "is not an absolute path, and hooks do not have your PATH"
+        elif not os.path.isfile(program):
+            problem = "does not exist"
+        elif not os.access(program, os.X_OK):
+            problem = "is not executable"
+        else:
+            continue
+        yield Finding(ERROR, "settings", f"{path}: the registered program {program} {problem}", "hookrouter install")
+    if len(script_argv()) > 1:
+        yield Finding(
+            WARNING,
+            "settings",
+            f"no hookrouter script is installed beside {sys.executable}; the module runs instead, which is slower",
+            "reinstall hookrouter with pip, pipx or uv",
+        )
+
+
+def _config(app: Services) -> Iterator[Finding]:
+    path = app.home.config_file
+    for problem in app.config.problems:
+        yield Finding(ERROR, "config", problem, f"edit {path}; until then the defaults hold")
+    if not app.config.problems:
+        yield Finding(OK, "config", path if os.path.exists(path) else f"no {path}: the defaults hold")
+
+
+def _agents(app: Services) -> Iterator[Finding]:
+    path = app.home.config_file
+    agents = [agent for agent in app.config.agents if agent.enabled]
+    if not agents:
+        yield Finding(
+            WARNING, "agents", "no agent is enabled, so no session is answered", f"enable an [[agents]] entry in {path}"
+        )
+        return
+    reachable = True
+    for agent in agents:
+        if not reachable:
+            yield Finding(
+                WARNING,
+                "agents",
+                f"agent {agent.id!r} never gets a session: an earlier one takes them all",
+                f"move its [[agents]] entry up in {path}",
+            )
+        if any(pattern in ("*", "**") for pattern in agent.sessions or ("*",)) and not agent.workdirs:
+            reachable = False
+        if agent.gateway not in app.config.gateways:
+            yield Finding(
+                ERROR,
+                "agents",
+                f"agent {agent.id!r} has the gateway {agent.gateway!r}, which is not configured",
+                f"add [gateways.{agent.gateway}] to {path}, or name one of: {', '.join(sorted(app.config.gateways))}",
+            )
+        for folder in agent.workdirs:
+            if not set(folder) & set("*?[") and not os.path.isdir(os.path.expanduser(folder)):
+                yield Finding(
+                    WARNING,
+                    "agents",
+                    f"agent {agent.id!r} has the workdir {folder!r}, which is not a folder",
+                    f"correct workdirs in {path}",
+                )
+    yield Finding(OK, "agents", f"enabled: {', '.join(agent.id for agent in agents)}")
+
+
+def _answering(app: Services) -> Iterator[Finding]:
+    answer, plugins = app.config.answer, app.plugins
+    chosen: tuple[tuple[str, Sequence[str], Mapping[str, object]], ...] = (
+        ("channels", answer.channels, plugins.answer_channels()),
+        ("planner", (answer.planner,), plugins.keystroke_planners()),
+        ("terminal", (answer.terminal,), plugins.terminal_backends()),
+    )
+    complete = True
+    for key, names, offered in chosen:
+        for name in names:
+            if name not in offered:
+                complete = False
+                yield Finding(
+                    ERROR,
+                    "answering",
+                    f"[answer] {key} names {name!r}, which no active plugin offers",
+                    f"choose one of: {', '.join(sorted(offered)) or 'none is offered'}; see hookrouter plugins list",
+                )
+    if complete:
+        channels = ", ".join(answer.channels)
+        yield Finding(OK, "answering", f"channels {channels}; planner {answer.planner}; terminal {answer.terminal}")
+
+
+def _gateways(app: Services) -> Iterator[Finding]:
+    offered = app.plugins.gateways()
+    path = app.home.config_file
+    for name, table in app.config.gateways.items():
+        kind = str(table.get("type", INBOX))
+        gateway = offered.get(kind)
+        if gateway is None:
+            yield Finding(
+                ERROR,
+                "gateways",
+                f"[gateways.{name}] has the type {kind!r}, which no active plugin offers",
+                f"choose one of: {', '.join(sorted(offered)) or 'none is offered'}; see hookrouter plugins list",
+            )
+            continue
+        try:
+            problems = gateway.check({key: value for key, value in table.items() if key != "type"})
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a finding about that plugin
+            problems = [f"the plugin's check failed: {type(error).__name__}: {error}"]
+        for problem in problems:
+            yield Finding(ERROR, "gateways", f"[gateways.{name}]: {problem}", f"edit {path}")
+        if not problems:
+            yield Finding(OK, "gateways", f"{name} ({kind})")
+
+
+def _plugins(app: Services) -> Iterator[Finding]:
+    listing = app.plugins.listing()
+    for info in listing:
+        if info.status == "broken":
+            yield Finding(
+                ERROR,
+                "plugins",
+                f"{info.name} ({info.distribution} {info.version}) is broken: {info.reason}",
+                f"upgrade or uninstall {info.distribution}, or disable it: [plugins.{info.name}] enabled = false",
+            )
+    for name in app.config.plugins:
+        if name not in {info.name for info in listing}:
+            yield Finding(
+                WARNING,
+                "plugins",
+                f"config.toml has [plugins.{name}], but no such plugin is installed",
+                "correct the name (hookrouter plugins list), or remove the table",
+            )
+    for problem in contributed(app.plugins.cli_commands())[1]:
+        yield Finding(WARNING, "plugins", problem, "disable one of the plugins, or have its command renamed")
+    active = sum(info.status == "active" for info in listing)
+    yield Finding(OK if active else WARNING, "plugins", f"{active} active", "" if active else "install a plugin")
+
+
+def _home(app: Services) -> Iterator[Finding]:
+    home = app.home
+    config = os.path.dirname(home.config_file)
+    problems = [finding for folder in (home.state, home.logs, home.cache) for finding in _folder(folder)]
+    yield from problems
+    for name in (home.state, home.logs, home.cache, config, home.prompts):
+        yield from _modes(name)
+    disk = os.statvfs(_existing(home.state))
+    free = disk.f_bavail * disk.f_frsize
+    if free < _LOW_DISK:
+        yield Finding(
+            WARNING, "home", f"{free // 1024 // 1024} MiB are free on the disk of {home.state}", "free some space there"
+        )
+    if not problems:
+        yield Finding(OK, "home", f"{home.state}, {home.logs} and {home.cache} can be written")
+
+
+def _existing(path: str) -> str:
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def _folder(folder: str) -> Iterator[Finding]:
+    nearest = _existing(folder)
+    fix = "make it yours, or set HOOKROUTER_HOME to a folder that you can write"
+    if not os.path.isdir(nearest):
+        yield Finding(ERROR, "home", f"{nearest} is in the way of a folder", "move it away")
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        yield Finding(ERROR, "home", f"{nearest} cannot be written", fix)
+
+
+def _modes(folder: str) -> Iterator[Finding]:
+    """Look for what others may read: the folder, and the files directly in it."""
+    if not os.path.isdir(folder):
+        return
+    mode = stat.S_IMODE(os.stat(folder).st_mode)
+    if mode & 0o077:
+        yield Finding(
+            WARNING,
+            "home",
+            f"{folder} has mode {mode:04o}, so that other users may look into it",
+            f"chmod 700 {shlex.quote(folder)}",
+        )
+        with os.scandir(folder) as entries:
+            names = sorted(
+                entry.name
+                for entry in entries
+                if entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_mode & 0o077
+            )
+        if names:
+            yield Finding(
+                WARNING,
+                "home",
+                f"{folder}: {len(names)} files are open to other users, {names[0]} among them",
+                f"chmod go= {shlex.quote(folder)}/*",
+            )
+
+
+def _outbox(app: Services) -> Iterator[Finding]:
+    messages = app.outbox.pending()
+    for message in messages:
+        given_up = message["given_up"] is not None
+        reason = message["last_error"] or "not tried yet"
+        yield Finding(
+            ERROR if given_up else WARNING,
+            "outbox",
+            f"message {message['id']} to agent {message.get('agent')!r} ({message.get('subject')}) waits; gateway "
+            f"{message.get('gateway')!r}: {reason}",
+            "correct the gateway's settings; the next message tries it again, or run: hookrouter deliver",
+        )
+    if not messages:
+        yield Finding(OK, "outbox", "no message waits for delivery")
+    for folder in (app.home.state, app.outbox.folder):
+        place = os.path.join(folder, "quarantine")
+        names = sorted(os.listdir(place)) if os.path.isdir(place) else []
+        if names:
+            yield Finding(
+                WARNING,
+                "documents",
+                f"{place} holds {len(names)} documents that could not be read, the latest is {names[-1]}",
+                "look into them, then delete them",
+            )
+
+
+def _speed() -> Iterator[Finding]:
+    """Look for compiled modules: without them, every hook run compiles anew, four times as slow."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    missing = []
+    for name in ("__main__.py", "run.py", "discovery.py", "manager.py"):
+        source = os.path.join(folder, name)
+        try:
+            compiled = os.stat(importlib.util.cache_from_source(source)).st_mtime >= os.stat(source).st_mtime
+        except (OSError, NotImplementedError):
+            compiled = False
+        if not compiled:
+            missing.append(name)
+    cache = _existing(os.path.join(folder, "__pycache__"))
+    if not missing:
+        yield Finding(OK, "speed", "hookrouter's modules are compiled")
+    elif sys.dont_write_bytecode or not os.access(cache, os.W_OK):
+        yield Finding(
+            WARNING,
+            "speed",
+            f"hookrouter's modules ({', '.join(missing)}) are not compiled and cannot be here: every hook is slow",
+            f"{shlex.quote(sys.executable)} -m compileall {shlex.quote(folder)}",
+        )
+    else:
+        yield Finding(OK, "speed", "hookrouter's modules are compiled when they first run")

@@ -1,0 +1,162 @@
+"""install, what Claude Code would then run, and uninstall: with the installed program, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrouter.executable import script_argv
+
+PLUGIN = """
+from hookrouter import hookimpl
+
+@hookimpl
+def {hook}(event, context):
+    return None
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on PYTHONPATH that holds a third party's plugin, without hooks yet."""
+    site = tmp_path / "site"
+    metadata = site / "watcher-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: watcher\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[hookrouter]\nwatcher = watcher_plugin\n")
+    (site / "watcher_plugin.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    return site
+
+
+def hookrouter(*arguments: str, code: int = 0) -> str:
+    done = subprocess.run([*script_argv(), *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, f"hookrouter {' '.join(arguments)} failed ({done.returncode}): {done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def commands(path: Path) -> dict[tuple[str, str | None], str]:
+    hooks = json.loads(path.read_text()).get("hooks", {})
+    return {
+        (event, group.get("matcher")): handler["command"]
+        for event, groups in hooks.items()
+        for group in groups
+        for handler in group["hooks"]
+    }
+
+
+def test_the_registered_commands_run_as_claude_code_runs_them(hookrouter_home: Path) -> None:
+    hookrouter("install")
+    settings = Path.home() / ".claude" / "settings.json"
+    registered = commands(settings)
+    assert ("PreToolUse", "AskUserQuestion") in registered
+    assert ("Stop", None) in registered
+    payload = {
+        "session_id": "s",
+        "transcript_path": "",
+        "cwd": "/",
+        "hook_event_name": "Stop",
+        "stop_hook_active": False,
+    }
+    # Claude Code's environment, not that of the shell in which install ran.
+    environ = {"PATH": "/usr/bin:/bin", "HOME": os.environ["HOME"]}
+    done = subprocess.run(
+        ["bash", "-c", registered[("Stop", None)]],
+        input=json.dumps(payload),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=environ,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list((hookrouter_home / "logs").glob("*.jsonl"))
+    hookrouter("uninstall")
+    assert not settings.parent.exists()
+
+
+def test_a_change_of_plugins_changes_only_their_entries(site: Path, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    original = '{\n    "model": "opus", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}\n}'
+    path.write_text(original)
+    hookrouter("install", "--settings", str(path))
+    before = commands(path)
+    (site / "watcher_plugin.py").write_text(PLUGIN.format(hook="pre_tool_use") + PLUGIN.format(hook="notification"))
+    hookrouter("install", "--settings", str(path))
+    after = commands(path)
+    assert set(after) - set(before) == {("PreToolUse", None), ("Notification", None)}
+    assert set(before) - set(after) == {("PreToolUse", "AskUserQuestion")}
+    text = path.read_text()
+    hookrouter("install", "--settings", str(path))
+    assert path.read_text() == text
+    hookrouter("uninstall", "--settings", str(path))
+    assert path.read_text() == original
+    assert len(list(tmp_path.glob("settings.json.hookrouter-backup-*"))) == 3
+
+
+def test_a_guard_that_cannot_be_imported_keeps_its_entries(site: Path, tmp_path: Path, hookrouter_home: Path) -> None:
+    path = tmp_path / "settings.json"
+    (hookrouter_home / "config.toml").write_text('[plugins.watcher]\non_error = "closed"\n')
+    (site / "watcher_plugin.py").write_text("import no_such_module\n")
+    hookrouter("install", "--settings", str(path))
+    assert ("PreToolUse", None) in commands(path)
+
+
+def test_scopes_dry_run_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    diff = hookrouter("install", "--scope", "project", "--dry-run")
+    assert diff.startswith(f"--- {os.devnull}\n+++ {tmp_path}/.claude/settings.json\n")
+    assert not (tmp_path / ".claude").exists()
+    report: dict[str, Any] = json.loads(hookrouter("install", "--scope", "local", "--json"))
+    assert report["settings"] == str(tmp_path / ".claude" / "settings.local.json")
+    assert (report["changed"], report["dry_run"], report["backup"], report["diff"]) == (True, False, None, None)
+    assert {entry["event"] for entry in report["registered"]} >= {"PreToolUse", "PostToolUse", "Stop"}
+    assert json.loads(hookrouter("install", "--scope", "local", "--json"))["changed"] is False
+    assert json.loads(hookrouter("uninstall", "--scope", "local", "--json", "--dry-run"))["diff"]
+    assert (tmp_path / ".claude" / "settings.local.json").exists()
+
+
+def test_a_file_that_cannot_be_parsed_is_refused_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"hooks": {},}')
+    for command in ("install", "uninstall"):
+        message = hookrouter(command, "--settings", str(path), code=2)
+        assert message.startswith(f"hookrouter: {path}: cannot be read: ")
+        assert "line 1 column" in message
+    assert path.read_text() == '{"hooks": {},}'
+    assert os.listdir(tmp_path) == ["settings.json"]
+
+
+def test_the_program_is_found_however_it_is_called(tmp_path: Path) -> None:
+    script = script_argv()[0]
+    link = tmp_path / "hookrouter"
+    link.symlink_to(script)
+    words = [[script], [str(link)], [sys.executable, "-P", "-m", "hookrouter"]]
+    reports = [
+        json.loads(subprocess.check_output([*each, "install", "--dry-run", "--json", "--scope", "user"], text=True))
+        for each in words
+    ]
+    assert reports[0] == reports[1] == reports[2]
+    assert all(f" {script} run " in entry["command"] for entry in reports[0]["registered"])
+
+
+def test_without_a_script_the_module_is_run(tmp_path: Path) -> None:
+    bare = tmp_path / "bin" / "python"
+    bare.parent.mkdir()
+    bare.symlink_to(sys.executable)
+    code = "import sys; sys.executable = sys.argv.pop(1); sys.prefix = '/nowhere'\n"
+    code += "from hookrouter.executable import script_argv; print(script_argv())"
+    environ = {**os.environ, "PYTHONUSERBASE": str(tmp_path)}
+    out = subprocess.check_output([sys.executable, "-c", code, str(bare)], text=True, env=environ)
+    assert out.strip() == str([str(bare), "-P", "-m", "hookrouter"])
+    shutil.copy(script_argv()[0], tmp_path / "bin" / "hookrouter")
+    out = subprocess.check_output([sys.executable, "-c", code, str(bare)], text=True, env=environ)
+    assert out.strip() == str([str(tmp_path / "bin" / "hookrouter")])

@@ -1,0 +1,241 @@
+"""What doctor finds, and that every finding says what mends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrouter.answering import Wake
+from hookrouter.application import Application
+from hookrouter.doctor import ERROR, OK, WARNING, Finding, examine
+from hookrouter.settings import install, wanted_registrations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def program(folder: Path, name: str, output: str, code: int = 0) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho '{output}'\nexit {code}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture(scope="module")
+def plugin_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache folder of one scan for plugins, which takes seconds."""
+    home = tmp_path_factory.mktemp("scanned")
+    Application.from_environ({"HOOKROUTER_HOME": str(home)})
+    return home / "cache"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plugin_index: Path) -> Path:
+    """A machine on which nothing is wrong: programs, and a registered and writable home."""
+    shutil.copytree(plugin_index, tmp_path / "home" / "cache")
+    (tmp_path / "home").chmod(0o700)
+    program(tmp_path / "bin", "tmux", "tmux 3.3a")
+    program(tmp_path / "bin", "claude", "2.1.330 (Claude Code)")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOOKROUTER_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.chdir(tmp_path)
+    app = Application.from_environ()
+    install(str(tmp_path / "claude" / "settings.json"), wanted_registrations(app), app.store)
+    return tmp_path
+
+
+def findings(check: str, settings_file: Path | None = None) -> list[Finding]:
+    found = examine(Application.from_environ(), None if settings_file is None else str(settings_file))
+    assert all(bool(finding.fix) == (finding.level != OK) for finding in found)
+    return [finding for finding in found if finding.check == check]
+
+
+def configure(machine: Path, text: str) -> None:
+    (machine / "home" / "config.toml").write_text(text)
+
+
+def test_nothing_is_wrong_on_a_good_machine(machine: Path) -> None:
+    found = examine(Application.from_environ())
+    assert [finding for finding in found if finding.level == ERROR] == []
+    assert {"tmux", "client", "settings", "config", "agents", "answering", "gateways", "plugins", "home", "outbox"} <= {
+        finding.check for finding in found
+    }
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "level"),
+    [
+        ("2.0.76 (Claude Code)", 0, OK),
+        ("2.0.75 (Claude Code)", 0, ERROR),
+        ("1.9.200", 0, ERROR),
+        ("3.0.0-beta (Claude Code)", 0, OK),
+        ("hello", 0, WARNING),
+        ("2.1.330", 3, WARNING),
+    ],
+)
+def test_the_version_of_the_client_is_checked(machine: Path, output: str, code: int, level: str) -> None:
+    program(machine / "bin", "claude", output, code)
+    assert [finding.level for finding in findings("client")] == [level]
+
+
+@pytest.mark.parametrize(
+    ("output", "level"), [("tmux 3.3a", OK), ("tmux next-3.6", OK), ("tmux 2.9", WARNING), ("what", ERROR)]
+)
+def test_the_version_of_tmux_is_checked(machine: Path, output: str, level: str) -> None:
+    program(machine / "bin", "tmux", output)
+    assert [finding.level for finding in findings("tmux")] == [level]
+
+
+def test_programs_that_are_missing_are_found(machine: Path) -> None:
+    for name in ("tmux", "claude"):
+        (machine / "bin" / name).unlink()
+    assert [finding.level for finding in findings("tmux") + findings("client")] == [ERROR, WARNING]
+
+
+def test_a_file_that_registers_nothing_is_an_error(machine: Path) -> None:
+    (machine / "claude" / "settings.json").write_text("{}")
+    assert [(each.level, each.fix) for each in findings("settings")] == [(ERROR, "hookrouter install")]
+    other = machine / "other.json"
+    assert [(each.level, each.fix) for each in findings("settings", other)] == [
+        (ERROR, f"hookrouter install --settings {other}")
+    ]
+
+
+def _edit(change: Callable[[str], str]) -> Callable[[Path], None]:
+    def edit(path: Path) -> None:
+        path.write_text(change(path.read_text()))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "level", "message"),
+    [
+        (_edit(lambda text: text + "x"), ERROR, "cannot be read"),
+        (
+            _edit(lambda text: text.replace('{\n  "hooks"', '{"disableAllHooks": true,\n  "hooks"')),
+            ERROR,
+            "disableAllHooks",
+        ),
+        (_edit(lambda text: text.replace('"AskUserQuestion"', '"Bash"', 1)), ERROR, "not registered"),
+        (_edit(lambda text: text.replace('"AskUserQuestion"', '"Bash"', 1)), WARNING, "no active plugin needs it"),
+        (_edit(lambda text: text.replace('"timeout": 60', '"timeout": 60000', 1)), WARNING, "timeout"),
+        (_edit(lambda text: text.replace("/hookrouter run", "/gone/hookrouter run", 1)), ERROR, "does not exist"),
+        (_edit(lambda text: text.replace("/hookrouter run", "/gone/hookrouter run", 1)), ERROR, "instead of"),
+    ],
+)
+def test_entries_that_are_not_current_are_found(
+    machine: Path, edit: Callable[[Path], None], level: str, message: str
+) -> None:
+    edit(machine / "claude" / "settings.json")
+    assert [each for each in findings("settings") if each.level == level and message in each.message]
+
+
+def test_a_second_registration_with_another_command_is_found(machine: Path) -> None:
+    text = (machine / "claude" / "settings.json").read_text()
+    (machine / ".claude").mkdir()
+    (machine / ".claude" / "settings.json").write_text(text.replace("/hookrouter run", "/old/hookrouter run"))
+    found = findings("settings", machine / "claude" / "settings.json")
+    assert [each.level for each in found] == [OK, WARNING]
+    assert "run twice" in found[1].message
+
+
+def test_a_broken_config_is_an_error_and_names_the_file(machine: Path) -> None:
+    configure(machine, "[answer]\nchannels = 3\n")
+    (found,) = findings("config")
+    assert found.level == ERROR
+    assert "channels" in found.message
+    assert str(machine / "home" / "config.toml") in found.fix
+
+
+def test_agents_that_never_get_a_session_are_found(machine: Path) -> None:
+    configure(
+        machine,
+        '[[agents]]\nid = "all"\nsessions = ["*"]\n'
+        '[[agents]]\nid = "late"\nsessions = ["work-*"]\nworkdirs = ["/not/there"]\n',
+    )
+    messages = [finding.message for finding in findings("agents") if finding.level == WARNING]
+    assert len(messages) == 2
+    assert "'late' never gets a session" in messages[0]
+    assert "'/not/there'" in messages[1]
+
+
+def test_no_enabled_agent_is_a_warning(machine: Path) -> None:
+    configure(machine, '[[agents]]\nid = "off"\nenabled = false\n')
+    assert [finding.level for finding in findings("agents")] == [WARNING]
+
+
+def test_what_no_plugin_offers_is_an_error(machine: Path) -> None:
+    configure(machine, '[answer]\nchannels = ["telepathy"]\n[gateways.chief]\ntype = "pigeon"\n')
+    assert "telepathy" in findings("answering")[0].message
+    errors = [finding for finding in findings("gateways") if finding.level == ERROR]
+    assert len(errors) == 1
+    assert "pigeon" in errors[0].message
+    assert "inbox" in errors[0].fix
+
+
+def test_a_gateway_says_what_is_wrong_with_its_table(machine: Path) -> None:
+    configure(machine, '[gateways.chief]\ntype = "command"\n')
+    assert [finding.level for finding in findings("gateways")].count(ERROR) == 1
+
+
+def test_a_table_for_a_plugin_that_is_not_installed_is_found(machine: Path) -> None:
+    configure(machine, "[plugins.no-such-plugin]\nenabled = false\n")
+    assert any("no-such-plugin" in finding.message for finding in findings("plugins"))
+
+
+def test_an_open_home_is_found(machine: Path) -> None:
+    state = machine / "home" / "state"
+    (state / "question-x.json").write_text("{}")
+    (state / "question-x.json").chmod(0o644)
+    state.chmod(0o755)
+    messages = [finding.message for finding in findings("home") if finding.level == WARNING]
+    assert len(messages) == 2
+    assert "0755" in messages[0]
+    assert "question-x.json" in messages[1]
+
+
+def test_a_file_in_the_place_of_the_home_is_an_error(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (machine / "plain").write_text("")
+    monkeypatch.setenv("HOOKROUTER_HOME", str(machine / "plain" / "home"))
+    assert ERROR in [finding.level for finding in findings("home")]
+
+
+def test_undelivered_messages_and_quarantined_documents_are_found(machine: Path) -> None:
+    app = Application.from_environ()
+    app.outbox.put(
+        Wake(
+            kind="question",
+            agent="chief",
+            gateway="inbox",
+            session="s",
+            session_id="i",
+            tool_use_id="t",
+            subject="Which one?",
+            text="...",
+        )
+    )
+    (waiting,) = findings("outbox")
+    assert waiting.level == WARNING
+    assert "Which one?" in waiting.message
+    (machine / "home" / "state" / "question-x.json").write_text("{broken")
+    app.store.read("question", "x")
+    assert [finding.level for finding in findings("documents")] == [WARNING]
+
+
+def test_a_check_that_fails_is_a_finding(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no such call")
+
+    monkeypatch.setattr(os, "statvfs", broken)
+    assert [finding.level for finding in findings("home")][-1] == ERROR
+
+
+def test_findings_are_plain_data(machine: Path) -> None:
+    assert json.loads(json.dumps([finding._asdict() for finding in findings("tmux")]))[0]["level"] == OK
