@@ -1,0 +1,21 @@
+"""The gateway ``inbox``: no server and no program; messages wait in the state folder for whoever looks.
+
+``[gateways.NAME] type = "inbox"`` has no further keys, and a gateway of this name exists without any configuration.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter import hookimpl
+
+if TYPE_CHECKING:
+    from hookrouter.answering import Gateway
+
+
+@hookimpl
+def gateway() -> Gateway:
+    """Contribute the gateway."""
+    from hookrouter_inbox.keeper import InboxGateway
+
+    return InboxGateway()

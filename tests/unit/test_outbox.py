@@ -1,0 +1,374 @@
+"""What the outbox promises: durable before put() returns, in order, nothing lost; and a deliverer on its own feet."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hookrouter import outbox as outbox_module
+from hookrouter.answering import Wake
+from hookrouter.home import Home
+from hookrouter.outbox import Outbox, prepare_log, spawn_delivery, wake_of
+from hookrouter.store import StoreBusy, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def wake(session: str = "s", text: str = "hello", **fields: str) -> Wake:
+    values = {"kind": "question", "agent": "main", "gateway": "g", "session_id": "sid", "tool_use_id": "toolu_1"}
+    return Wake(**{**values, "session": session, "subject": "a question", "text": text, **fields})
+
+
+@pytest.fixture
+def home(hookrouter_home: Path) -> Home:
+    return Home.in_folder(str(hookrouter_home))
+
+
+@pytest.fixture
+def reports() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def outbox(home: Home, reports: list[str]) -> Outbox:
+    return Outbox(home, reports.append)
+
+
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"still not after {seconds} s: {what}"
+        time.sleep(0.01)
+
+
+def test_put_keeps_the_whole_message_privately(outbox: Outbox) -> None:
+    kept = outbox.put(wake(text="Which?\n> quoted ✓"))
+
+    [file] = [path for path in Path(outbox.folder).iterdir() if path.is_file()]
+    assert kept.id
+    assert kept.created_at.endswith("Z")
+    assert kept.id in file.name
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert Path(outbox.folder).stat().st_mode & 0o777 == 0o700
+    message = json.loads(file.read_text())
+    assert message["version"] == 1
+    assert (message["attempts"], message["last_error"], message["given_up"]) == (0, None, None)
+    assert outbox.pending() == [message]
+    assert outbox.get(kept.id) == message
+    assert wake_of(message) == kept
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(text=st.text(), session=st.text(), subject=st.text(st.characters(codec=None), max_size=5))
+def test_any_text_survives_the_outbox(outbox: Outbox, text: str, session: str, subject: str) -> None:
+    kept = outbox.put(wake(session, text, subject=subject))
+
+    message = outbox.get(kept.id)
+    assert message is not None
+    assert wake_of(message) == kept
+    assert outbox.remove(kept.id)
+
+
+def test_messages_are_listed_in_order_of_creation(outbox: Outbox) -> None:
+    ids = [outbox.put(wake(text=str(number))).id for number in range(30)]
+
+    assert outbox.ids() == ids
+    assert [message["text"] for message in outbox.pending()] == [str(number) for number in range(30)]
+    assert outbox.count() == 30
+
+
+def test_order_and_ids_hold_when_the_clock_is_set_back(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([5_000_000_000_000_000_000, 5_000_000_000_000_000_000, 4_000_000_000_000_000_000])
+    monkeypatch.setattr(outbox_module, "_last_id", (0, 0))
+    monkeypatch.setattr(time, "time_ns", lambda: next(times))
+
+    ids = [outbox.put(wake()).id for _ in range(3)]
+
+    assert outbox.ids() == ids
+    assert len(set(ids)) == 3
+
+
+def test_put_does_not_look_at_the_waiting_messages(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    outbox.put(wake())
+
+    def refuse(*_arguments: object) -> Any:
+        raise AssertionError("put() lists the folder, so it gets slower with every waiting message")
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
+    outbox.put(wake())
+    monkeypatch.undo()
+
+    assert outbox.count() == 2
+
+
+def test_an_empty_outbox_needs_no_folder(outbox: Outbox) -> None:
+    assert (outbox.pending(), outbox.ids(), outbox.count(), outbox.get("x")) == ([], [], 0, None)
+    assert not Path(outbox.folder).exists()
+
+
+def test_put_says_why_it_cannot_write(outbox: Outbox, home: Home) -> None:
+    Path(home.state).write_text("a file where the folder should be")
+
+    with pytest.raises(StoreError, match="cannot write"):
+        outbox.put(wake())
+
+
+def test_an_attempt_is_counted_before_it_is_made_and_a_failure_kept(outbox: Outbox) -> None:
+    name = outbox.put(wake()).id
+
+    begun = outbox.record_attempt(name)
+    assert begun is not None
+    assert begun["attempts"] == 1
+    assert begun["last_attempt_at"] is not None
+    assert "interrupted" in begun["last_error"]
+
+    outbox.record_failure(name, "connection refused", next_attempt_at="2999-01-01T00:00:00.000Z")
+    message = outbox.get(name)
+    assert message is not None
+    assert (message["attempts"], message["last_error"]) == (1, "connection refused")
+    assert message["next_attempt_at"] == "2999-01-01T00:00:00.000Z"
+
+    outbox.record_failure(name, "wrong token", given_up="abc")
+    message = outbox.get(name)
+    assert message is not None
+    assert message["given_up"] == {"reason": "wrong token", "at": message["given_up"]["at"], "settings": "abc"}
+
+    assert outbox.retry(name)
+    message = outbox.get(name)
+    assert message is not None
+    assert (message["given_up"], message["next_attempt_at"], message["attempts"]) == (None, None, 1)
+
+
+def test_a_dropped_message_does_not_come_back(outbox: Outbox) -> None:
+    name = outbox.put(wake()).id
+
+    assert outbox.remove(name)
+    assert not outbox.remove(name)
+    assert outbox.record_attempt(name) is None
+    outbox.record_failure(name, "too late")
+    assert not outbox.retry(name)
+    assert outbox.count() == 0
+
+
+def test_a_corrupt_document_is_set_aside_and_the_others_stay(outbox: Outbox, reports: list[str]) -> None:
+    names = [outbox.put(wake()).id for _ in range(3)]
+    Path(outbox.folder, f"wake-{names[1]}.json").write_text("{broken")
+
+    assert [message["id"] for message in outbox.pending()] == [names[0], names[2]]
+    assert len(reports) == 1
+    assert names[1] in reports[0]
+
+
+def test_a_document_edited_by_hand_is_completed(outbox: Outbox) -> None:
+    name = outbox.put(wake()).id
+    path = Path(outbox.folder, f"wake-{name}.json")
+    path.write_text(json.dumps({"id": "other", "text": 5, "attempts": "many", "given_up": "yes", "last_error": 1}))
+
+    message = outbox.get(name)
+    assert message is not None
+    assert (message["id"], message["attempts"], message["given_up"], message["last_error"]) == (name, 0, None, None)
+    with pytest.raises(ValueError, match="'kind'"):
+        wake_of(message)
+
+
+def test_one_deliverer_at_a_time(outbox: Outbox, home: Home) -> None:
+    with outbox.delivering(), pytest.raises(StoreBusy), Outbox(home, print).delivering():
+        pass
+    with outbox.delivering():
+        pass
+
+
+PUTTER = """
+import os, sys
+from hookrouter.answering import Wake
+from hookrouter.home import Home
+from hookrouter.outbox import Outbox
+outbox = Outbox(Home.from_environ(os.environ), print)
+for number in range(int(sys.argv[1])):
+    print(outbox.put(Wake("question", "a", "g", "s", "sid", "t", "subject", "text " * 500)).id, flush=True)
+"""
+
+
+def test_processes_that_put_at_once_lose_nothing(outbox: Outbox) -> None:
+    command = [sys.executable, "-c", PUTTER, "25"]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    ids = [line for process in processes for line in process.communicate(timeout=60)[0].split()]
+
+    assert len(ids) == 75
+    assert outbox.ids() == sorted(ids)
+    assert all(wake_of(message).text == "text " * 500 for message in outbox.pending())
+
+
+@pytest.mark.parametrize("messages_first", [1, 5, 11])
+def test_kill_9_while_messages_are_put(outbox: Outbox, reports: list[str], messages_first: int) -> None:
+    with subprocess.Popen([sys.executable, "-c", PUTTER, "100000"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        ids = [process.stdout.readline().strip() for _ in range(messages_first)]
+        process.kill()
+        ids += process.stdout.read().split()
+
+    kept = outbox.ids()
+    assert set(ids) <= set(kept), "a message whose put() had returned is gone"
+    assert len(kept) <= len(ids) + 1
+    assert len(outbox.pending()) == len(kept)
+    assert reports == []
+    assert outbox.put(wake()).id in outbox.ids()
+
+
+def test_the_hot_path_imports_little() -> None:
+    script = "import sys; import hookrouter.outbox; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+    heavy = {"json", "pathlib", "subprocess", "attrs", "cattrs", "typer", "requests", "backoff", "asyncio", "datetime"}
+    heavy |= {"dataclasses", "tempfile", "logging", "shutil", "hashlib", "importlib.metadata"}
+    bare = set(
+        subprocess.run(
+            [sys.executable, "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
+    assert not (heavy & loaded) - bare
+
+
+STAND_IN = """
+import json, os, sys, time
+here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+found = {
+    "argv": sys.argv, "pid": os.getpid(), "sid_at_start": os.getsid(0), "environ": dict(os.environ),
+    "fds": {str(fd): os.readlink(f"/proc/self/fd/{fd}") for fd in range(64) if os.path.lexists(f"/proc/self/fd/{fd}")},
+}
+print("on stderr", file=sys.stderr)
+with open(os.path.join(here, "started.tmp"), "w") as file:
+    json.dump(found, file)
+os.rename(os.path.join(here, "started.tmp"), os.path.join(here, "started"))
+for _ in range(3000):
+    if os.path.exists(os.path.join(here, "finish")):
+        break
+    time.sleep(0.01)
+open(os.path.join(here, "finished"), "w").close()
+"""
+
+PARENT = """
+import os, sys
+from hookrouter.home import Home
+from hookrouter.outbox import spawn_delivery
+environ = {**os.environ, "PYTHONPATH": sys.argv[1]}
+environ |= {"CLAUDE_CODE_MESSAGING_TOKEN": "t", "CLAUDE_CODE_MESSAGING_SOCKET": "s"}
+os.chdir(os.path.dirname(environ["HOOKROUTER_HOME"]))
+environ["HOOKROUTER_HOME"] = os.path.basename(environ["HOOKROUTER_HOME"])
+spawn_delivery(environ, Home.from_environ(environ))
+print("reply")
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> Path:
+    """A package that stands where the child looks for hookrouter, and says how it was started."""
+    package = tmp_path / "path" / "hookrouter"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(STAND_IN)
+    return package.parent
+
+
+def test_the_deliverer_outlives_the_hook_and_holds_none_of_its_pipes(stand_in: Path, hookrouter_home: Path) -> None:
+    reading, writing = os.pipe()
+    parent = subprocess.run(
+        [sys.executable, "-c", PARENT, str(stand_in)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        pass_fds=[writing],
+    )
+    # subprocess.run returned, so both pipes were closed: the child, which waits for us, does not hold them.
+    os.close(writing)
+    assert os.read(reading, 1) == b"", "the child holds a descriptor that the hook itself had inherited"
+    os.close(reading)
+    assert (parent.returncode, parent.stdout, parent.stderr) == (0, "reply\n", "")
+    assert not (stand_in / "finished").exists()
+
+    wait_for((stand_in / "started").exists, "the deliverer runs")
+    found = json.loads((stand_in / "started").read_text())
+    assert found["argv"][1:] == ["deliver", "--detach"]
+    assert found["sid_at_start"] == found["pid"], "it must lead a session of its own"
+    assert found["environ"]["HOOKROUTER_HOME"] == str(hookrouter_home)
+    assert not [name for name in found["environ"] if name.startswith("CLAUDE_CODE_MESSAGING")]
+    log = hookrouter_home / "logs" / "delivery.log"
+    assert found["fds"].items() >= {"0": os.devnull, "1": os.devnull, "2": str(log)}.items()
+    assert set(found["fds"]) == {"0", "1", "2"}
+
+    (stand_in / "finish").touch()
+    wait_for((stand_in / "finished").exists, "the deliverer finished its work after the hook was gone")
+    assert log.read_text() == "on stderr\n"
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert log.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_interpreter_without_setsid_still_starts_a_deliverer(
+    stand_in: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.posix_spawn
+
+    def old(*arguments: Any, **options: Any) -> int:
+        if "setsid" in options:
+            raise NotImplementedError
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(os, "posix_spawn", old)
+    (stand_in / "finish").touch()
+    pid = spawn_delivery({**os.environ, "PYTHONPATH": str(stand_in)}, home)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert json.loads((stand_in / "started").read_text())["argv"][1:] == ["deliver", "--detach"]
+
+
+def test_delivery_does_not_need_its_log(stand_in: Path, home: Home) -> None:
+    Path(home.logs).write_text("a file where the folder should be")
+    (stand_in / "finish").touch()
+
+    pid = spawn_delivery({**os.environ, "PYTHONPATH": str(stand_in)}, home)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_deliverer_that_cannot_be_started_is_an_os_error(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(FileNotFoundError):
+        spawn_delivery({}, home)
+    monkeypatch.setattr(sys, "executable", "")
+    with pytest.raises(OSError, match="interpreter"):
+        spawn_delivery({}, home)
+
+
+def test_a_grown_log_is_set_aside(home: Home) -> None:
+    log = Path(prepare_log(home, "x.log"))
+    log.write_bytes(b"o" * outbox_module.LOG_BYTES)
+
+    assert prepare_log(home, "x.log") == str(log)
+
+    assert not log.exists()
+    assert Path(home.logs, "x.log.1").stat().st_size == outbox_module.LOG_BYTES
+
+
+def test_the_deliverer_leaves_the_session_that_started_it(hookrouter_home: Path) -> None:
+    assert hookrouter_home.is_dir()
+    script = (
+        "import os; from hookrouter.delivery import main; code = main(['--detach']);"
+        "print(code, os.getsid(0) == os.getpid(), os.getcwd())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
+
+    assert (done.stdout, done.stderr) == ("0 True /\n", "")
