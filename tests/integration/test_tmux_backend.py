@@ -1,0 +1,305 @@
+"""The tmux backend against a real, private tmux server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrouter.answering import TerminalAddress, TerminalError, TerminalGone
+from hookrouter_tmux.backend import TmuxBackend
+from hookrouter_tmux.process import ProcessTimeoutError, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.tmux, pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux program")]
+
+# Reads raw bytes as a full-screen program does, asks for bracketed paste, and writes what it got to a file.
+READER = """
+import os, sys, termios, tty
+tty.setraw(0)
+os.write(1, b"\\x1b[?2004hready\\r\\n")
+got = b""
+while True:
+    got += os.read(0, 65536)
+    with open(sys.argv[1] + ".new", "wb") as file:
+        file.write(got)
+    os.replace(sys.argv[1] + ".new", sys.argv[1])
+"""
+
+
+def until(look: Callable[[], Any], what: str, seconds: float = 10.0) -> Any:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"not seen within {seconds} s: {what}")
+
+
+class Server:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = str(folder / "tmux.sock")
+        self.reader = folder / "reader.py"
+        self.reader.write_text(READER)
+
+    def tmux(self, *arguments: str) -> str:
+        environ = {**os.environ, "TMUX": "", "LC_ALL": "C.UTF-8"}
+        command = ["tmux", "-f", "/dev/null", "-S", self.socket, *arguments]
+        return subprocess.run(command, env=environ, check=True, capture_output=True, text=True).stdout.rstrip("\n")
+
+    def session(self, name: str, *command: str) -> TerminalAddress:
+        made = self.tmux(
+            "new-session", "-d", "-s", name, "-x", "80", "-y", "24", "-P", "-F", "#{pane_id}", *(command or ("cat",))
+        )
+        return TerminalAddress("tmux", name, made, self.socket)
+
+    def reading(self, name: str) -> tuple[TerminalAddress, Path]:
+        got = self.folder / f"{name}.bytes"
+        address = self.session(name, sys.executable, str(self.reader), str(got))
+        until(lambda: "ready" in TmuxBackend().capture(address).lines, "the reader's first line")
+        return address, got
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    private = Server(tmp_path)
+    yield private
+    subprocess.run(["tmux", "-S", private.socket, "kill-server"], check=False, capture_output=True)
+
+
+def received(path: Path, expected: bytes) -> bytes:
+    def look() -> bytes | None:
+        got = path.read_bytes() if path.exists() else b""
+        return got if len(got) >= len(expected) else None
+
+    return until(look, f"{len(expected)} bytes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-l looks like an option",
+        "do this; then that;",
+        ";",
+        'it\'s "quoted" `here` $HOME \\ #{pane_id}',
+        "first\nsecond\n\nfourth",
+        "日本語テキスト ✓ Ω naïve",
+        "ok 👍 family 👨‍👩‍👧‍👦 flag 🇩🇪 end",
+        "tab\there",
+        "x" * 100_000,
+    ],
+    ids=["dash", "semicolon", "only-semicolon", "quotes", "newlines", "cjk", "emoji", "tab", "long"],
+)
+def test_pasted_text_arrives_exactly_and_in_one_piece(server: Server, text: str) -> None:
+    address, got = server.reading("paste")
+
+    TmuxBackend().paste(address, text)
+
+    expected = b"\x1b[200~" + text.encode() + b"\x1b[201~"
+    assert received(got, expected) == expected
+    assert server.tmux("list-buffers") == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [
+        ("Enter", b"\r"),
+        ("Escape", b"\x1b"),
+        ("Tab", b"\t"),
+        ("BTab", b"\x1b[Z"),
+        ("Space", b" "),
+        ("Up", b"\x1b[A"),
+        ("Down", b"\x1b[B"),
+        ("C-e", b"\x05"),
+        ("C-u", b"\x15"),
+        ("BSpace", b"\x7f"),
+        (";", b";"),
+        ("-", b"-"),
+        ("\\", b"\\"),
+        ("n", b"n"),
+        ("7", b"7"),
+        ("ß", "ß".encode()),
+    ],
+)
+def test_a_key_arrives_as_its_bytes(server: Server, key: str, sent: bytes) -> None:
+    address, got = server.reading("keys")
+
+    TmuxBackend().press(address, key)
+
+    assert received(got, sent) == sent
+
+
+@pytest.mark.parametrize("key", ["C-c", "F1", "ab", "", "\n", "\x1b", "kill-server"])
+def test_other_keys_are_refused(server: Server, key: str) -> None:
+    address, got = server.reading("refused")
+
+    with pytest.raises(TerminalError, match="not a key"):
+        TmuxBackend().press(address, key)
+
+    assert not got.exists()
+
+
+@pytest.mark.parametrize("text", ["", "a\x1b[201~b", "a\rb", "a\x03", "a\x9b", "a\ud800"])
+def test_text_that_would_act_as_keys_is_refused(server: Server, text: str) -> None:
+    address, got = server.reading("refused")
+
+    with pytest.raises(TerminalError):
+        TmuxBackend().paste(address, text)
+
+    assert not got.exists()
+    assert server.tmux("list-buffers") == ""
+
+
+@pytest.mark.parametrize("mode", ["copy-mode", "clock-mode", "choose-tree"])
+def test_modes_are_left_before_keys_and_text(server: Server, mode: str) -> None:
+    address, got = server.reading("mode")
+    for act, sent in (
+        (lambda: TmuxBackend().press(address, "Down"), b"\x1b[B"),
+        (lambda: TmuxBackend().paste(address, "x"), b"\x1b[200~x\x1b[201~"),
+    ):
+        server.tmux(mode, "-t", address.target)
+        before = got.read_bytes() if got.exists() else b""
+
+        act()
+
+        assert received(got, before + sent) == before + sent
+        assert server.tmux("display-message", "-p", "-t", address.target, "#{pane_in_mode}") == "0"
+
+
+def test_capture_shows_the_live_screen_in_copy_mode(server: Server) -> None:
+    shown = "ab \\033[1mbold\\033[0m 日本 ❯ ☐\\n\\nlast   \\n"
+    address = server.session("capture", "sh", "-c", f"printf '{shown}'; exec cat")
+    screen = until(
+        lambda: seen if "last" in (seen := TmuxBackend().capture(address)).lines else None, "the program's output"
+    )
+    server.tmux("copy-mode", "-t", address.target)
+
+    assert TmuxBackend().capture(address) == screen
+    assert screen.lines[:4] == ("ab bold 日本 ❯ ☐", "", "last", "")
+    assert (screen.width, screen.height, len(screen.lines)) == (80, 24, 24)
+
+
+def test_only_the_addressed_pane_gets_keys_even_when_it_is_hidden_by_a_zoom(server: Server) -> None:
+    address, got = server.reading("two")
+    other = server.tmux("split-window", "-t", address.target, "-P", "-F", "#{pane_id}", "cat")
+    server.tmux("resize-pane", "-Z", "-t", other)
+
+    TmuxBackend().press(address, "n")
+    TmuxBackend().paste(address, "yes")
+
+    expected = b"n\x1b[200~yes\x1b[201~"
+    assert received(got, expected) == expected
+    assert "yes" not in "".join(TmuxBackend().capture(address._replace(target=other)).lines)
+
+
+def test_locate_names_the_session_of_the_pane_not_of_a_client(server: Server) -> None:
+    main, longer = server.session("warden-main"), server.session("warden-main-2")
+    environ = {"TMUX": f"{server.socket},1,0", "TMUX_PANE": longer.target}
+
+    assert TmuxBackend().locate(environ) == longer
+    assert TmuxBackend().locate({**environ, "TMUX_PANE": main.target}) == main
+
+    server.tmux("kill-session", "-t", "=warden-main")
+    with pytest.raises(TerminalGone):
+        TmuxBackend().locate({**environ, "TMUX_PANE": main.target})
+
+
+def test_locate_outside_tmux_is_none(server: Server) -> None:
+    address = server.session("any")
+    socket = f"{server.socket},1,0"
+
+    assert TmuxBackend().locate({}) is None
+    assert TmuxBackend().locate({"TMUX": socket}) is None
+    assert TmuxBackend().locate({"TMUX_PANE": address.target}) is None
+    assert TmuxBackend().locate({"TMUX": socket, "TMUX_PANE": "any"}) is None
+
+
+def test_a_pane_that_is_gone_is_told_from_other_errors(server: Server) -> None:
+    gone, left = server.session("warden-main"), server.session("warden-main-2")
+    server.tmux("kill-session", "-t", "=warden-main")
+    backend = TmuxBackend()
+
+    for act in (
+        lambda: backend.capture(gone),
+        lambda: backend.press(gone, "Enter"),
+        lambda: backend.paste(gone, "text"),
+        lambda: backend.capture(left._replace(server=left.server + ".other")),
+    ):
+        with pytest.raises(TerminalGone):
+            act()
+    assert server.tmux("list-buffers") == ""
+    assert backend.capture(left).lines[0] == ""
+
+    with pytest.raises(TerminalError) as refused:
+        backend.capture(left._replace(target="warden-main"))
+    assert not isinstance(refused.value, TerminalGone)
+
+    server.tmux("kill-server")
+    with pytest.raises(TerminalGone):
+        backend.press(left, "Enter")
+
+
+def test_a_program_that_has_ended_in_a_kept_pane_is_gone(server: Server) -> None:
+    address = server.session("kept")
+    server.tmux("set-option", "-t", "kept", "remain-on-exit", "on")
+    pid = int(server.tmux("display-message", "-p", "-t", address.target, "#{pane_pid}"))
+    os.kill(pid, signal.SIGTERM)
+
+    def look() -> bool:
+        try:
+            TmuxBackend().capture(address)
+        except TerminalGone as gone:
+            return "has ended" in str(gone)
+        return False
+
+    until(look, "TerminalGone")
+
+
+def test_the_callers_own_tmux_does_not_matter(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, got = server.reading("inside")
+    monkeypatch.setenv("TMUX", "/nowhere,1,0")
+    monkeypatch.setenv("TMUX_PANE", "%99")
+    monkeypatch.setenv("LC_ALL", "C")
+
+    TmuxBackend().paste(address, "日本")
+
+    assert received(got, b"\x1b[200~\xe6\x97\xa5\xe6\x9c\xac\x1b[201~") == b"\x1b[200~\xe6\x97\xa5\xe6\x9c\xac\x1b[201~"
+
+
+def test_a_hanging_or_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(ProcessTimeoutError):
+        run(["sleep", "60"], environ={}, timeout=0.05)
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TerminalError, match="no tmux program"):
+        TmuxBackend().capture(TerminalAddress("tmux", "s", "%0", "/nowhere"))
+
+
+def test_run_keeps_both_outputs_and_large_input() -> None:
+    text = b"y" * 300_000
+    finished = run(["sh", "-c", "cat; echo oops >&2; exit 3"], environ={}, timeout=10, stdin=text)
+
+    assert finished == (3, text, b"oops\n")
+
+
+def test_the_backend_is_light_to_import() -> None:
+    heavy = "subprocess", "json", "attr", "pathlib", "shutil", "tempfile"
+    code = (
+        "import sys; old = set(sys.modules); import hookrouter_tmux.backend;"
+        f"print([name for name in {heavy!r} if name in sys.modules and name not in old])"
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run([sys.executable, "-S", "-c", code], env=environ, check=True, capture_output=True, text=True)
+
+    assert result.stdout == "[]\n"
