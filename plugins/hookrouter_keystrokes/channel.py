@@ -1,0 +1,261 @@
+"""Brings an answer to Claude Code through the keyboard: the answer channel named ``keys``.
+
+Look, act, look: read the screen, let the planner decide one key, press it, and read again until its effect shows. The
+pace is set by the screen. What the channel adds to the planner is time:
+
+* the dialog is drawn up to half a second after the hook has ended, so its absence is not final at once;
+* from 2.1.318 on the client ignores Enter and digits for the first 150 ms after the dialog has become visible;
+* a key whose effect does not show may be lost or only late. It is never just repeated: an arrow key is pressed first,
+  and because input is handled in order, a moved cursor proves that the earlier key was dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.answering import Delivery, DeliveryOutcome, Paste, Press, Stop, Taken, TerminalError, Wait
+from hookrouter_keystrokes.dialog import Page, Prompt, Review, RowKind, Tail, Unknown, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrouter.answering import AnswerRequest, KeystrokePlanner, Screen, TerminalAddress, TerminalBackend
+    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter_keystrokes.dialog import DialogState
+
+__all__ = ["KeysChannel", "Pace"]
+
+
+class Pace(NamedTuple):
+    """How long the channel waits for what, in seconds."""
+
+    poll: float = 0.015
+    """Between two looks at the screen."""
+    settle: float = 0.25
+    """How long the dialog must have been visible before any key but an arrow (the client's input guard)."""
+    effect: float = 0.4
+    """For the effect of a key to show, before it is tested whether the key was lost."""
+    invisible: float = 0.06
+    """After a key that changes nothing on the screen, such as C-e."""
+    stuck: float = 5.0
+    """For anything at all to happen after a key."""
+    absent: float = 5.0
+    """For the dialog to appear, while something else is on the screen."""
+    closing: float = 5.0
+    """For the client to show, or the hook to tell, that it took the answer after the dialog has closed."""
+
+
+_ARROWS = frozenset(["Up", "Down"])
+_INVISIBLE = frozenset(["C-e", "Home", "End"])
+_STEPS = 60
+_STEPS_PER_QUESTION = 80
+
+
+class KeysChannel:
+    """The answer channel that types into the terminal."""
+
+    name = "keys"
+
+    def __init__(
+        self,
+        pace: Pace | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """``clock`` and ``sleep`` are replaced in tests; ``clock`` is compared with the request's deadline."""
+        self._pace = pace or Pace()
+        self._clock = clock
+        self._sleep = sleep
+
+    def deliver(self, request: AnswerRequest) -> Delivery:
+        """Type the answer into the request's pane. See :class:`hookrouter.answering.AnswerChannel`."""
+        address, terminal, planner = request.address, request.terminal, request.planner
+        if address is None or terminal is None:
+            return Delivery(DeliveryOutcome.UNAVAILABLE, "the session is in no terminal that a backend knows")
+        if planner is None:
+            return Delivery(DeliveryOutcome.UNAVAILABLE, "there is no keystroke planner")
+        typist = _Typist(request, address, terminal, planner, self._pace, self._clock, self._sleep)
+        try:
+            return typist.run()
+        except TerminalError as error:
+            return typist.end(DeliveryOutcome.REFUSED, str(error))
+
+
+class _Pending(NamedTuple):
+    """A step whose effect does not show yet."""
+
+    step: Press | Paste
+    state: DialogState
+    since: float
+    probe: str | None
+    """The arrow key that was pressed to find out whether the step was lost."""
+
+
+class _Typist:
+    """One delivery."""
+
+    def __init__(
+        self,
+        request: AnswerRequest,
+        address: TerminalAddress,
+        terminal: TerminalBackend,
+        planner: KeystrokePlanner,
+        pace: Pace,
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self.request = request
+        self.address = address
+        self.terminal = terminal
+        self.planner = planner
+        self.pace = pace
+        self.clock = clock
+        self.sleep = sleep
+        self.taken: list[Taken] = []
+        self.done: list[str] = []
+        self.pending: _Pending | None = None
+        self.previous: DialogState | None = None
+        self.shown_since: float | None = None
+        self.waiting_since: float | None = None
+        self.chatting = False
+        self.calm = 0.0
+        """How long the screen must stay as it is before the next key, because a probe may still be on its way."""
+        self.calm_since: float | None = None
+        self.budget = _STEPS + _STEPS_PER_QUESTION * len(request.form.questions)
+
+    def end(self, outcome: str, reason: str) -> Delivery:
+        return Delivery(outcome, reason, tuple(self.done))
+
+    def run(self) -> Delivery:
+        while True:
+            finished = self.look()
+            if finished is not None:
+                return finished
+            if self.clock() >= self.request.deadline:
+                return self.end(DeliveryOutcome.REFUSED, "the time was up before the answer was entered")
+            self.sleep(self.pace.poll)
+
+    def look(self) -> Delivery | None:
+        """Look once and act at most once; return how it ended, or None to go on."""
+        screen = self.terminal.capture(self.address)
+        state = read(screen, self.request.form)
+        now = self.clock()
+        settled = state == self.previous
+        self.previous = state
+        if not isinstance(state, (Page, Tail, Review)):
+            self.shown_since = None
+        elif self.shown_since is None:
+            self.shown_since = now
+        # Chat declines the form, and its document may be swept before the chat's text is sent.
+        if not self.chatting and not self.request.still_open():
+            return self.closed(screen)
+        if self.pending is not None:
+            if state == self.pending.state:
+                return self.unchanged(self.pending, state, now)
+            if self.pending.probe is not None:
+                self.calm = max(self.pace.settle, now - self.pending.since)
+            self.pending = None
+        if self.calm and not self.is_calm(now, changed=not settled):
+            return None
+        step = self.planner.next_step(screen, self.request.form, self.request.decisions, self.taken)
+        if isinstance(step, Stop):
+            return self.end(DeliveryOutcome.DELIVERED if step.delivered else DeliveryOutcome.REFUSED, step.why)
+        if isinstance(step, Wait):
+            return self.wait(step, now)
+        self.waiting_since = None
+        if not self.may_act(step, settled=settled, now=now):
+            return None
+        if len(self.taken) >= self.budget:
+            return self.end(DeliveryOutcome.REFUSED, f"the dialog is not answered after {len(self.taken)} keys")
+        self.act(step, screen, state, now)
+        return None
+
+    def is_calm(self, now: float, *, changed: bool) -> bool:
+        """Whether every key that was pressed has had as long to show its effect as the slowest one took."""
+        if changed or self.calm_since is None:
+            self.calm_since = now
+        if now - self.calm_since < self.calm:
+            return False
+        self.calm, self.calm_since = 0.0, None
+        return True
+
+    def closed(self, screen: Screen) -> Delivery:
+        """Decide what it means that the question is not open any more."""
+        if self.taken:
+            step = self.planner.next_step(screen, self.request.form, self.request.decisions, self.taken)
+            if isinstance(step, Stop) and step.delivered:
+                return self.end(DeliveryOutcome.DELIVERED, step.why)
+            last = self.taken[-1].step
+            state = read(self.taken[-1].screen, self.request.form)
+            if isinstance(last, Press) and last.key == "Enter" and _submits(state, self.request.form):
+                return self.end(DeliveryOutcome.DELIVERED, "the client took the answer")
+        return self.end(DeliveryOutcome.REFUSED, "the question was answered or closed by somebody else")
+
+    def wait(self, step: Wait, now: float) -> Delivery | None:
+        if self.waiting_since is None:
+            self.waiting_since = now
+        patience = self.pace.closing if self.taken else self.pace.absent
+        if now - self.waiting_since < patience:
+            return None
+        return self.end(DeliveryOutcome.REFUSED, step.why)
+
+    def may_act(self, step: Press | Paste, *, settled: bool, now: float) -> bool:
+        if isinstance(step, Press) and step.key in _ARROWS:
+            return True
+        # A half-drawn screen must not decide about a key that changes more than the cursor.
+        return settled and (self.shown_since is None or now - self.shown_since >= self.pace.settle)
+
+    def act(self, step: Press | Paste, screen: Screen, state: DialogState, now: float) -> None:
+        if isinstance(step, Paste):
+            self.terminal.paste(self.address, step.text)
+            self.done.append(f"paste {len(step.text)} characters: {step.why}")
+        else:
+            self.terminal.press(self.address, step.key)
+            self.done.append(f"{step.key}: {step.why}")
+        self.taken.append(Taken(step, screen))
+        if isinstance(state, Page) and state.at(RowKind.CHAT) and step[0] == "Enter":
+            self.chatting = True
+        if isinstance(step, Press) and step.key in _INVISIBLE:
+            self.sleep(self.pace.invisible)
+        else:
+            self.pending = _Pending(step, state, now, None)
+
+    def unchanged(self, pending: _Pending, state: DialogState, now: float) -> Delivery | None:
+        """Deal with a step that shows no effect yet."""
+        if now - pending.since >= self.pace.stuck:
+            what = "the pasted text" if isinstance(pending.step, Paste) else f"the key {pending.step.key}"
+            return self.end(DeliveryOutcome.REFUSED, f"the client does not react to {what}")
+        probe = _probe(pending.step, state)
+        # In the prompt box of a dialog that has closed meanwhile, Down does nothing, but Up brings back an old prompt.
+        patience = self.pace.effect if probe == "Down" else self.pace.stuck / 2
+        if pending.probe is None and probe is not None and now - pending.since >= patience:
+            self.terminal.press(self.address, probe)
+            self.done.append(f"{probe}: see whether {_name(pending.step)} was lost")
+            self.pending = pending._replace(probe=probe)
+        return None
+
+
+def _submits(state: DialogState, form: AskUserQuestionInput) -> bool:
+    """Whether Enter on this screen answers the whole form."""
+    if isinstance(state, Review):
+        return state.on_submit
+    alone = len(form.questions) == 1 and not form.questions[0].multi_select
+    return alone and isinstance(state, (Page, Tail))
+
+
+def _name(step: Press | Paste) -> str:
+    return step.key if isinstance(step, Press) else "the paste"
+
+
+def _probe(step: Press | Paste, state: DialogState) -> str | None:
+    """Return an arrow key that certainly moves the cursor on this screen, or None where there is none."""
+    if isinstance(step, Paste) or isinstance(state, (Prompt, Unknown)):
+        return None
+    if isinstance(state, Review):
+        return "Down" if state.on_submit else "Up"
+    if isinstance(state, Tail) or state.cursor is None:
+        return "Down"
+    if state.notes is not None and state.notes.focused:
+        return None
+    return "Up" if state.rows[state.cursor].kind in (RowKind.CHAT, RowKind.SKIP) else "Down"

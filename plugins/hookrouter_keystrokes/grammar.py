@@ -1,0 +1,132 @@
+"""What the AskUserQuestion dialog of Claude Code looks like: every glyph and text that the parser relies on.
+
+Data only, so that a new client version is a change of this file. Seen on real clients 2.0.76 to 2.1.330 in tmux 3.3a;
+where versions differ, all forms are listed with the first version that was seen to draw them, and the parser accepts
+each of them on any client: what is on screen is matched against the saved question, not against a version.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = [
+    "ANSWERED",
+    "ARROW",
+    "BAR_END",
+    "BAR_START",
+    "BULLET",
+    "CANCEL",
+    "CHAT",
+    "CHOSEN",
+    "CURSOR",
+    "DECLINED",
+    "FOOTER_EDITOR",
+    "FOOTER_END",
+    "FOOTER_START",
+    "MORE_ABOVE",
+    "NEXT",
+    "NOTES",
+    "NOTES_EMPTY",
+    "NOTES_ESCAPE_RETURNS",
+    "NOTES_OPEN",
+    "PASTED_TEXT",
+    "PLACEHOLDERS",
+    "PROMPTS",
+    "PROMPT_HINT",
+    "QUOTE_BAR",
+    "RESULT",
+    "REVIEW",
+    "REVIEW_NOTICES",
+    "ROW_MARKS",
+    "RULE",
+    "SKIP",
+    "SUBMIT",
+    "SUBMIT_ANSWERS",
+    "TAB_DONE",
+    "TAB_OPEN",
+    "TICKED",
+    "UNTICKED",
+    "Seen",
+]
+
+
+class Seen(NamedTuple):
+    """A text of the client."""
+
+    text: str
+    since: str
+    """The oldest client version on which it was seen."""
+    until: str = ""
+    """The last one; empty where today's client still draws it."""
+
+
+RULE = "─"
+"""A line of nothing else, across the whole pane, is above the dialog and between the rows and the chat row."""
+
+CURSOR = "❯"
+ROW_MARKS = f"{CURSOR} ↑↓"
+"""What stands in a row's first column; an arrow says that more rows are above or below (small panes)."""
+
+TAB_OPEN, TAB_DONE = "☐", "☒"
+BAR_START, BAR_END = "←", "✔ Submit →"
+"""The tab bar: ``←  ☐ Header  ☒ Header  ✔ Submit  →``; a lone single-select has only ``☐ Header``."""
+
+QUOTE_BAR = "│"
+"""Before each line of a question that needs more than one."""
+
+UNTICKED, TICKED = "[ ]", "[✔]"
+CHOSEN = "✔"
+"""After the label of the option that was chosen before, when its tab is shown again."""
+
+PLACEHOLDERS = (Seen("Type something.", "2.0.76"), Seen("Type something", "2.0.76"))
+"""The empty type row; without the full stop in a multi-select."""
+
+SUBMIT, NEXT = "Submit", "Next"
+"""The row that leaves a multi-select: ``Next`` when another tab follows."""
+
+CHAT = Seen("Chat about this", "2.1.8")
+SKIP = Seen("Skip interview and plan immediately", "2.1.8", "2.1.136")
+"""An extra last row in plan mode."""
+
+FOOTER_START, FOOTER_END = "Enter to select ·", "Esc to cancel"
+FOOTER_EDITOR = "ctrl+g to edit in"
+"""Also in the footer while a text field has the focus (2.1.12 on; it stays there on the Submit and chat rows)."""
+MORE_ABOVE = r"\s*↑ (\d+) more lines?"
+"""Between the rows and the footer, when the top of the dialog does not fit the pane."""
+
+NOTES = "Notes:"
+NOTES_EMPTY = Seen("press n to add notes", "2.1.50")
+NOTES_OPEN = Seen("Add notes on this design…", "2.1.50")
+"""The notes field of the preview layout, without and with the focus, when it is empty."""
+NOTES_ESCAPE_RETURNS = (2, 1, 144)
+"""Before this version Escape in the notes field declines the whole form instead of returning to the options."""
+
+REVIEW = "Review your answers"
+REVIEW_NOTICES = (
+    Seen("Ready to submit your answers?", "2.0.76", "2.1.326"),
+    Seen("⚠ You have not answered all questions", "2.0.76", "2.1.326"),
+    Seen("⚠ Some questions are unanswered", "2.1.327"),
+)
+BULLET, ARROW = "●", "→"
+"""On the review screen a question is behind the bullet, its answer behind the arrow."""
+SUBMIT_ANSWERS, CANCEL = "1. Submit answers", "2. Cancel"
+
+ANSWERED = (
+    Seen("User answered Claude's questions:", "2.0.76", "2.1.326"),
+    Seen("Answered Claude's questions:", "2.1.327"),
+)
+DECLINED = (
+    Seen("User declined to answer questions", "2.0.76", "2.1.326"),
+    Seen("Tool use rejected", "2.1.12", "2.1.100"),
+    Seen("Declined to answer Claude's questions:", "2.1.327"),
+)
+"""What the transcript says after the dialog has closed; a chat counts as declined."""
+RESULT = "  ⎿"
+"""Before a tool's result in the transcript."""
+
+PROMPTS = ("❯", ">")
+"""The prompt box's glyph; ``>`` was seen on 2.0.76."""
+PROMPT_HINT = 'Try "'
+"""How the grey example in an empty prompt box begins."""
+PASTED_TEXT = r"\[Pasted text #\d+(?: \+(\d+) lines?)?\]"
+"""What the prompt box (not the dialog) shows instead of a long pasted text."""

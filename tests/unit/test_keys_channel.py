@@ -1,0 +1,421 @@
+"""The keys channel against a model of the dialog, with a clock that only the test moves."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hookrouter.answering import AnswerRequest, DeliveryOutcome, TerminalAddress
+from hookrouter.decisions import Chat, MultiSelect, Select, Type
+from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
+from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter_keystrokes import answer_channel, keystroke_planner
+from hookrouter_keystrokes.channel import KeysChannel
+from hookrouter_keystrokes.planner import GrammarPlanner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrouter.answering import Delivery
+    from hookrouter.decisions import Decision
+
+ADDRESS = TerminalAddress("fake", "s", "%0", "")
+EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "60"))
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.at: list[tuple[float, Callable[[], None]]] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        while self.at and self.at[0][0] <= self.now:
+            self.at.pop(0)[1]()
+
+
+def question(text: str, *labels: str, multi: bool = False, previews: bool = False) -> Question:
+    options = tuple(
+        Option(label=label, description=f"about {label}", preview=f"<{label}>" if previews else None)
+        for label in labels
+    )
+    return Question(question=text, header=text[:12], options=options, multi_select=multi)
+
+
+SINGLE = question("Which approach?", "Option A (Recommended)", "Option B", "You decide")
+MULTI = question("Which areas?", "Driver, path", "Naming", "Retry", 'Say "hi"', multi=True)
+PREVIEW = question("Which layout?", "Sidebar", "Topbar", "None", previews=True)
+
+
+def form(*questions: Question) -> AskUserQuestionInput:
+    return AskUserQuestionInput(questions=questions)
+
+
+class Run:
+    """One delivery to a fake terminal."""
+
+    def __init__(self, asked: AskUserQuestionInput, *, width: int = 120, height: int = 40, **options: Any) -> None:
+        self.clock = Clock()
+        self.form = asked
+        self.model = DialogModel(asked)
+        self.terminal = FakeTerminal(
+            self.model, self.clock, width=width, height=height, opens_at=self.clock.now, **options
+        )
+        self.open: Callable[[], bool] = lambda: self.model.outcome is None
+
+    def at(self, seconds: float, act: Callable[[], None]) -> None:
+        self.clock.at.append((100.0 + seconds, act))
+        self.clock.at.sort(key=lambda item: item[0])
+
+    def deliver(self, *decisions: Decision, seconds: float = 60.0) -> Delivery:
+        request = AnswerRequest(
+            session="s",
+            tool_use_id="t",
+            form=self.form,
+            decisions=decisions,
+            address=ADDRESS,
+            terminal=self.terminal,
+            planner=GrammarPlanner(),
+            still_open=self.open,
+            deadline=self.clock.now + seconds,
+        )
+        return KeysChannel(clock=self.clock, sleep=self.clock.sleep).deliver(request)
+
+    @property
+    def answers(self) -> dict[str, str] | None:
+        return None if self.model.result is None else self.model.result["answers"]
+
+    @property
+    def keys(self) -> list[str]:
+        return [what for kind, what in self.terminal.log if kind == "key"]
+
+
+def test_the_plugin_contributes_both() -> None:
+    assert answer_channel().name == "keys"
+    assert keystroke_planner().name == "grammar"
+
+
+@pytest.mark.parametrize(
+    ("asked", "decision", "answer"),
+    [
+        (SINGLE, Select(0), "Option A (Recommended)"),
+        (SINGLE, Select(2), "You decide"),
+        (SINGLE, Type("neither:\n two lines, 'quoted'"), "neither:\n two lines, 'quoted'"),
+        (SINGLE, Type("👍"), "👍"),
+        (SINGLE, Type("❯ 1. Option A"), "❯ 1. Option A"),
+        (MULTI, MultiSelect((0, 2)), '"Driver, path", Retry'),
+        (MULTI, MultiSelect((1,), "DRY, SRP"), 'Naming, "DRY, SRP"'),
+        (MULTI, MultiSelect((), "only this"), "only this"),
+        (MULTI, MultiSelect((3,)), '"Say \\"hi\\""'),
+        (PREVIEW, Select(1), "Topbar"),
+        (PREVIEW, Select(0, "my note"), "Sidebar"),
+    ],
+)
+def test_one_question_is_answered(asked: Question, decision: Decision, answer: str) -> None:
+    run = Run(form(asked))
+
+    delivery = run.deliver(decision)
+
+    assert run.answers == {asked.question: answer}
+    assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
+    assert run.terminal.prompt == ""
+
+
+def test_a_note_is_recorded_with_its_option() -> None:
+    run = Run(form(PREVIEW, SINGLE))
+
+    run.deliver(Select(2, "a note\nof two lines"), Select(1))
+
+    assert run.model.result == {
+        "answers": {PREVIEW.question: "None", SINGLE.question: "Option B"},
+        "annotations": {PREVIEW.question: {"preview": "<None>", "notes": "a note\nof two lines"}},
+    }
+
+
+MIXED = form(SINGLE, MULTI, PREVIEW, question("Last?", "Yes", "No"))
+MIXED_DECISIONS = (Type("something, else"), MultiSelect((1, 3), "and this"), Select(2), Select(0))
+MIXED_ANSWERS = {
+    "Which approach?": "something, else",
+    "Which areas?": 'Naming, "Say \\"hi\\"", and this',
+    "Which layout?": "None",
+    "Last?": "Yes",
+}
+
+
+@pytest.mark.parametrize(("width", "height"), [(200, 50), (120, 40), (80, 24), (60, 20)])
+def test_four_mixed_questions_are_submitted_from_the_review_screen(width: int, height: int) -> None:
+    run = Run(MIXED, width=width, height=height)
+
+    delivery = run.deliver(*MIXED_DECISIONS)
+
+    assert run.answers == MIXED_ANSWERS, delivery
+    assert delivery.outcome == DeliveryOutcome.DELIVERED
+
+
+def test_chat_declines_the_form_and_sends_the_text_as_a_prompt() -> None:
+    run = Run(MIXED)
+    swept = False
+    run.open = lambda: not swept
+
+    delivery = run.deliver(Chat("let us talk:\nabout this"))
+
+    assert (run.model.outcome, run.terminal.prompts) == ("chat", ["let us talk:\nabout this"])
+    assert delivery.outcome == DeliveryOutcome.DELIVERED
+
+
+def test_answers_before_a_chat_are_entered_first() -> None:
+    run = Run(MIXED)
+
+    run.deliver(Select(1), MultiSelect((0,)), Chat("the rest differs"))
+
+    assert [item.answer() for item in run.model.questions] == ["Option B", '"Driver, path"', None, None]
+    assert run.terminal.prompts == ["the rest differs"]
+
+
+def test_a_chat_goes_on_after_its_question_was_swept() -> None:
+    run = Run(form(SINGLE))
+    run.open = lambda: run.model.outcome is None
+
+    assert run.deliver(Chat("talk")).outcome == DeliveryOutcome.DELIVERED
+    assert run.terminal.prompts == ["talk"]
+
+
+def test_the_dialog_may_be_drawn_late() -> None:
+    run = Run(form(SINGLE))
+    run.terminal.opens_at += 0.5
+
+    assert run.deliver(Select(1)).outcome == DeliveryOutcome.DELIVERED
+    assert run.answers == {SINGLE.question: "Option B"}
+
+
+def test_a_lost_enter_is_pressed_again_but_never_twice_into_the_next_question() -> None:
+    for lost in range(12):
+        run = Run(MIXED)
+        run.terminal.lost = {lost}
+
+        delivery = run.deliver(*MIXED_DECISIONS)
+
+        assert delivery.outcome == DeliveryOutcome.DELIVERED or run.answers is None
+        assert run.answers in (MIXED_ANSWERS, None), lost
+
+
+def test_a_slow_client_gets_no_second_enter() -> None:
+    run = Run(form(question("First?", "A", "B"), question("Second?", "A", "B")), latency=1.3)
+
+    run.deliver(Select(0), Select(1))
+
+    assert run.answers == {"First?": "A", "Second?": "B"}
+
+
+def test_nothing_is_pressed_while_the_dialog_is_not_on_screen() -> None:
+    run = Run(form(SINGLE))
+    run.terminal.opens_at += 1000
+
+    delivery = run.deliver(Select(1))
+
+    assert delivery.outcome == DeliveryOutcome.REFUSED
+    assert run.terminal.log == []
+    assert run.clock.now < 110
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        form(question("Which other approach?", "Option A (Recommended)", "Option B", "You decide")),
+        form(question("Which approach?", "Option A (Recommended)", "Option B", "I decide")),
+        form(question("Which approach?", "Option A (Recommended)", "Option B")),
+        form(question("Which approach?", "Option A (Recommended)", "Option B", "You decide", multi=True)),
+    ],
+)
+def test_another_question_is_left_alone(other: AskUserQuestionInput) -> None:
+    run = Run(other)
+    run.form = form(SINGLE)
+
+    delivery = run.deliver(Select(1))
+
+    assert delivery.outcome == DeliveryOutcome.REFUSED
+    assert run.terminal.log == []
+
+
+def test_a_person_who_answers_first_wins() -> None:
+    run = Run(form(SINGLE, MULTI))
+    run.at(0.3, lambda: run.model.press("Escape"))
+
+    delivery = run.deliver(Select(1), MultiSelect((0,)))
+
+    assert delivery.outcome == DeliveryOutcome.REFUSED
+    assert run.answers is None
+    assert (run.terminal.prompt, run.terminal.prompts) == ("", [])
+
+
+def test_a_question_that_was_closed_before_is_not_touched() -> None:
+    run = Run(form(SINGLE))
+    run.open = lambda: False
+
+    assert run.deliver(Select(1)).outcome == DeliveryOutcome.REFUSED
+    assert run.terminal.log == []
+
+
+def test_a_terminal_that_goes_away_is_reported() -> None:
+    run = Run(MIXED)
+    run.at(0.5, lambda: setattr(run.terminal, "gone", True))
+
+    delivery = run.deliver(*MIXED_DECISIONS)
+
+    assert delivery.outcome == DeliveryOutcome.REFUSED
+    assert "gone" in delivery.reason
+
+
+def test_a_client_that_hangs_gets_at_most_one_key_and_one_probe() -> None:
+    run = Run(form(SINGLE), latency=1e9)
+
+    delivery = run.deliver(Select(0))
+
+    assert delivery.outcome == DeliveryOutcome.REFUSED
+    assert run.keys == ["Enter", "Down"]
+
+
+def test_what_a_screen_cannot_take_is_refused_before_any_key() -> None:
+    for decision in (Type("ends in \\"), Type("   "), Type("a\x1b[31m"), Type("Type something."), Chat("/clear")):
+        run = Run(form(SINGLE))
+
+        assert run.deliver(decision).outcome == DeliveryOutcome.REFUSED
+        assert run.terminal.log == []
+
+
+def test_without_a_terminal_the_channel_is_unavailable() -> None:
+    request = AnswerRequest("s", "t", form(SINGLE), (Select(0),), None, None, GrammarPlanner(), lambda: True, 0.0)
+
+    assert KeysChannel().deliver(request).outcome == DeliveryOutcome.UNAVAILABLE
+
+
+TRICKY = [
+    "Submit",
+    "Next",
+    "Chat about this",
+    "Type something.",
+    "Type something",
+    "❯ 1. Yes",
+    "[✔] Done",
+    "2. Cancel",
+    "1. Submit answers",
+    "Done ✔",
+    "日本語のオプション",
+    "Review your answers",
+    "● Last?",
+    "→ B",
+    "Enter to select · ↑/↓ to navigate · Esc to cancel",
+    "───────────────",
+    "a\nb",
+    "Alpha, with comma",
+    "Alpha",
+    'say "hi", ok',
+    "👍 emoji",
+    "é",
+    "x " * 40,
+    "w" * 90,
+    "5. Chat about this",
+    "Notes: press n to add notes",
+    "↑ 3 more lines",
+]
+texts = st.sampled_from(TRICKY) | st.text(
+    st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=60
+).filter(lambda text: text.strip())
+
+
+@st.composite
+def forms(draw: st.DrawFn) -> AskUserQuestionInput:
+    asked = []
+    for text in draw(st.lists(texts, min_size=1, max_size=4, unique_by=lambda text: "".join(text.split()))):
+        multi = draw(st.booleans())
+        previews = draw(st.booleans()) and draw(st.booleans())
+        labels = draw(st.lists(texts, min_size=2, max_size=4, unique_by=lambda text: "".join(text.split())))
+        options = tuple(
+            Option(label=label, description=draw(texts | st.just("")), preview=draw(texts) if previews else None)
+            for label in labels
+        )
+        header = draw(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=12))
+        asked.append(Question(question=text, header=header, options=options, multi_select=multi))
+    return AskUserQuestionInput(questions=tuple(asked))
+
+
+typed = texts.filter(lambda text: not text.strip().endswith("\\") and not text.strip().startswith("Type something"))
+
+
+@st.composite
+def intentions(draw: st.DrawFn) -> tuple[AskUserQuestionInput, tuple[Decision, ...]]:
+    asked = draw(forms())
+    decisions: list[Decision] = []
+    for item in asked.questions:
+        count = len(item.options)
+        if item.multi_select:
+            chosen = draw(st.sets(st.integers(0, count - 1), min_size=1))
+            decisions.append(MultiSelect(tuple(sorted(chosen)), draw(st.none() | typed)))
+        elif any(option.preview for option in item.options):
+            note = draw(st.none() | typed.filter(lambda text: "notes" not in text.lower()))
+            decisions.append(Select(draw(st.integers(0, count - 1)), note))
+        else:
+            decisions.append(draw(st.builds(Select, st.integers(0, count - 1)) | st.builds(Type, typed)))
+    return asked, tuple(decisions)
+
+
+def expected(asked: AskUserQuestionInput, decisions: tuple[Decision, ...]) -> dict[str, str]:
+    ideal = DialogModel(asked)
+    for item, decision in zip(ideal.questions, decisions, strict=True):
+        if isinstance(decision, Select):
+            item.chosen = decision.option_index
+        elif isinstance(decision, Type):
+            item.typed.value, item.chosen = decision.text, len(item.options)
+        elif isinstance(decision, MultiSelect):
+            item.ticked = [at in decision.selected_indices for at in range(len(item.options))]
+            item.typed.value, item.typed_ticked = decision.text or "", decision.text is not None
+    return {item.text: answer for item in ideal.questions if (answer := item.answer()) is not None}
+
+
+KEYS = ["Up", "Down", "Left", "Right", "Tab", "BTab", "Space", "1", "2", "x", "n", "BSpace"]
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    intentions(),
+    st.lists(st.sampled_from(KEYS), max_size=6),
+    st.lists(st.tuples(st.floats(0, 2), st.sampled_from(KEYS)), max_size=2),
+    st.sets(st.integers(0, 30), max_size=1),
+    st.sampled_from([(120, 40), (80, 24), (60, 20)]),
+    st.sampled_from([0.0, 0.03, 0.3]),
+)
+def test_any_form_from_any_state_ends_right_or_not_at_all(
+    intention: tuple[AskUserQuestionInput, tuple[Decision, ...]],
+    before: list[str],
+    meanwhile: list[tuple[float, str]],
+    lost: set[int],
+    size: tuple[int, int],
+    latency: float,
+) -> None:
+    asked, decisions = intention
+    run = Run(asked, width=size[0], height=size[1], latency=latency)
+    run.terminal.lost = lost
+    for key in before:
+        run.model.press(key)
+    if run.model.outcome is not None:
+        return
+    for seconds, key in meanwhile:
+        run.at(seconds, lambda key=key: run.model.press(key))  # type: ignore[misc]
+
+    delivery = run.deliver(*decisions)
+
+    if run.model.outcome == "answered" and not meanwhile:
+        assert run.answers == expected(asked, decisions)
+    assert run.model.outcome in ("answered", None) or meanwhile
+    assert run.terminal.prompts == []
+    if delivery.outcome == DeliveryOutcome.DELIVERED:
+        assert run.model.outcome == "answered"
+    if not (meanwhile or lost or before) and size == (120, 40):
+        assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
