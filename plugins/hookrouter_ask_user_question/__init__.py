@@ -1,0 +1,107 @@
+"""Answers Claude's questions for an agent: the AskUserQuestion lifecycle from the question to the verified answer.
+
+PreToolUse saves the question and wakes the agent; ``hookrouter answer`` checks the agent's decisions, saves them and
+delivers them; PostToolUse compares what Claude Code recorded with what was meant. A question that ends in any other way
+(declined, cancelled, client closed) has no PostToolUse, so the later events of its session sweep it.
+
+This module holds the hooks only. What they need is imported when they are called, because it is on the way of every
+``hookrouter run`` that reaches this plugin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.markers import hookimpl
+
+if TYPE_CHECKING:
+    from hookrouter import events
+    from hookrouter.context import Context
+    from hookrouter.hookspecs.commands import Command
+    from hookrouter.tools import AskUserQuestionInput
+
+__all__: list[str] = []
+
+
+@hookimpl
+def pre_tool_use_ask_user_question(
+    event: events.PreToolUse, tool_input: AskUserQuestionInput, context: Context
+) -> None:
+    """Save the question and wake the session's agent. Never answers and never types."""
+    from hookrouter_ask_user_question.lifecycle import question_asked
+
+    question_asked(event, tool_input, context)
+
+
+@hookimpl
+def post_tool_use_ask_user_question(
+    event: events.PostToolUse, tool_input: AskUserQuestionInput, context: Context
+) -> None:
+    """Compare the recorded answer with the intended one, and wake the agent if they differ."""
+    from hookrouter_ask_user_question.lifecycle import answer_recorded
+
+    answer_recorded(event, tool_input, context)
+
+
+@hookimpl
+def post_tool_use_failure_ask_user_question(event: events.PostToolUseFailure, context: Context) -> None:
+    """Close a question whose tool call failed."""
+    from hookrouter_ask_user_question.sweep import tool_failed
+
+    tool_failed(event, context)
+
+
+@hookimpl
+def stop(event: events.Stop, context: Context) -> None:
+    """Close what this session's finished turn left open."""
+    from hookrouter_ask_user_question.sweep import turn_ended
+
+    turn_ended(event, context)
+
+
+@hookimpl
+def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
+    """Close a question that was declined before this prompt."""
+    from hookrouter_ask_user_question.sweep import prompt_submitted
+
+    prompt_submitted(event, context)
+
+
+@hookimpl
+def session_start(event: events.SessionStart, context: Context) -> None:
+    """Close what an earlier client in this place left open."""
+    from hookrouter_ask_user_question.sweep import session_started
+
+    session_started(event, context)
+
+
+@hookimpl
+def session_end(event: events.SessionEnd, context: Context) -> None:
+    """Close what the ending session leaves open."""
+    from hookrouter_ask_user_question.sweep import session_ended
+
+    session_ended(event, context)
+
+
+@hookimpl
+def cli_commands() -> list[Command]:
+    """Contribute ``hookrouter answer``, ``hookrouter questions`` and ``hookrouter demo``."""
+    from hookrouter.hookspecs.commands import Command
+
+    return [
+        Command(
+            name="answer",
+            help="Answer the question that a Claude Code session is asking.",
+            target="hookrouter_ask_user_question.cli:answer",
+        ),
+        Command(
+            name="questions",
+            help="List the questions that wait for an answer.",
+            target="hookrouter_ask_user_question.cli:questions",
+        ),
+        Command(
+            name="demo",
+            help="Show the whole question loop in a tmux server of its own.",
+            target="hookrouter_ask_user_question.demo:demo",
+        ),
+    ]

@@ -1,0 +1,421 @@
+"""What ``hookrouter answer`` does: check the decisions, note the intent, deliver it, and learn what was recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from hookrouter.answering import AnswerRequest, Delivery, DeliveryOutcome
+from hookrouter.clock import now
+from hookrouter.converter import PayloadError, structure
+from hookrouter.decisions import Chat
+from hookrouter.names import printable
+from hookrouter.store import StoreBusy, StoreError
+from hookrouter_ask_user_question import documents
+from hookrouter_ask_user_question.comparison import recorded_value
+from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions, to_json
+from hookrouter_ask_user_question.formatting import preview
+from hookrouter_ask_user_question.sweep import ANSWER_LOCK
+from hookrouter_ask_user_question.transcript import question_state, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import FrameType
+
+    from hookrouter.answering import AnswerChannel
+    from hookrouter.application import Application
+    from hookrouter.decisions import Decision
+    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter_ask_user_question.documents import Question
+
+__all__ = ["AnswerResult", "ExitCode", "answer", "form_of"]
+
+DELIVERY_SECONDS = 60.0
+"""How long all channels together may take."""
+
+_LOCK_SECONDS = 1.0
+"""A sweep holds the lock for an instant to see whether an answer is running."""
+_POLL_SECONDS = 0.05
+_RECORD_SECONDS = 2.0
+"""How long after a question's document is gone its journal record may take to appear."""
+
+
+class ExitCode:
+    """The exit codes of ``hookrouter answer``."""
+
+    OK = 0
+    BAD_INPUT = 2
+    RECORDED_DIFFERENTLY = 3
+    NOT_DELIVERED = 4
+    NOT_CONFIRMED = 5
+
+
+@attrs.frozen(kw_only=True)
+class AnswerResult:
+    """What came of one ``hookrouter answer``."""
+
+    outcome: str
+    """``verified``, ``delivered`` (not waited for), ``chat``, ``planned`` (``--dry-run``), ``invalid``, ``mismatch``,
+    ``not_delivered``, ``answered_by_person``, ``unanswered``, ``not_confirmed`` or ``interrupted``."""
+    exit_code: int
+    session: str
+    reason: str = ""
+    tool_use_id: str = ""
+    channel: str = ""
+    questions: tuple[Mapping[str, Any], ...] = ()
+    """For each question: ``question``, ``intended``, ``recorded`` and ``result``, the last two where known."""
+    steps: tuple[str, ...] = ()
+    """What was done, or with ``--dry-run`` what would be."""
+
+    def document(self) -> dict[str, Any]:
+        """Return this as JSON."""
+        return {"ok": self.exit_code == ExitCode.OK, **attrs.asdict(self)}
+
+
+class _Interrupted(BaseException):
+    """A signal asked this process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def answer(
+    app: Application,
+    session: str,
+    text: str,
+    *,
+    tool_use_id: str | None = None,
+    channel: str | None = None,
+    wait: float = 10.0,
+    dry_run: bool = False,
+) -> AnswerResult:
+    """Answer the open question of ``session`` with the decisions in the JSON array ``text``.
+
+    ``tool_use_id`` refuses any other question, ``channel`` uses that channel alone, ``wait`` is how many seconds to
+    wait for the recorded answer once it is delivered. Nothing is saved before everything is checked, and nothing at
+    all with ``dry_run``. Every end is a result; raises nothing that a user can cause.
+    """
+    result = AnswerResult(outcome="not_delivered", exit_code=ExitCode.NOT_DELIVERED, session=session)
+    try:
+        question = documents.read_question(app.store, session)
+        if question is None:
+            return attrs.evolve(result, reason=_no_question(app, session))
+        result = attrs.evolve(result, tool_use_id=question.tool_use_id)
+        if tool_use_id is not None and tool_use_id != question.tool_use_id:
+            reason = f"the question {tool_use_id} is over; session {session} now asks {question.tool_use_id}"
+            return attrs.evolve(result, reason=reason)
+        form = form_of(question)
+        decisions = parse_decisions(text, form)
+        result = attrs.evolve(result, questions=_intended(question, decisions))
+        channels = _channels(app, channel)
+        if dry_run:
+            return _planned(app, form, decisions, result)
+        if not channels:
+            return attrs.evolve(
+                result, reason=_no_channel("config.toml: answer.channels", app, app.config.answer.channels)
+            )
+        with app.store.lock(ANSWER_LOCK, session, _LOCK_SECONDS), _signals():
+            return _Answering(app, question, form, decisions, channels, result).run(wait)
+    except DecisionError as error:
+        return attrs.evolve(result, outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=str(error))
+    except PayloadError as error:
+        return attrs.evolve(result, reason=f"the question document cannot be read: {error}")
+    except StoreBusy as error:
+        return attrs.evolve(result, reason=f"session {session} is being answered already, by {error.holder}")
+    except StoreError as error:
+        return attrs.evolve(result, reason=str(error))
+    except _Interrupted as stop:
+        return attrs.evolve(result, outcome="interrupted", exit_code=128 + stop.number, reason=f"stopped by {stop}")
+
+
+def form_of(question: Question) -> AskUserQuestionInput:
+    """Return the form of a question document. Raises PayloadError."""
+    questions = [
+        {
+            **form,
+            "header": form["header"] if isinstance(form.get("header"), str) else "",
+            "options": [{**option, "preview": preview(option)} for option in form["options"]],
+        }
+        for form in question.questions
+    ]
+    form: AskUserQuestionInput = structure("AskUserQuestionInput", {"questions": questions})
+    return form
+
+
+class _Answering:
+    """One delivery, under the session's lock."""
+
+    def __init__(
+        self,
+        app: Application,
+        question: Question,
+        form: AskUserQuestionInput,
+        decisions: tuple[Decision, ...],
+        channels: Mapping[str, AnswerChannel],
+        result: AnswerResult,
+    ) -> None:
+        self._app = app
+        self._question = question
+        self._form = form
+        self._decisions = decisions
+        self._channels = channels
+        self._result = result
+        self._started = now()
+        self._chat = isinstance(decisions[-1], Chat)
+
+    def run(self, wait: float) -> AnswerResult:
+        if not self._still_open():
+            return self._finish(reason="the question is over: somebody answered or closed it meanwhile")
+        if closed := self._closed_reason():
+            # No event has swept it yet; this command tells the agent, so that no wake needs to.
+            self._remove_documents()
+            return self._finish(outcome="unanswered", reason=f"the question is over: {closed}")
+        try:
+            delivery = self._deliver()
+        except _Interrupted:
+            self._finish(outcome="interrupted", reason="stopped by a signal during the delivery")
+            raise
+        self._result = attrs.evolve(self._result, steps=delivery.steps, reason=delivery.reason)
+        if delivery.outcome != DeliveryOutcome.DELIVERED:
+            return self._not_delivered(delivery)
+        if self._chat:
+            self._remove_documents()
+            return self._finish(outcome="chat", exit_code=ExitCode.OK)
+        self._journal("delivered", delivery.reason)
+        if wait <= 0:
+            return attrs.evolve(self._result, outcome="delivered", exit_code=ExitCode.OK)
+        return self._verify(wait)
+
+    def _deliver(self) -> Delivery:
+        """Try the channels in order, until one can serve this session. Notes the intent before each."""
+        address, backends = self._question.terminal, self._app.plugins.terminal_backends()
+        request = AnswerRequest(
+            session=self._question.session,
+            tool_use_id=self._question.tool_use_id,
+            form=self._form,
+            decisions=self._decisions,
+            address=address,
+            terminal=backends.get(address.backend) if address is not None else None,
+            planner=self._app.plugins.keystroke_planners().get(self._app.config.answer.planner),
+            still_open=self._still_open,
+            deadline=time.monotonic() + DELIVERY_SECONDS,
+        )
+        reasons = []
+        for name, channel in self._channels.items():
+            self._save_pending(name)
+            self._result = attrs.evolve(self._result, channel=name)
+            try:
+                delivery = channel.deliver(request)
+            except Exception as error:  # noqa: BLE001 - a channel of another author; what it did is not known
+                reason = f"the channel {name} failed with {type(error).__name__}: {error}"
+                return Delivery(DeliveryOutcome.REFUSED, reason, (f"{name}: failed at an unknown step",))
+            if delivery.outcome != DeliveryOutcome.UNAVAILABLE or delivery.steps:
+                return delivery
+            reasons.append(f"{name}: {delivery.reason}")
+        return Delivery(DeliveryOutcome.UNAVAILABLE, "; ".join(reasons))
+
+    def _save_pending(self, channel: str) -> None:
+        import os
+
+        documents.save_pending(
+            self._app.store,
+            documents.PendingAnswer(
+                session=self._question.session,
+                session_id=self._question.session_id,
+                tool_use_id=self._question.tool_use_id,
+                decisions=to_json(self._decisions),
+                channel=channel,
+                pid=os.getpid(),
+            ),
+        )
+
+    def _not_delivered(self, delivery: Delivery) -> AnswerResult:
+        """Report a delivery that failed; where keys were pressed, whatever is recorded is still compared."""
+        # After keys were pressed the answer may have arrived although the channel did not see it.
+        may_be_recorded = bool(delivery.steps) or not self._still_open()
+        if may_be_recorded and (record := self._wait_for_record(_RECORD_SECONDS)) is not None:
+            self._journal("not_delivered", delivery.reason)
+            return self._closed(record)
+        if closed := self._closed_reason():
+            self._remove_documents()
+            lost = "; the text of the chat was not sent: give it to Claude as a prompt" if self._chat else ""
+            return self._finish(reason=f"{delivery.reason}; {closed}{lost}")
+        if delivery.steps:
+            reason = (
+                f"{delivery.reason}; the dialog may hold part of the answer, so the answer stays noted and whatever is "
+                "recorded will be compared with it"
+            )
+            return self._finish(reason=reason)
+        documents.delete_pending(self._app.store, self._question.session, self._question.tool_use_id)
+        return self._finish(reason=delivery.reason)
+
+    def _verify(self, wait: float) -> AnswerResult:
+        record = self._wait_for_record(wait)
+        if record is None:
+            return attrs.evolve(
+                self._result,
+                outcome="not_confirmed",
+                exit_code=ExitCode.NOT_CONFIRMED,
+                reason=f"the answer was delivered, but Claude Code's record of it did not come within {wait:g} s",
+            )
+        return self._closed(record)
+
+    def _closed(self, record: Mapping[str, Any]) -> AnswerResult:
+        """Return the result that the journal record of the question's end says."""
+        outcome, reason = str(record.get("outcome")), str(record.get("reason") or "")
+        shown = {
+            "verified": ("verified", ExitCode.OK, "Claude Code recorded what was meant"),
+            "mismatch": ("mismatch", ExitCode.RECORDED_DIFFERENTLY, reason),
+            "answered_by_person": ("answered_by_person", ExitCode.NOT_DELIVERED, "a person answered first"),
+            "unanswered": ("unanswered", ExitCode.NOT_DELIVERED, reason),
+            "chat": ("unanswered", ExitCode.NOT_DELIVERED, reason),
+        }.get(outcome)
+        if shown is None:
+            fallback = f"the question is over, and its answer was not compared ({outcome}) {reason}".strip()
+            shown = ("not_confirmed", ExitCode.NOT_CONFIRMED, fallback)
+        return attrs.evolve(
+            self._result,
+            outcome=shown[0],
+            exit_code=shown[1],
+            reason=shown[2],
+            questions=_with_recorded(self._result.questions, record.get("verification")),
+        )
+
+    def _wait_for_record(self, seconds: float) -> Mapping[str, Any] | None:
+        """Return the journal record, or the entry of a sweep, that says how the question ended."""
+        deadline = time.monotonic() + seconds
+        gone_at = None
+        while True:
+            if not self._still_open():
+                gone_at = gone_at or time.monotonic()
+                if (record := self._record()) is not None:
+                    return record
+            if time.monotonic() >= deadline or (gone_at is not None and time.monotonic() > gone_at + _RECORD_SECONDS):
+                return None
+            time.sleep(_POLL_SECONDS)
+
+    def _record(self) -> Mapping[str, Any] | None:
+        shown_id = printable(self._question.tool_use_id)[:200]
+        for record in self._app.journal.records(self._question.session_id, self._started - 1):
+            if record.get("event") == "PostToolUse" and record.get("tool_use_id") == shown_id:
+                return record
+            swept = record.get("swept")
+            for entry in swept if isinstance(swept, list) else ():
+                if (
+                    isinstance(entry, dict)
+                    and entry.get("tool_use_id") == self._question.tool_use_id
+                    and entry.get("outcome") != "left"
+                ):
+                    return entry
+        return None
+
+    def _closed_reason(self) -> str:
+        """Return why the question can get no answer any more, as the transcript shows; empty where it may."""
+        return reason_of(question_state(self._question.transcript_path, self._question.tool_use_id))
+
+    def _remove_documents(self) -> None:
+        documents.delete_pending(self._app.store, self._question.session, self._question.tool_use_id)
+        documents.delete_question(self._app.store, self._question)
+
+    def _still_open(self) -> bool:
+        current = documents.read_question(self._app.store, self._question.session)
+        return current is not None and current.tool_use_id == self._question.tool_use_id
+
+    def _finish(self, **changes: Any) -> AnswerResult:
+        """Change the result for the last time and journal it."""
+        self._result = attrs.evolve(self._result, **changes)
+        self._journal(self._result.outcome, self._result.reason)
+        return self._result
+
+    def _journal(self, outcome: str, reason: str) -> None:
+        self._app.journal.write(
+            {
+                "level": "info" if outcome in ("delivered", "chat") else "warning",
+                "event": "answer",
+                "session_id": self._question.session_id,
+                "session": self._question.session,
+                "tool_use_id": self._question.tool_use_id,
+                "outcome": outcome,
+                "reason": reason,
+                "channel": self._result.channel,
+                "decisions": to_json(self._decisions),
+                "steps": list(self._result.steps),
+                "ms": round((now() - self._started) * 1000, 2),
+            },
+            self._question.session_id,
+        )
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """Turn the signals that end a process into an exception, so that the documents are left as they should be."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise _Interrupted(number)
+
+    former = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _no_question(app: Application, session: str) -> str:
+    waiting = [question.session for question in documents.list_questions(app.store)]
+    others = f"; these sessions have one: {', '.join(waiting)}" if waiting else "; no session has one"
+    return f"session {session} has no open question{others}"
+
+
+def _channels(app: Application, chosen: str | None) -> dict[str, AnswerChannel]:
+    """Return the channels to try, in order. Raises DecisionError for a chosen one that does not exist."""
+    available = app.plugins.answer_channels()
+    wanted: Sequence[str] = (chosen,) if chosen is not None else app.config.answer.channels
+    found = {name: available[name] for name in wanted if name in available}
+    if chosen is not None and not found:
+        raise DecisionError([_no_channel("--channel", app, wanted)])
+    return found
+
+
+def _no_channel(source: str, app: Application, wanted: Sequence[str]) -> str:
+    known = ", ".join(sorted(app.plugins.answer_channels())) or "none"
+    return f"{source}: there is no channel {', '.join(map(repr, wanted))}; available: {known}"
+
+
+def _planned(
+    app: Application, form: AskUserQuestionInput, decisions: tuple[Decision, ...], result: AnswerResult
+) -> AnswerResult:
+    planner = app.plugins.keystroke_planners().get(app.config.answer.planner)
+    if planner is None:
+        reason = f"config.toml: answer.planner: there is no planner {app.config.answer.planner!r}"
+        return attrs.evolve(result, outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
+    steps = tuple(planner.outline(form, decisions))
+    return attrs.evolve(result, outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
+
+
+def _intended(question: Question, decisions: Sequence[Decision]) -> tuple[Mapping[str, Any], ...]:
+    shown = []
+    for form, decision in zip(question.questions, to_json(decisions), strict=False):
+        value = recorded_value(form, decision)
+        entry = {"question": form["question"], "intended": decision["text"] if value is None else value}
+        if decision.get("notes"):
+            entry["intended_notes"] = decision["notes"]
+        shown.append(entry | {"recorded": None, "result": "chat" if value is None else "unknown"})
+    return tuple(shown)
+
+
+def _with_recorded(questions: Sequence[Mapping[str, Any]], verification: object) -> tuple[Mapping[str, Any], ...]:
+    """Add what a verification in the journal recorded to what was intended, question by question."""
+    results = verification.get("questions") if isinstance(verification, dict) else None
+    if not isinstance(results, list):
+        return tuple(questions)
+    shown = []
+    for entry, found in zip(questions, results, strict=False):
+        known = {key: found[key] for key in ("recorded", "result", "recorded_notes") if key in found}
+        shown.append({**entry, **known})
+    return tuple(shown)

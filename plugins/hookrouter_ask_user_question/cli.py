@@ -1,0 +1,269 @@
+"""The commands ``hookrouter answer`` and ``hookrouter questions``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hookrouter.application import Application
+from hookrouter.clock import iso
+from hookrouter.executable import script_argv
+from hookrouter.names import printable
+from hookrouter.store import StoreError
+from hookrouter_ask_user_question import documents
+
+if TYPE_CHECKING:
+    from hookrouter_ask_user_question.documents import Question
+
+__all__ = ["answer", "questions"]
+
+_MAX_BYTES = 1024 * 1024
+_BAD_INPUT = 2
+
+_Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
+
+
+def answer(
+    decisions: Annotated[
+        str | None, typer.Argument(metavar="[DECISIONS]", help="The decisions as a JSON array, or - for stdin.")
+    ] = None,
+    session: Annotated[str, typer.Option("--session", metavar="NAME", help="The session that asks.")] = "",
+    file: Annotated[
+        str | None, typer.Option("--file", metavar="FILE", help="Read the decisions from a file, or - for stdin.")
+    ] = None,
+    tool_use_id: Annotated[
+        str | None, typer.Option("--tool-use-id", metavar="ID", help="Answer only this question, and no later one.")
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option("--channel", metavar="NAME", help="Use this channel instead of the configured ones.")
+    ] = None,
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for what Claude Code records; 0: not.")
+    ] = 10.0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the decisions and show the plan; do nothing.")
+    ] = False,
+    as_json: _Json = False,
+) -> int:
+    """Answer the question that a Claude Code session is asking, and say what was recorded.
+
+    DECISIONS is a JSON array with one decision for each question, in order:
+    {"action": "select", "optionIndex": N}, {"action": "type", "text": T},
+    {"action": "multi-select", "selectedIndices": [...], "text": T}, {"action": "chat", "text": T};
+    "notes": T may go with a choice where options have previews. Options count from 0.
+
+    Exit codes: 0 verified (or delivered, with --wait 0); 2 bad input; 3 recorded differently from what was meant;
+    4 not delivered; 5 delivered, but not confirmed in time.
+    """
+    from hookrouter_ask_user_question.answer import AnswerResult
+    from hookrouter_ask_user_question.answer import answer as run
+
+    try:
+        text = _decisions(decisions, file)
+        if not session:
+            raise _UsageError(f"--session is missing{_waiting()}")
+        if not wait >= 0:
+            raise _UsageError("--wait: a number of seconds, 0 or more")
+    except _UsageError as error:
+        result = AnswerResult(outcome="invalid", exit_code=_BAD_INPUT, session=session, reason=str(error))
+    else:
+        result = run(
+            Application.from_environ(),
+            session,
+            text,
+            tool_use_id=tool_use_id,
+            channel=channel,
+            wait=wait,
+            dry_run=dry_run,
+        )
+    if as_json:
+        typer.echo(json.dumps(result.document()))
+        return result.exit_code
+    failed = result.exit_code not in (0, 3)
+    outcome = result.outcome.replace("_", " ")
+    lines = [_text(f"{outcome}: {result.reason}" if result.reason else outcome)]
+    if failed:
+        lines[0] = f"hookrouter answer: {lines[0]}"
+    else:
+        lines += [f"  {line}" for entry in result.questions for line in _shown(entry)]
+    if result.outcome == "planned":
+        lines += [_safe(f"  {number}. {step}") for number, step in enumerate(result.steps, 1)]
+    typer.echo("\n".join(lines), err=failed)
+    return result.exit_code
+
+
+def questions(
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="NAME", help="Only this session, with the whole text.")
+    ] = None,
+    dismiss: Annotated[
+        str | None, typer.Option("--dismiss", metavar="ID", help="Remove a notice that has been read.")
+    ] = None,
+    as_json: _Json = False,
+) -> int:
+    """List the questions that wait for an answer, and the notices about questions that are over."""
+    from hookrouter import notices
+
+    app = Application.from_environ()
+    try:
+        if dismiss is not None and not notices.dismiss(app.store, dismiss):
+            typer.echo(f"hookrouter questions: there is no notice {_safe(dismiss)}", err=True)
+            return 1
+        waiting = [question for question in documents.list_questions(app.store) if session in (None, question.session)]
+        kept = notices.listing(app.store, session)
+        entries = [_entry(app, question) for question in waiting]
+    except StoreError as error:
+        typer.echo(f"hookrouter questions: {error}", err=True)
+        return 1
+    if as_json:
+        shown = [{key: value for key, value in notice.items() if key != "version"} for notice in kept]
+        typer.echo(json.dumps({"questions": entries, "notices": shown}, indent=2))
+        return 0
+    blocks = [
+        _full(app, question) if session is not None else _summary(entry)
+        for question, entry in zip(waiting, entries, strict=True)
+    ]
+    if not blocks:
+        of_session = f" in session {_safe(session)}" if session is not None else ""
+        blocks = [f"No question is waiting{of_session}."]
+    blocks += [_notice(notice, whole=session is not None) for notice in kept]
+    typer.echo("\n\n".join(blocks))
+    return 0
+
+
+class _UsageError(Exception):
+    """The command line cannot be used."""
+
+
+def _decisions(argument: str | None, file: str | None) -> str:
+    """Return the JSON text from where the command line says it is."""
+    if argument is not None and file is not None:
+        raise _UsageError("give the decisions either as an argument or with --file, not both")
+    if argument is None and file is None:
+        raise _UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
+    if argument is not None and argument != "-":
+        return argument
+    try:
+        if file is None or file == "-":
+            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        else:
+            with open(file, "rb") as stream:
+                data = stream.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise _UsageError(f"the decisions are larger than {_MAX_BYTES} bytes")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise _UsageError(f"--file {_safe(file or '-')}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise _UsageError(f"the decisions are not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _waiting() -> str:
+    try:
+        names = [question.session for question in documents.list_questions(Application.from_environ().store)]
+    except StoreError:
+        names = []
+    return f"; these sessions have a question: {', '.join(names)}" if names else "; no session has a question"
+
+
+def _entry(app: Application, question: Question) -> dict[str, Any]:
+    """Return what a program reads about one question."""
+    from hookrouter_ask_user_question.formatting import answer_command
+    from hookrouter_ask_user_question.sweep import is_being_answered
+
+    pending = documents.read_pending(app.store, question.session)
+    noted = None
+    if pending is not None and pending.tool_use_id == question.tool_use_id:
+        noted = {
+            "saved_at": pending.saved_at,
+            "channel": pending.channel,
+            "running": is_being_answered(app.store, question.session),
+        }
+    return {
+        "session": question.session,
+        "session_id": question.session_id,
+        "tool_use_id": question.tool_use_id,
+        "asked_at": question.saved_at,
+        "age_seconds": _age(question.saved_at),
+        "agent": question.agent,
+        "cwd": question.cwd,
+        "permission_mode": question.permission_mode,
+        "terminal": question.terminal._asdict() if question.terminal is not None else None,
+        "questions": question.questions,
+        "pending_answer": noted,
+        "command": answer_command(question, script_argv(), os.environ),
+    }
+
+
+def _summary(entry: dict[str, Any]) -> str:
+    age, terminal, pending = entry["age_seconds"], entry["terminal"], entry["pending_answer"]
+    facts = [f"asked {_duration(age)} ago" if age is not None else "", entry["tool_use_id"]]
+    facts += [f"pane {terminal['target']}" if terminal else "no terminal", f"agent {entry['agent']}"]
+    if pending:
+        how = f"by {pending['channel']}" if pending["channel"] else ""
+        state = "is being delivered" if pending["running"] else "was delivered or given up"
+        facts.append(f"an answer {state} {how}".strip())
+    lines = [f"{_safe(entry['session'])}: {_safe(', '.join(filter(None, facts)))}"]
+    for number, form in enumerate(entry["questions"], 1):
+        labels = " | ".join(f"{index} {option['label']}" for index, option in enumerate(form["options"]))
+        lines += [_safe(f"  {number}. {form['question']}"), _safe(f"     {labels}")]
+    return "\n".join(lines)
+
+
+def _full(app: Application, question: Question) -> str:
+    from hookrouter.prompts import read_prompt
+    from hookrouter_ask_user_question.formatting import question_message
+
+    try:
+        prompt = read_prompt(app.home, "ask_user_question.md")
+    except OSError:
+        prompt = ""
+    return question_message(question, script_argv(), os.environ, prompt).rstrip()
+
+
+def _notice(notice: dict[str, Any], *, whole: bool) -> str:
+    head = f"Notice {notice.get('id', '')} ({notice.get('created_at', '')}): {notice.get('subject', '')}"
+    return f"{_safe(head)}\n{_text(str(notice.get('text', '')))}".rstrip() if whole else _safe(head)
+
+
+def _shown(entry: Any) -> list[str]:
+    """Return the lines about one answered question, both sides where they differ."""
+    lines = [f"{_safe(entry['question'])}: {_safe(entry['intended'])}"]
+    if entry["result"] not in ("match", "unknown", "chat"):
+        recorded = entry["recorded"]
+        shown = recorded if isinstance(recorded, str) else json.dumps(recorded)
+        lines = [_safe(entry["question"]), f"  intended: {_safe(entry['intended'])}"]
+        lines.append(f"  recorded: {_safe(shown) if recorded is not None else '(nothing)'} ({entry['result']})")
+        if entry["result"] == "notes_differ":
+            lines.append(f"  intended note: {_safe(str(entry.get('intended_notes') or '(none)'))}")
+            lines.append(f"  recorded note: {_safe(str(entry.get('recorded_notes') or '(none)'))}")
+    return lines
+
+
+def _age(saved_at: str) -> float | None:
+    """Return the seconds since an ISO 8601 time; None for one that is none."""
+    from datetime import datetime
+
+    try:
+        then, now = datetime.fromisoformat(saved_at), datetime.fromisoformat(iso())
+        return max(0.0, round((now - then).total_seconds(), 1))
+    except (ValueError, TypeError):
+        return None
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _safe(text: str) -> str:
+    return printable(text)
+
+
+def _text(text: str) -> str:
+    return printable(text, keep_newlines=True)

@@ -1,0 +1,440 @@
+"""``hookrouter answer``: from decisions to a verified answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrouter.answering import AnswerRequest, Delivery, DeliveryOutcome
+from hookrouter.config import AnswerConfig, Config
+from hookrouter.executable import script_argv
+from hookrouter.testing.plugins import write_plugin
+from hookrouter.testing.terminal import wait_until
+from hookrouter_ask_user_question import cli, documents
+from hookrouter_ask_user_question.answer import AnswerResult, ExitCode, answer
+from hookrouter_ask_user_question.sweep import ANSWER_LOCK
+
+RIGHT = [{"action": "select", "optionIndex": 1}, {"action": "multi-select", "selectedIndices": [1, 0]}]
+ANSWERS = {"Which database?": "Postgres", "Which features?": "Auth, Export"}
+CHAT = [{"action": "chat", "text": "let us talk"}]
+DELIVERED = Delivery(DeliveryOutcome.DELIVERED, "the dialog took it", ("press Down", "press Enter"))
+
+
+def run(ask: Any, decisions: Any = None, **options: Any) -> AnswerResult:
+    text = json.dumps(RIGHT if decisions is None else decisions)
+    return answer(ask.app, "main", text, **{"wait": 2.0, **options})
+
+
+def recording(ask: Any, answers: object) -> Callable[[AnswerRequest], Delivery]:
+    """Return a channel's act after which the client records ``answers``."""
+
+    def act(_: AnswerRequest) -> Delivery:
+        ask.record_answers(answers)
+        return DELIVERED
+
+    return act
+
+
+def test_an_answer_is_delivered_and_verified(ask_session: Any) -> None:
+    ask_session.ask()
+    seen = []
+
+    def act(request: AnswerRequest) -> Delivery:
+        pending = documents.read_pending(ask_session.app.store, "main")
+        assert pending is not None
+        seen.append((pending.tool_use_id, pending.channel, pending.pid, pending.decisions[1]["selectedIndices"]))
+        assert request.still_open()
+        assert request.address is not None
+        assert request.terminal is not None
+        assert request.planner is not None
+        assert [question.header for question in request.form.questions] == ["Database", "Features"]
+        return recording(ask_session, ANSWERS)(request)
+
+    ask_session.first.act = act
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code, result.channel) == ("verified", ExitCode.OK, "keys")
+    assert [entry["result"] for entry in result.questions] == ["match", "match"]
+    assert result.steps == DELIVERED.steps
+    assert seen == [("toolu_1", "keys", os.getpid(), [0, 1])]
+    assert not ask_session.documents()
+    (record,) = ask_session.records("answer")
+    assert (record["outcome"], record["channel"], record["steps"]) == ("delivered", "keys", list(DELIVERED.steps))
+
+
+def test_a_record_that_comes_later_is_awaited(ask_session: Any) -> None:
+    ask_session.ask()
+    threads = []
+
+    def act(_: AnswerRequest) -> Delivery:
+        threads.append(threading.Timer(0.2, ask_session.record_answers, [ANSWERS]))
+        threads[0].start()
+        return DELIVERED
+
+    ask_session.first.act = act
+    assert run(ask_session, wait=10.0).outcome == "verified"
+    threads[0].join()
+
+
+def test_a_mismatch_shows_both_sides(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.first.act = recording(ask_session, {**ANSWERS, "Which database?": "SQLite"})
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("mismatch", ExitCode.RECORDED_DIFFERENTLY)
+    first = result.questions[0]
+    assert (first["intended"], first["recorded"], first["result"]) == ("Postgres", "SQLite", "different")
+    assert "question 1" in result.reason
+
+
+def test_without_waiting_delivered_is_enough(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.first.act = lambda _: DELIVERED
+    result = run(ask_session, wait=0)
+    assert (result.outcome, result.exit_code) == ("delivered", ExitCode.OK)
+    assert len(ask_session.documents()) == 2
+
+
+def test_a_record_that_never_comes(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.first.act = lambda _: DELIVERED
+    result = run(ask_session, wait=0.1)
+    assert (result.outcome, result.exit_code) == ("not_confirmed", ExitCode.NOT_CONFIRMED)
+    assert len(ask_session.documents()) == 2
+
+
+def test_a_chat_closes_the_question(ask_session: Any) -> None:
+    ask_session.ask()
+
+    def act(request: AnswerRequest) -> Delivery:
+        assert ask_session.hook("stop", stop_hook_active=False)["swept"][0]["outcome"] == "left"
+        assert request.still_open()
+        return DELIVERED
+
+    ask_session.first.act = act
+    result = run(ask_session, CHAT)
+    assert (result.outcome, result.exit_code) == ("chat", ExitCode.OK)
+    assert not ask_session.documents()
+    assert ask_session.records("answer")[0]["outcome"] == "chat"
+    assert [wake["kind"] for wake in ask_session.wakes()] == ["question"]
+
+
+def test_no_question_names_the_sessions_that_have_one(ask_session: Any) -> None:
+    assert "no session has one" in run(ask_session).reason
+    ask_session.ask(environ={"FAKE_SESSION": "other"})
+    result = run(ask_session)
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert "these sessions have one: other" in result.reason
+
+
+def test_another_question_than_the_agent_means(ask_session: Any) -> None:
+    ask_session.ask(tool_use_id="toolu_2")
+    result = run(ask_session, tool_use_id="toolu_1")
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert "toolu_1 is over" in result.reason
+    assert ask_session.documents() == ["question-main.json"]
+
+
+@pytest.mark.parametrize("decisions", [[], [{"action": "select", "optionIndex": 7}, RIGHT[1]], RIGHT[0], "x"])
+def test_bad_decisions_change_nothing(ask_session: Any, decisions: Any) -> None:
+    ask_session.ask()
+    result = run(ask_session, decisions)
+    assert (result.outcome, result.exit_code) == ("invalid", ExitCode.BAD_INPUT)
+    assert ask_session.documents() == ["question-main.json"]
+    assert not ask_session.first.requests
+
+
+def test_a_dry_run_shows_the_plan_and_saves_nothing(ask_session: Any) -> None:
+    ask_session.ask()
+    result = run(ask_session, dry_run=True)
+    assert (result.outcome, result.exit_code) == ("planned", ExitCode.OK)
+    assert result.steps == ("Database: Select(option_index=1, notes=None)", result.steps[1])
+    assert ask_session.documents() == ["question-main.json"]
+    assert not ask_session.first.requests
+
+
+def test_the_next_channel_is_tried_where_one_cannot_serve(ask_session: Any) -> None:
+    ask_session.config = Config(answer=AnswerConfig(channels=("keys", "missing", "reply")))
+    ask_session.ask()
+    ask_session.second.act = recording(ask_session, ANSWERS)
+    result = run(ask_session)
+    assert (result.outcome, result.channel) == ("verified", "reply")
+    assert len(ask_session.first.requests) == 1
+
+
+def test_a_refusal_ends_the_attempt(ask_session: Any) -> None:
+    ask_session.config = Config(answer=AnswerConfig(channels=("keys", "reply")))
+    ask_session.ask()
+    ask_session.first.act = lambda _: Delivery(DeliveryOutcome.REFUSED, "the dialog is not on screen")
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("not_delivered", ExitCode.NOT_DELIVERED)
+    assert result.reason == "the dialog is not on screen"
+    assert ask_session.documents() == ["question-main.json"]
+    assert not ask_session.second.requests
+    assert ask_session.records("answer")[0]["outcome"] == "not_delivered"
+
+
+def test_no_channel_can_serve(ask_session: Any) -> None:
+    ask_session.ask()
+    result = run(ask_session)
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert result.reason == "keys: not here"
+    assert ask_session.documents() == ["question-main.json"]
+
+
+def test_after_keys_were_pressed_the_intent_stays_noted(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.first.act = lambda _: Delivery(DeliveryOutcome.REFUSED, "the pane is gone", ("press Enter",))
+    result = run(ask_session)
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert "the pane is gone" in result.reason
+    assert len(ask_session.documents()) == 2
+    assert ask_session.record_answers(ANSWERS)["outcome"] == "verified"
+
+
+def test_a_channel_that_lost_sight_of_an_answer_that_arrived(ask_session: Any) -> None:
+    ask_session.ask()
+
+    def act(request: AnswerRequest) -> Delivery:
+        recording(ask_session, ANSWERS)(request)
+        return Delivery(DeliveryOutcome.REFUSED, "the pane is gone", ("press Enter",))
+
+    ask_session.first.act = act
+    assert run(ask_session).outcome == "verified"
+
+
+def test_an_answer_that_arrives_after_its_channel_gave_up(ask_session: Any) -> None:
+    ask_session.ask()
+    threads = []
+
+    def act(_: AnswerRequest) -> Delivery:
+        threads.append(threading.Timer(0.2, ask_session.record_answers, [ANSWERS]))
+        threads[0].start()
+        return Delivery(DeliveryOutcome.REFUSED, "the dialog is gone", ("press Enter",))
+
+    ask_session.first.act = act
+    assert run(ask_session).outcome == "verified"
+    threads[0].join()
+
+
+def test_a_channel_that_raises(ask_session: Any) -> None:
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> Delivery:
+        raise RuntimeError("broken")
+
+    ask_session.first.act = act
+    result = run(ask_session)
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert "RuntimeError: broken" in result.reason
+
+
+def test_a_person_wins_while_the_answer_is_on_its_way(ask_session: Any) -> None:
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> Delivery:
+        documents.delete_pending(ask_session.app.store, "main")
+        ask_session.record_answers(ANSWERS)
+        return Delivery(DeliveryOutcome.REFUSED, "the dialog is not on screen")
+
+    ask_session.first.act = act
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("answered_by_person", ExitCode.NOT_DELIVERED)
+
+
+def test_the_dialog_is_closed_while_the_answer_is_awaited(ask_session: Any) -> None:
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> Delivery:
+        assert ask_session.hook("session_end", reason="other")["swept"][0]["told_by"] == "answer"
+        return DELIVERED
+
+    ask_session.first.act = act
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("unanswered", ExitCode.NOT_DELIVERED)
+    assert "the session ended" in result.reason
+
+
+def test_a_dialog_that_was_closed_before_the_answer(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.write_transcript(
+        {"type": "tool_use", "id": "toolu_1"},
+        {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The user doesn't want to"},
+    )
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("unanswered", ExitCode.NOT_DELIVERED)
+    assert result.reason == "the question is over: the dialog was closed without an answer"
+    assert not ask_session.first.requests
+    assert not ask_session.documents()
+
+
+def test_a_chat_whose_text_got_lost(ask_session: Any) -> None:
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> Delivery:
+        clarify = "The user doesn't want to ... the user said: The user wants to clarify these questions."
+        ask_session.write_transcript(
+            {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": clarify}
+        )
+        return Delivery(DeliveryOutcome.REFUSED, "the prompt box did not appear", ("Enter: choose chat",))
+
+    ask_session.first.act = act
+    result = run(ask_session, CHAT)
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert result.reason.startswith("the prompt box did not appear; the dialog was closed with")
+    assert "give it to Claude as a prompt" in result.reason
+    assert not ask_session.documents()
+
+
+def test_kill_9_leaves_the_documents_readable_and_the_session_answerable(ask_session: Any, tmp_path: Path) -> None:
+    ask_session.ask()
+    write_plugin(
+        tmp_path / "plugins",
+        "slow",
+        "import time\nfrom hookrouter import hookimpl\n"
+        "class Slow:\n    name = 'slow'\n    def deliver(self, request):\n        time.sleep(60)\n"
+        "@hookimpl\ndef answer_channel():\n    return Slow()\n",
+    )
+    words = [*script_argv(), "answer", "--session", "main", "--channel", "slow", json.dumps(RIGHT)]
+    environ = {**os.environ, "HOOKROUTER_HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path / "plugins")}
+    with subprocess.Popen(words, env=environ, stderr=subprocess.PIPE) as process:
+        wait_until(lambda: len(ask_session.documents()) == 2, 30, "the pending answer", lambda: str(process.poll()))
+        process.kill()
+    pending = documents.read_pending(ask_session.app.store, "main")
+    assert pending is not None
+    assert (pending.channel, pending.pid) == ("slow", process.pid)
+    ask_session.first.act = recording(ask_session, ANSWERS)
+    assert run(ask_session).outcome == "verified"
+    assert not ask_session.documents()
+
+
+def test_only_one_answer_at_a_time(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookrouter_ask_user_question.answer._LOCK_SECONDS", 0)
+    ask_session.ask()
+    with ask_session.app.store.lock(ANSWER_LOCK, "main", 0):
+        result = run(ask_session)
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert f"by process {os.getpid()}" in result.reason
+    assert not ask_session.first.requests
+
+
+def test_an_unknown_channel(ask_session: Any) -> None:
+    ask_session.ask()
+    result = run(ask_session, channel="pigeon")
+    assert result.exit_code == ExitCode.BAD_INPUT
+    assert result.reason == "--channel: there is no channel 'pigeon'; available: keys, reply"
+    ask_session.config = Config(answer=AnswerConfig(channels=("pigeon",)))
+    assert run(ask_session).exit_code == ExitCode.NOT_DELIVERED
+
+
+def test_a_chosen_channel_is_the_only_one(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.second.act = recording(ask_session, ANSWERS)
+    assert run(ask_session, channel="reply").outcome == "verified"
+    assert not ask_session.first.requests
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_the_documents_readable(ask_session: Any, number: signal.Signals) -> None:
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> Delivery:
+        os.kill(os.getpid(), number)
+        pytest.fail("the signal did not stop the delivery")
+
+    ask_session.first.act = act
+    before = signal.getsignal(number)
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("interrupted", 128 + number)
+    assert signal.getsignal(number) == before
+    assert len(ask_session.documents()) == 2
+    assert ask_session.records("answer")[0]["outcome"] == "interrupted"
+    ask_session.first.act = recording(ask_session, ANSWERS)
+    assert run(ask_session).outcome == "verified"
+
+
+def test_the_old_name_of_previews_reaches_channels(ask_session: Any) -> None:
+    options = [{"label": "A", "markdown": "+--+"}, {"label": "B"}]
+    ask_session.ask(tool_input={"questions": [{"question": "Which?", "header": "H", "options": options}]})
+    run(ask_session, [{"action": "select", "optionIndex": 0, "notes": "small"}])
+    assert ask_session.first.requests[0].form.questions[0].options[0].preview == "+--+"
+
+
+def command(capsys: pytest.CaptureFixture[str], *, as_json: bool = True, **options: Any) -> tuple[int, Any, str]:
+    code = cli.answer(**{"session": "main", "as_json": as_json, **options})
+    out, err = capsys.readouterr()
+    return code, json.loads(out) if as_json else out, err
+
+
+@pytest.fixture
+def in_process(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let the commands use the session's home and its plugins."""
+    monkeypatch.setattr("hookrouter.application.Application.from_environ", lambda *_: ask_session.app)
+    return ask_session
+
+
+def test_the_command_answers_in_json(in_process: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    in_process.ask()
+    in_process.first.act = recording(in_process, {**ANSWERS, "Which database?": ["Postgres"]})
+    code, document, err = command(capsys, decisions=json.dumps(RIGHT))
+    assert (code, err) == (3, "")
+    assert {key: document[key] for key in ("ok", "outcome", "exit_code", "session", "tool_use_id", "channel")} == {
+        "ok": False,
+        "outcome": "mismatch",
+        "exit_code": 3,
+        "session": "main",
+        "tool_use_id": "toolu_1",
+        "channel": "keys",
+    }
+    assert document["questions"][0]["recorded"] == ["Postgres"]
+    assert document["questions"][0]["result"] == "non_string"
+
+
+def test_the_command_for_people(in_process: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    in_process.ask()
+    in_process.first.act = recording(in_process, {**ANSWERS, "Which database?": "SQLite"})
+    code, out, err = command(capsys, decisions=json.dumps(RIGHT), as_json=False)
+    assert (code, err) == (3, "")
+    assert "intended: Postgres" in out
+    assert "recorded: SQLite" in out
+    code, out, err = command(capsys, decisions=json.dumps(RIGHT), as_json=False)
+    assert (code, out) == (4, "")
+    assert err.startswith("hookrouter answer: not delivered: session main has no open question")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "the decisions are missing"),
+        ({"decisions": "[]", "file": "-"}, "not both"),
+        ({"decisions": "-", "file": "x.json"}, "not both"),
+        ({"file": "/no/such/file"}, "No such file"),
+        ({"decisions": "[]", "session": ""}, "--session is missing; these sessions have a question: main"),
+        ({"decisions": "[]", "wait": -1.0}, "--wait"),
+        ({"decisions": "[]", "wait": float("nan")}, "--wait"),
+    ],
+)
+def test_command_lines_that_cannot_be_used(
+    in_process: Any, capsys: pytest.CaptureFixture[str], options: dict[str, Any], said: str
+) -> None:
+    in_process.ask()
+    code, document, _ = command(capsys, **options)
+    assert (code, document["outcome"]) == (2, "invalid")
+    assert said in document["reason"]
+
+
+def test_decisions_from_a_file(in_process: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    in_process.ask()
+    file = tmp_path / "decisions.json"
+    file.write_text("\ufeff" + json.dumps(RIGHT), encoding="utf-8")
+    assert command(capsys, file=str(file), dry_run=True)[:1] == (0,)
+    file.write_bytes(b'["\xff"]')
+    assert "not UTF-8" in command(capsys, file=str(file))[1]["reason"]
+    file.write_bytes(b" " * (1024 * 1024 + 1))
+    assert "larger than" in command(capsys, file=str(file))[1]["reason"]
