@@ -180,8 +180,3 @@ class AskSession:
 @pytest.fixture
 def ask_session(tmp_path: Path) -> AskSession:
     return AskSession(tmp_path)
-
-
-@pytest.fixture
-def ask_form() -> list[dict[str, Any]]:
-    return FORM

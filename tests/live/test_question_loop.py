@@ -1,0 +1,274 @@
+"""The whole loop on the real client: Claude asks, the agent is woken, ``hookrouter answer`` answers, hooks verify."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrouter.testing.terminal import WaitTimeoutError, wait_until
+
+if TYPE_CHECKING:
+    import subprocess
+
+pytestmark = pytest.mark.live
+
+
+def question(text: str, header: str, *labels: str, multi: bool = False, preview: bool = False) -> dict[str, Any]:
+    options = []
+    for label in labels:
+        option = {"label": label, "description": f"about {label}"}
+        if preview:
+            option["preview"] = f"+----+\n| {label[:2]} |\n+----+"
+        options.append(option)
+    return {"question": text, "header": header, "multiSelect": multi, "options": options}
+
+
+APPROACH = question("Which approach should we use?", "Approach", "Option A (Recommended)", "Option B", "You decide")
+AREAS = question(
+    "Which areas do you want to discuss?", "Areas", "Driver path", "Naming", "Retry", "Logging", multi=True
+)
+LAYOUT = question("Which layout?", "Layout", "Sidebar", "Topbar", "None", preview=True)
+
+# The class is in conftest.py, which cannot be imported from here.
+Live = Any
+
+
+def verified(live: Live, tool_use_id: str, done: subprocess.CompletedProcess[str], answers: dict[str, str]) -> None:
+    assert done.returncode == 0, f"answer: {done.returncode} {done.stdout} {done.stderr}\n{live.client.screen()}"
+    assert live.recorded(tool_use_id)["answers"] == answers
+    assert live.outcome(tool_use_id)["outcome"] == "verified"
+    assert live.stage.documents("question") == []
+    assert live.stage.documents("pending-answer") == []
+    assert live.wakes("mismatch") == []
+
+
+def test_single_select(live: Live) -> None:
+    asked = live.ask(APPROACH)
+    wake = live.wait_wake("question", asked)
+    assert wake["session"] == "managed"
+    assert APPROACH["question"] in wake["text"]
+    done = live.answer({"action": "select", "optionIndex": 1})
+    verified(live, asked, done, {APPROACH["question"]: "Option B"})
+    assert '"Option B"' in live.model.wait_for_result(asked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Neither: use 'B', then A;", "3", '--force\nand a second line, with "quotes" and 日本語'],
+    ids=["quotes", "digit", "lines"],
+)
+def test_typed_text_is_recorded_verbatim(live: Live, text: str) -> None:
+    asked = live.ask(APPROACH)
+    verified(live, asked, live.answer({"action": "type", "text": text}), {APPROACH["question"]: text})
+
+
+def test_multi_select(live: Live) -> None:
+    asked = live.ask(AREAS)
+    done = live.answer({"action": "multi-select", "selectedIndices": [0, 2]})
+    verified(live, asked, done, {AREAS["question"]: "Driver path, Retry"})
+
+
+def test_multi_select_with_typed_text(live: Live) -> None:
+    asked = live.ask(AREAS)
+    done = live.answer({"action": "multi-select", "selectedIndices": [1], "text": "DRY, SRP"})
+    verified(live, asked, done, {AREAS["question"]: 'Naming, "DRY, SRP"'})
+
+
+def test_four_questions_of_mixed_kinds_in_tabs(live: Live) -> None:
+    database = question("Which database?", "Database", "SQLite", "Postgres")
+    naming = question("Naming convention?", "Naming", "snake_case", "kebab-case", "You decide")
+    features = question("Which features?", "Features", "Auth", "Search", "Export", multi=True)
+    asked = live.ask(database, AREAS, naming, features)
+    done = live.answer(
+        {"action": "select", "optionIndex": 1},
+        {"action": "multi-select", "selectedIndices": [0, 3], "text": "tests too"},
+        {"action": "type", "text": "whatever the linter says"},
+        {"action": "multi-select", "selectedIndices": [2]},
+    )
+    expected = {
+        database["question"]: "Postgres",
+        AREAS["question"]: "Driver path, Logging, tests too",
+        naming["question"]: "whatever the linter says",
+        features["question"]: "Export",
+    }
+    verified(live, asked, done, expected)
+
+
+def test_preview_with_a_note(live: Live) -> None:
+    asked = live.ask(LAYOUT)
+    done = live.answer({"action": "select", "optionIndex": 1, "notes": "but keep it narrow"})
+    verified(live, asked, done, {LAYOUT["question"]: "Topbar"})
+    assert live.recorded(asked)["annotations"][LAYOUT["question"]]["notes"] == "but keep it narrow"
+
+
+def test_labels_that_hold_a_comma(live: Live) -> None:
+    form = question("Which of these?", "Which", "Alpha, Beta", "Alpha", "Beta", "Gamma, 2. Delta", multi=True)
+    asked = live.ask(form)
+    done = live.answer({"action": "multi-select", "selectedIndices": [0, 1, 3]})
+    verified(live, asked, done, {form["question"]: '"Alpha, Beta", Alpha, "Gamma, 2. Delta"'})
+    single = question("And which one?", "One", "Alpha, Beta", "Alpha")
+    asked = live.ask(single)
+    verified(live, asked, live.answer({"action": "select", "optionIndex": 0}), {single["question"]: "Alpha, Beta"})
+
+
+def test_chat_declines_and_says_the_words_as_the_next_prompt(live: Live) -> None:
+    asked = live.ask(APPROACH)
+    done = live.answer({"action": "chat", "text": "Let us first look at the tests, please."})
+    assert done.returncode in (0, 5), f"{done.stdout} {done.stderr}\n{live.client.screen()}"
+    assert "clarify" in live.model.wait_for_result(asked)
+    live.model.wait_for_prompt("Let us first look at the tests, please.")
+    wait_until(lambda: not live.stage.documents("question"), 10, "end of the question", live.client.screen)
+    assert live.stage.documents("pending-answer") == []
+    assert live.wakes("mismatch") == []
+
+
+def test_forms_that_follow_each_other_in_one_turn(live: Live) -> None:
+    """What the transcript says about the first form must not be taken for the second's end."""
+    live.start_turn([AREAS], [APPROACH], [AREAS])
+    first = live.asked(1, AREAS["question"])
+    verified(
+        live, first, live.answer({"action": "multi-select", "selectedIndices": [0]}), {AREAS["question"]: "Driver path"}
+    )
+    live.asked(2, APPROACH["question"])
+    done = live.answer({"action": "chat", "text": "Ask me about the areas again."})
+    assert done.returncode in (0, 4, 5), f"{done.stdout} {done.stderr}"
+    third = live.asked(3, AREAS["question"])
+    verified(
+        live, third, live.answer({"action": "multi-select", "selectedIndices": [3]}), {AREAS["question"]: "Logging"}
+    )
+
+
+def test_a_wrong_recording_is_detected_and_the_agent_woken(live: Live) -> None:
+    """A person presses another option while the agent's answer is on its way: the agent must hear of it."""
+    asked = live.ask(APPROACH)
+    pending = live.stage.documents("question")[0].replace("question-", "pending-answer-", 1)
+    with live.start_answer({"action": "select", "optionIndex": 1}) as agent:
+        deadline = time.monotonic() + 10
+        while not os.path.exists(os.path.join(live.stage.home.state, pending)):
+            assert time.monotonic() < deadline, "no pending answer"
+        agent.send_signal(signal.SIGSTOP)
+        press_until_recorded(live, asked, "1")
+        agent.send_signal(signal.SIGCONT)
+        said, error = agent.communicate(timeout=30)
+    assert live.recorded(asked)["answers"] == {APPROACH["question"]: "Option A (Recommended)"}
+    assert agent.returncode == 3, f"{agent.returncode} {said} {error}"
+    assert live.outcome(asked)["outcome"] == "mismatch"
+    told = live.wait_wake("mismatch", asked)["text"]
+    for part in (APPROACH["question"], "Option B", "Option A (Recommended)", asked):
+        assert part in told
+    assert live.stage.documents("question") == []
+    assert live.stage.documents("pending-answer") == []
+
+
+def test_a_person_who_answers_first_wins(live: Live) -> None:
+    asked = live.ask(APPROACH)
+    press_until_recorded(live, asked, "3")
+    done = live.answer({"action": "select", "optionIndex": 0}, options=("--tool-use-id", asked))
+    assert done.returncode == 4, f"{done.stdout} {done.stderr}"
+    assert live.outcome(asked)["outcome"] == "answered_by_person"
+    assert live.stage.documents("question") == []
+    assert live.wakes("mismatch") == []
+
+
+def press_until_recorded(live: Live, tool_use_id: str, key: str) -> None:
+    """Press a key as a person does: again, while the dialog is still there (it ignores keys in its first 0.2 s)."""
+    for _ in range(10):
+        if "Chat about this" in live.client.screen():
+            live.client.pane.press(key)
+        try:
+            wait_until(
+                lambda: any(entry["tool_use_id"] == tool_use_id for entry in live.stage.payloads("PostToolUse")),
+                0.5,
+                "PostToolUse",
+            )
+        except WaitTimeoutError:
+            continue
+        return
+    pytest.fail(live.client.screen())
+
+
+def test_escape_is_swept_at_the_next_event_and_told_once(live: Live) -> None:
+    asked = live.ask(APPROACH)
+    live.client.pane.press("Escape")
+    live.client.wait_idle()
+    assert len(live.stage.documents("question")) == 1
+    live.client.submit("go on without an answer")
+    told = live.wait_wake("unanswered", asked)
+    assert APPROACH["question"] in told["text"]
+    assert live.stage.documents("question") == []
+    live.model.wait_for_prompt("go on without an answer")
+    again = live.ask(AREAS)
+    done = live.answer({"action": "multi-select", "selectedIndices": [3]})
+    verified(live, again, done, {AREAS["question"]: "Logging"})
+    assert len(live.wakes("unanswered")) == 1
+
+
+def test_an_unmanaged_session_is_left_alone(live: Live) -> None:
+    other = live.start("private")
+    asked = live.ask(APPROACH, client=other)
+    assert live.stage.documents("question") == []
+    done = live.stage.run("answer", "--session", "private", "--json", '[{"action":"select","optionIndex":0}]')
+    assert done.returncode == 4, done.stderr
+    screen = other.screen()
+    assert "❯ 1. Option A (Recommended)" in screen
+    other.pane.press("Escape")
+    other.wait_idle()
+    assert [wake for kind in ("question", "unanswered") for wake in live.wakes(kind)] == []
+    reasons = [record for record in live.stage.journal() if record.get("tool_use_id") == asked]
+    assert [record["level"] for record in reasons] == ["debug"]
+
+
+def test_the_users_other_hooks_still_fire(live: Live) -> None:
+    asked = live.ask(APPROACH)
+    done = live.answer({"action": "select", "optionIndex": 0})
+    verified(live, asked, done, {APPROACH["question"]: "Option A (Recommended)"})
+    live.stage.wait_payload("Stop")
+    for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"):
+        assert len(live.stage.payloads(event)) == 1, event
+
+
+def test_nothing_is_pressed_where_another_dialog_is_on_screen(live: Live) -> None:
+    """The saved question is not the one on screen."""
+    live.ask(APPROACH)
+    (name,) = live.stage.documents("question")
+    path = os.path.join(live.stage.home.state, name)
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    document["questions"] = [question("Delete the production database?", "Delete", "Yes, delete it", "No")]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    before = dialog(live.client.screen())
+    done = live.answer({"action": "select", "optionIndex": 1})
+    assert done.returncode == 4, f"{done.returncode} {done.stdout} {done.stderr}"
+    assert dialog(live.client.screen()) == before
+
+
+def dialog(screen: str) -> list[str]:
+    """Return the rows from the dialog's header on; the logo above is animated."""
+    rows = screen.splitlines()
+    return rows[next(number for number, row in enumerate(rows) if row.startswith(" ☐")) :]
+
+
+def test_nothing_is_pressed_where_no_dialog_is_on_screen(live: Live) -> None:
+    live.ask(APPROACH)
+    live.client.pane.press("Escape")
+    live.client.wait_idle()
+    prompts = live.model.prompts()
+    done = live.answer({"action": "type", "text": "never to be a prompt"})
+    assert done.returncode == 4, f"{done.returncode} {done.stdout} {done.stderr}"
+    assert "never to be" not in live.client.wait_idle()
+    assert live.model.prompts() == prompts
+
+
+def test_copy_mode_and_a_narrow_pane_do_not_matter(live: Live) -> None:
+    asked = live.ask(AREAS)
+    live.server.run("resize-window", "-t", live.client.pane.target, "-x", "60", "-y", "24")
+    live.client.wait_dialog("Driver path")
+    live.server.run("copy-mode", "-t", live.client.pane.target)
+    done = live.answer({"action": "multi-select", "selectedIndices": [1, 3]})
+    verified(live, asked, done, {AREAS["question"]: "Naming, Logging"})
