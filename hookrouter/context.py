@@ -77,8 +77,7 @@ class Context(Services):
         super().__init__(home=home, config=config, environ=environ, plugins=plugins, journal=journal)
         self.event = event
         """The event's name, for example ``PreToolUse``."""
-        self.delivery_wanted = False
-        """Whether the delivery process is to be started when this run ends."""
+        self._delivering = False
         self._payload = payload
         self._record = record
 
@@ -143,8 +142,17 @@ class Context(Services):
             warnings.append(text)
 
     def start_delivery(self) -> None:
-        """Have the outbox delivered by a process of its own, started after this run has replied."""
-        self.delivery_wanted = True
+        """Start the process that delivers the outbox, once; it outlives the hook. Returns at once."""
+        if self._delivering:
+            return
+        self._delivering = True
+        from hookrouter.outbox import spawn_delivery
+
+        try:
+            spawn_delivery(self.environ, self.home)
+        except OSError as error:
+            # The messages are in the outbox, and the next deliverer takes them along.
+            self.warn(f"no deliverer could be started: {error}")
 
 
 def session_name(session_id: str) -> str:

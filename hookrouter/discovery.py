@@ -2,9 +2,11 @@
 
 Reading entry points needs :mod:`importlib.metadata`, and knowing what a plugin implements needs its import; both cost
 more than the rest of a hook run. So a scan (:mod:`hookrouter.discovery_scan`) writes an index once, and every later
-process reads it after comparing a key: the modification times of the site folders (which change when a distribution
-is installed or removed), of the ``entry_points.txt`` files that announce plugins, and of the source files that hold
-hook implementations. A folder that is only on the way of one process, such as the current one, is never in the key.
+process reads it after comparing modification times: of the site folders (which change when a distribution is
+installed or removed; where one changed for another reason, its list of distributions decides), of the
+``entry_points.txt`` files that announce plugins, and of the source files that hold hook implementations. A folder that
+is only on the way of one process, such as the current one, never counts. An index with a broken plugin in it is
+good for a minute only, because what broke the plugin may be none of these files.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import os
 import sys
 
 from hookrouter import __version__, _json
-from hookrouter.names import encode_name
+from hookrouter.names import digest
 from hookrouter.values import Value
 
 TYPE_CHECKING = False
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from hookrouter.home import Home
 
 __all__ = ["DiscoveredPlugin", "environment_key", "file_stamp", "load_index", "read_cache", "write_cache"]
+
+BROKEN_SECONDS = 60.0
+"""How long an index that holds a broken plugin is trusted."""
 
 NO_CACHE_VARIABLE = "HOOKROUTER_NO_CACHE"
 """Set to anything but the empty string to scan in every process."""
@@ -65,9 +70,12 @@ class DiscoveredPlugin(Value):
 
 
 def load_index(home: Home, environ: Mapping[str, str]) -> tuple[DiscoveredPlugin, ...]:
-    """Return the installed plugins in order of their names, scanning only when the cached index is stale."""
+    """Return the installed plugins in order of their names, scanning only when the cached index is stale.
+
+    Raises whatever a scan raises where the environment cannot be read at all.
+    """
     if not environ.get(NO_CACHE_VARIABLE):
-        cached = read_cache(home, fresh=True)
+        cached = _fresh(home)
         if cached is not None:
             return cached
     from hookrouter.discovery_scan import scan
@@ -76,13 +84,18 @@ def load_index(home: Home, environ: Mapping[str, str]) -> tuple[DiscoveredPlugin
 
 
 def cache_file(home: Home) -> str:
-    """Return the path of the index: one per Python environment, so that two never evict each other."""
-    return os.path.join(home.cache, f"plugins-{encode_name(sys.prefix)}.json")
+    """Return the path of the index: one for each interpreter and set of site folders, so that none evicts another."""
+    return os.path.join(home.cache, f"plugins-{digest(repr((sys.prefix, sys.version_info[:3], _site_folders())))}.json")
 
 
-def environment_key() -> list[object]:
-    """Return what identifies the set of installed distributions, JSON-able."""
-    return [__version__, list(sys.version_info[:3]), [[folder, file_stamp(folder)] for folder in _site_folders()]]
+def environment_key() -> dict[str, object]:
+    """Return what tells one state of the environment from the next, as JSON values."""
+    folders = _site_folders()
+    return {
+        "version": __version__,
+        "folders": [[folder, file_stamp(folder)] for folder in folders],
+        "distributions": _distributions(folders),
+    }
 
 
 def file_stamp(path: str) -> int:
@@ -93,37 +106,85 @@ def file_stamp(path: str) -> int:
         return -1
 
 
-def read_cache(home: Home, *, fresh: bool) -> tuple[DiscoveredPlugin, ...] | None:
-    """Return the cached index, or None where it is missing, unreadable or (with ``fresh``) stale."""
+def read_cache(home: Home) -> tuple[DiscoveredPlugin, ...]:
+    """Return the plugins of the last index, however old; none where there is none."""
     try:
-        with open(cache_file(home), "rb") as file:
-            document = _json.loads(file.read())
-        if not isinstance(document, dict):
-            return None
-        if fresh and document["key"] != environment_key():
-            return None
-        plugins = tuple(_plugin(record) for record in document["plugins"])
+        return _plugins(_document(home))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
-    if fresh and any(file_stamp(path) != stamp for plugin in plugins for path, stamp in plugin.files):
-        return None
-    return plugins
+        return ()
 
 
-def write_cache(home: Home, plugins: tuple[DiscoveredPlugin, ...], key: list[object]) -> None:
+def write_cache(home: Home, plugins: tuple[DiscoveredPlugin, ...], key: Mapping[str, object]) -> None:
     """Save the index under the key that was read before the scan began. Failing costs speed, never correctness."""
+    from hookrouter.clock import now
     from hookrouter.home import ensure
     from hookrouter.store import replace_file
 
     records = [{name: getattr(plugin, name) for name in plugin.__slots__} for plugin in plugins]
+    document = {**key, "plugins": records, "written": now()}
     try:
         ensure(home.cache)
-        replace_file(cache_file(home), _json.dumps({"key": key, "plugins": records}).encode("ascii"), durable=False)
+        replace_file(cache_file(home), _json.dumps(document).encode("ascii"), durable=False)
     except OSError:
         return
 
 
-def _plugin(record: dict[str, object]) -> DiscoveredPlugin:
+def _fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
+    """Return the cached index if nothing has changed since it was written, else None."""
+    try:
+        document = _document(home)
+        plugins = _plugins(document)
+        if document["version"] != __version__:
+            return None
+        if any(plugin.error for plugin in plugins) and not _is_recent(document["written"]):
+            return None
+        if any(file_stamp(path) != stamp for plugin in plugins for path, stamp in plugin.files):
+            return None
+        folders = _site_folders()
+        if document["folders"] == [[folder, file_stamp(folder)] for folder in folders]:
+            return plugins
+        if document["distributions"] != _distributions(folders):
+            return None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    write_cache(home, plugins, environment_key())
+    return plugins
+
+
+def _is_recent(written: object) -> bool:
+    from hookrouter.clock import now
+
+    return isinstance(written, float) and 0 <= now() - written < BROKEN_SECONDS
+
+
+def _distributions(folders: list[str]) -> list[list[object]]:
+    """Return the metadata folders of the installed distributions, each with its modification time."""
+    found: list[list[object]] = []
+    for folder in folders:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        metadata = sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
+        found.extend([os.path.join(folder, name), file_stamp(os.path.join(folder, name))] for name in metadata)
+    return found
+
+
+def _document(home: Home) -> dict[str, object]:
+    with open(cache_file(home), "rb") as file:
+        document = _json.loads(file.read())
+    if not isinstance(document, dict):
+        raise TypeError
+    return document
+
+
+def _plugins(document: dict[str, object]) -> tuple[DiscoveredPlugin, ...]:
+    return tuple(_plugin(record) for record in _items(document["plugins"]))
+
+
+def _plugin(record: object) -> DiscoveredPlugin:
+    if not isinstance(record, dict):
+        raise TypeError
     hooks = record["hooks"]
     return DiscoveredPlugin(
         name=_text(record["name"]),

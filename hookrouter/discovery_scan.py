@@ -1,28 +1,49 @@
 """The slow half of discovery: read the installed entry points and find out what each plugin implements.
 
 Plugins are imported in a child process. One that crashes the interpreter or hangs at import is reported as broken and
-the others are still found; nothing that a plugin does at import reaches the process that asked.
+the others are still found; nothing that a plugin does at import reaches the process that asked. A distribution whose
+metadata cannot be read is no reason to find none.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import selectors
+import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import EntryPoint, distributions
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.discovery import DiscoveredPlugin, environment_key, file_stamp, read_cache, write_cache
 from hookrouter.markers import ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.metadata import Distribution
+
     from hookrouter.home import Home
 
-__all__ = ["IMPORT_TIMEOUT", "scan"]
+__all__ = ["IMPORT_SECONDS", "SCAN_SECONDS", "scan"]
 
-IMPORT_TIMEOUT = 20.0
-"""Seconds that the import of all plugins together may take before the one at hand counts as hanging."""
+IMPORT_SECONDS = 10.0
+"""How long the import of one plugin may take before it counts as hanging."""
+
+SCAN_SECONDS = 45.0
+"""How long all imports together may take; the plugins that are not reached count as broken."""
+
+
+class _Announced(NamedTuple):
+    """A plugin name, and every distribution that announces it."""
+
+    name: str
+    value: str
+    distributions: tuple[str, ...]
+    version: str
+    files: tuple[str, ...]
+    """The metadata files that announce it."""
 
 
 def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
@@ -32,28 +53,26 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     closed still guards the same calls.
     """
     key = environment_key()
-    found = sorted(_entry_points(), key=lambda item: item[0].name)
-    described = _describe([(entry.name, entry.value) for entry, _ in found])
-    known = {plugin.name: plugin.hooks for plugin in read_cache(home, fresh=False) or ()}
+    announced = _announced()
+    known = {plugin.name: plugin.hooks for plugin in read_cache(home)}
     plugins = []
-    seen: dict[str, str] = {}
-    for (entry, metadata_files), description in zip(found, described, strict=True):
-        distribution = entry.dist
-        label = distribution.metadata["Name"] if distribution is not None else ""
-        hooks = description["hooks"]
-        error = description["error"]
-        if entry.name in seen:
-            hooks, error = (), f"the name is taken by distribution {seen[entry.name]!r}; only one of them can be used"
-        seen.setdefault(entry.name, label)
+    for plugin, description in zip(announced, _describe([(item.name, item.value) for item in announced]), strict=True):
+        hooks, error = description["hooks"], description["error"]
+        if len(plugin.distributions) > 1:
+            # Which of them would run depends on the order of folders, so none does.
+            error = (
+                f"the distributions {', '.join(plugin.distributions)} all announce this plugin: uninstall all but one"
+            )
+            hooks = None
         plugins.append(
             DiscoveredPlugin(
-                name=entry.name,
-                value=entry.value,
-                distribution=label,
-                version=distribution.version if distribution is not None else "",
-                hooks=tuple(hooks) if hooks is not None else known.get(entry.name),
+                name=plugin.name,
+                value=plugin.value,
+                distribution=plugin.distributions[0],
+                version=plugin.version,
+                hooks=tuple(hooks) if hooks is not None else known.get(plugin.name),
                 error=error,
-                files=tuple((path, stamp) for path, stamp in [*metadata_files, *description["files"]]),
+                files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
             )
         )
     result = tuple(plugins)
@@ -61,37 +80,65 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     return result
 
 
-def _entry_points() -> list[tuple[EntryPoint, list[tuple[str, int]]]]:
-    """Return the entry points of our group, each with the metadata file that announces it."""
-    result: list[tuple[EntryPoint, list[tuple[str, int]]]] = []
-    names = set()
+def _announced() -> list[_Announced]:
+    """Return the entry points of our group, by name."""
+    found: dict[str, _Announced] = {}
+    seen = set()
     for distribution in distributions():
-        name = distribution.metadata["Name"]
-        # The first distribution of a name on the path is the one that imports find.
-        if not name or name in names:
+        try:
+            label = distribution.metadata["Name"]
+            # The first distribution of a name on the path is the one that imports find.
+            if not label or label in seen:
+                continue
+            seen.add(label)
+            entries = [entry for entry in distribution.entry_points if entry.group == ENTRY_POINT_GROUP]
+            version = distribution.version
+        except Exception:  # noqa: BLE001, S112 - whatever is wrong with a stranger's metadata
             continue
-        names.add(name)
-        announced = [entry for entry in distribution.entry_points if entry.group == ENTRY_POINT_GROUP]
-        if announced:
-            folder = getattr(distribution, "_path", None)
-            path = os.path.join(str(folder), "entry_points.txt") if folder is not None else ""
-            files = [(path, file_stamp(path))] if os.path.exists(path) else []
-            result.extend((entry, files) for entry in announced)
-    return result
+        for name, value in ((entry.name, _value(entry)) for entry in entries):
+            files = _metadata_file(distribution)
+            if name in found:
+                former = found[name]
+                labels = tuple(sorted((*former.distributions, label)))
+                found[name] = former._replace(distributions=labels, files=(*former.files, *files))
+            else:
+                found[name] = _Announced(name, value, (label,), version, files)
+    return [found[name] for name in sorted(found)]
+
+
+def _value(entry: EntryPoint) -> str:
+    """Return what an entry point refers to, without extras; as it is where it has no such form."""
+    try:
+        return f"{entry.module}:{entry.attr}" if entry.attr else entry.module
+    except AttributeError:
+        return entry.value
+
+
+def _metadata_file(distribution: Distribution) -> tuple[str, ...]:
+    folder = getattr(distribution, "_path", None)
+    path = os.path.join(str(folder), "entry_points.txt") if folder is not None else ""
+    return (path,) if os.path.exists(path) else ()
+
+
+def _stamped(files: Sequence[str]) -> list[tuple[str, int]]:
+    return [(path, file_stamp(path)) for path in files]
 
 
 def _describe(plugins: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + SCAN_SECONDS
     described: list[dict[str, Any]] = []
     while len(described) < len(plugins):
-        lines, ended = _inspect(plugins[len(described) :])
+        lines, ended = _inspect(plugins[len(described) :], deadline)
         described.extend(lines)
         if len(described) < len(plugins):
-            described.append({"hooks": None, "files": [], "error": f"{ended} while it was imported"})
+            described.append({"hooks": None, "files": [], "error": ended})
     return described
 
 
-def _inspect(plugins: list[tuple[str, str]]) -> tuple[list[dict[str, Any]], str]:
-    """Return what the child said of the plugins that it came through, and how it ended."""
+def _inspect(plugins: list[tuple[str, str]], deadline: float) -> tuple[list[dict[str, Any]], str]:
+    """Return what the child said of the plugins that it came through, and what became of the next one."""
+    if time.monotonic() >= deadline:
+        return [], f"not imported, because the plugins before it took {SCAN_SECONDS:.0f} s"
     child = subprocess.Popen(
         [sys.executable, "-P", "-m", "hookrouter.inspect_plugins"],
         stdin=subprocess.PIPE,
@@ -99,17 +146,41 @@ def _inspect(plugins: list[tuple[str, str]]) -> tuple[list[dict[str, Any]], str]
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    assert child.stdin is not None  # noqa: S101 - for the type checker
+    assert child.stdout is not None  # noqa: S101
+    lines: list[dict[str, Any]] = []
     try:
-        output, _ = child.communicate(json.dumps(plugins).encode("ascii"), timeout=IMPORT_TIMEOUT)
-        ended = f"the interpreter ended with exit status {child.returncode}"
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, 9)
-        output, _ = child.communicate()
-        ended = f"nothing happened for {IMPORT_TIMEOUT:.0f} s"
-    lines = []
-    for line in output.splitlines():
-        try:
+        child.stdin.write(json.dumps(plugins).encode("ascii"))
+        child.stdin.close()
+        while len(lines) < len(plugins):
+            limit = min(deadline - time.monotonic(), IMPORT_SECONDS)
+            line = _next_line(child.stdout.fileno(), limit)
+            if line is None:
+                return lines, f"its import took longer than {max(limit, 0):.0f} s"
+            if not line:
+                return lines, f"the interpreter ended with exit status {child.wait()} while it was imported"
             lines.append(json.loads(line))
-        except ValueError:
-            break
-    return lines[: len(plugins)], ended
+        return lines, ""
+    except (OSError, ValueError) as error:
+        return lines, f"it could not be inspected: {error}"
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+        child.stdout.close()
+        child.wait()
+
+
+def _next_line(descriptor: int, seconds: float) -> bytes | None:
+    """Return the next line, b"" at the end of the output, None where none came in time."""
+    deadline = time.monotonic() + seconds
+    line = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while not line.endswith(b"\n"):
+            if not selector.select(max(deadline - time.monotonic(), 0)):
+                return None
+            chunk = os.read(descriptor, 1)
+            if not chunk:
+                return b""
+            line += chunk
+    return line

@@ -7,6 +7,7 @@ or a hang happened. Plugins cannot write to that stdout.
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import os
@@ -16,6 +17,9 @@ from hookrouter.discovery import file_stamp
 from hookrouter.manager import implementations, load_object, validate
 
 __all__ = ["describe", "main"]
+
+MAX_ERROR = 1000
+"""Characters of an error that are kept."""
 
 
 def main() -> int:
@@ -29,25 +33,29 @@ def main() -> int:
 
 def describe(name: str, value: str) -> dict[str, object]:
     """Import one plugin and return its hooks, its source files and, where it cannot be used, why."""
+    files = _module_files(value)
     try:
         plugin = load_object(value)
         found = implementations(plugin)
         validate(name, plugin)
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
-        return {"hooks": None, "files": _files(value, ()), "error": f"{type(error).__name__}: {error}"}
-    return {"hooks": sorted(found), "files": _files(value, found.values()), "error": ""}
+        return {"hooks": None, "files": _stamped(files), "error": f"{type(error).__name__}: {error}"[:MAX_ERROR]}
+    codes = (getattr(inspect.unwrap(function), "__code__", None) for function in found.values())
+    files.update(code.co_filename for code in codes if code is not None)
+    return {"hooks": sorted(found), "files": _stamped(files), "error": ""}
 
 
-def _files(value: str, functions: object) -> list[list[object]]:
-    paths = set()
-    module = sys.modules.get(value.partition(":")[0])
-    if module is not None and getattr(module, "__file__", None):
-        paths.add(str(module.__file__))
-    for function in functions if isinstance(functions, (list, tuple)) or hasattr(functions, "__iter__") else ():
-        code = getattr(inspect.unwrap(function), "__code__", None)
-        if code is not None:
-            paths.add(code.co_filename)
-    return [[path, file_stamp(path)] for path in sorted(paths) if os.path.isabs(path)]
+def _module_files(value: str) -> set[str]:
+    """Return the source of the module that an entry point names, also where it cannot be imported."""
+    try:
+        spec = importlib.util.find_spec(value.partition(":")[0])
+    except BaseException:  # noqa: BLE001 - a parent package may raise anything
+        return set()
+    return {spec.origin} if spec is not None and spec.origin is not None else set()
+
+
+def _stamped(files: set[str]) -> list[list[object]]:
+    return [[path, file_stamp(path)] for path in sorted(files) if os.path.isabs(path)]
 
 
 if __name__ == "__main__":

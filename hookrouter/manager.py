@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from hookrouter.limits import time_limit
 from hookrouter.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     Guard = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
 
 __all__ = ["build_caller", "collect", "implementations", "is_wrapper", "load_object", "validate"]
+
+CONTRIBUTION_SECONDS = 10.0
+"""How long a plugin may take to hand over what it contributes: a terminal backend, a gateway, a command."""
 
 
 def load_object(value: str) -> object:
@@ -78,25 +82,34 @@ def validate(name: str, plugin: object) -> None:
     manager.check_pending()
 
 
-def build_caller(specs: Any, plugins: Sequence[tuple[str, object]], guard: Guard) -> Any:
+def build_caller(
+    specs: Any, plugins: Sequence[tuple[str, object]], guard: Guard, failed: Callable[[str, BaseException], None]
+) -> Any:
     """Return pluggy's ``hook`` object for these specs, with every implementation of the plugins behind a guard.
 
     ``specs`` holds the spec functions of the hooks at hand, ``plugins`` are in calling order, and
     ``guard(plugin name, hook, function)`` returns the function that pluggy will call instead, with any arguments that
-    the original takes.
+    the original takes. A plugin whose hooks do not fit the specs is left out; ``failed(plugin name, error)`` is told.
     """
     manager = pluggy.PluginManager(PROJECT_NAME)
     manager.add_hookspecs(specs)
     hooks = [name for name in vars(manager.hook) if not name.startswith("_")]
     # Pluggy calls the plugin that was registered last first.
     for name, plugin in reversed(plugins):
-        found = implementations(plugin)
-        facade = SimpleNamespace()
-        for hook in hooks:
-            if hook in found:
-                guarded = functools.update_wrapper(guard(name, hook, found[hook]), found[hook])
-                setattr(facade, hook, guarded)
-        manager.register(facade, name)
+        try:
+            found = implementations(plugin)
+            facade = SimpleNamespace()
+            for hook in hooks:
+                if hook in found:
+                    guarded = functools.update_wrapper(guard(name, hook, found[hook]), found[hook])
+                    setattr(facade, hook, guarded)
+            manager.register(facade, name)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            if manager.has_plugin(name):
+                manager.unregister(name=name)
+            failed(name, error)
     return manager.hook
 
 
@@ -110,16 +123,23 @@ def collect(
 ) -> list[tuple[str, Any]]:
     """Call one hook without arguments and return each plugin's result that is not None, in plugin order.
 
-    ``report(plugin name, what went wrong)`` hears of an implementation that raised.
+    ``report(plugin name, what went wrong)`` hears of an implementation that raised, or did not return within
+    CONTRIBUTION_SECONDS.
     """
     found: list[tuple[str, Any]] = []
+
+    def failed(plugin: str, error: BaseException) -> None:
+        report(plugin, f"{hook}() failed: {type(error).__name__}: {error}")
 
     def guard(plugin: str, _hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def guarded() -> None:
             try:
-                result = function()
-            except Exception as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
-                report(plugin, f"{hook}() raised {type(error).__name__}: {error}")
+                with time_limit(CONTRIBUTION_SECONDS):
+                    result = function()
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                failed(plugin, error)
             else:
                 if result is not None:
                     found.append((plugin, result))
@@ -128,5 +148,5 @@ def collect(
 
     from hookrouter.hookspecs import contribution_spec
 
-    getattr(build_caller(contribution_spec(hook), plugins, guard), hook)()
+    getattr(build_caller(contribution_spec(hook), plugins, guard, failed), hook)()
     return found

@@ -6,6 +6,7 @@ and calling them is the business of :mod:`hookrouter.manager`.
 
 from __future__ import annotations
 
+from hookrouter.discovery import DiscoveredPlugin
 from hookrouter.hooks import concerns
 from hookrouter.values import Value
 
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
 
     from hookrouter.answering import AnswerChannel, Gateway, KeystrokePlanner, TerminalBackend
     from hookrouter.config import Config, PluginConfig
-    from hookrouter.discovery import DiscoveredPlugin
     from hookrouter.hookspecs.commands import Command
 
-__all__ = ["PluginInfo", "PluginStatus", "Plugins"]
+__all__ = ["UNKNOWN_HOOKS", "PluginInfo", "PluginStatus", "Plugins"]
+
+UNKNOWN_HOOKS = ("pre_tool_use", "permission_request")
+"""What a plugin that is set to fail closed is taken to listen to while nobody knows its hooks: whatever would let a
+tool run. Refusing more would keep Claude from ending its turn."""
+
+NOT_INSTALLED = "not installed, although config.toml sets it to fail closed"
 
 
 class PluginStatus:
@@ -38,7 +44,8 @@ class PluginInfo(Value):
 
     name: str
     status: str
-    """``active``, ``disabled`` (by config) or ``broken`` (cannot be imported, or its hooks do not fit the specs)."""
+    """``active``, ``disabled`` (by config) or ``broken``: it cannot be imported, its hooks do not fit the specs, or the
+    config sets it to fail closed and it is not installed."""
     reason: str
     """Why it is not active; empty where it is."""
     distribution: str
@@ -48,7 +55,7 @@ class PluginInfo(Value):
     hooks: tuple[str, ...]
     """The hooks that it implements; of a broken plugin, those that the last good import showed."""
     hooks_known: bool
-    """False where a broken plugin was never imported, so that it may implement any hook."""
+    """False where a broken plugin was never imported; set to fail closed it is taken to listen to UNKNOWN_HOOKS."""
 
     def __init__(self, plugin: DiscoveredPlugin, status: str, reason: str) -> None:
         """Take over what discovery found, with what the config makes of it."""
@@ -79,7 +86,11 @@ class Plugins:
         """The whole config."""
         self._report = report
         self._objects: dict[str, object] = dict(objects or {})
-        self._infos = tuple(_info(plugin, config.plugin(plugin.name)) for plugin in index)
+        found = {plugin.name: plugin for plugin in index}
+        for name, table in config.plugins.items():
+            if table.enabled and table.on_error == "closed" and name not in found:
+                found[name] = DiscoveredPlugin(name=name, value="", error=NOT_INSTALLED)
+        self._infos = tuple(_info(found[name], config.plugin(name)) for name in sorted(found))
 
     def listing(self) -> list[PluginInfo]:
         """Return every installed plugin, in the order in which they are called."""
@@ -96,15 +107,17 @@ class Plugins:
             info for info in self._infos if info.status == PluginStatus.ACTIVE and not wanted.isdisjoint(info.hooks)
         ]
 
+    def broken(self) -> list[PluginInfo]:
+        """Return the plugins that are enabled and cannot be used."""
+        return [info for info in self._infos if info.status == PluginStatus.BROKEN]
+
     def broken_guards(self, hooks: Iterable[str]) -> list[PluginInfo]:
         """Return the broken plugins that are set to fail closed and listen, or may listen, to one of these hooks."""
         wanted = frozenset(hooks)
         return [
             info
-            for info in self._infos
-            if info.status == PluginStatus.BROKEN
-            and self.all_config.plugin(info.name).on_error == "closed"
-            and not (info.hooks_known and wanted.isdisjoint(info.hooks))
+            for info in self.broken()
+            if self.config(info.name).on_error == "closed" and not wanted.isdisjoint(_possible_hooks(info))
         ]
 
     def guards(self, event_hook: str) -> list[str]:
@@ -113,8 +126,8 @@ class Plugins:
             info.name
             for info in self._infos
             if info.status != PluginStatus.DISABLED
-            and self.all_config.plugin(info.name).on_error == "closed"
-            and (not info.hooks_known or any(concerns(hook, event_hook) for hook in info.hooks))
+            and self.config(info.name).on_error == "closed"
+            and any(concerns(hook, event_hook) for hook in _possible_hooks(info))
         ]
 
     def load(self, name: str) -> object:
@@ -158,15 +171,23 @@ class Plugins:
         return result
 
     def _collect(self, hook: str) -> list[tuple[str, Any]]:
+        from hookrouter.limits import time_limit
         from hookrouter.manager import collect
 
         loaded = []
         for info in self.listeners([hook]):
             try:
-                loaded.append((info.name, self.load(info.name)))
-            except Exception as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
+                with time_limit(self.config(info.name).timeout):
+                    loaded.append((info.name, self.load(info.name)))
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt):
+                    raise
                 self._report(info.name, f"could not be imported: {type(error).__name__}: {error}")
         return collect(hook, loaded, self._report)
+
+
+def _possible_hooks(info: PluginInfo) -> tuple[str, ...]:
+    return info.hooks if info.hooks_known else UNKNOWN_HOOKS
 
 
 def _info(plugin: DiscoveredPlugin, config: PluginConfig) -> PluginInfo:

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import sys
 import time
 
 from hookrouter import _json
 from hookrouter.config import load as load_config
-from hookrouter.discovery import load_index
+from hookrouter.discovery import load_index, read_cache
 from hookrouter.home import Home
 from hookrouter.hooks import hook_names
 from hookrouter.journal import Journal
 from hookrouter.names import printable
-from hookrouter.payloads import check
+from hookrouter.payloads import check, json_type
 from hookrouter.registry import Plugins
 from hookrouter.tables import EVENTS, TOOL_INPUTS
 from hookrouter.values import Value
@@ -37,6 +38,9 @@ __all__ = ["MAX_PAYLOAD", "Reply", "handle", "main"]
 
 MAX_PAYLOAD = 16 * 1024 * 1024
 """Bytes of the largest payload that is routed; a larger one is read to its end and refused."""
+
+MAX_OUTPUT = 1024 * 1024
+"""Bytes after which what plugins have printed is thrown away."""
 
 _CHUNK = 1024 * 1024
 
@@ -59,25 +63,36 @@ def main(argv: list[str]) -> int:
     """Run one hook: ``argv`` is what follows ``hookrouter run``. Does not return where it ran to its end.
 
     The process leaves by ``os._exit`` once all is written, because tearing the interpreter down takes longer than
-    most hook runs.
+    most hook runs; functions registered with :mod:`atexit` are called, threads are not waited for.
     """
     # Nothing here lives long enough to be collected.
     gc.disable()
-    if os.isatty(0):
+    if _is_terminal(0):
         sys.stderr.write("hookrouter run reads a hook payload from stdin; Claude Code starts it from settings.json.\n")
         return 2
-    payload = _read_stdin()
-    # A plugin, or a program that it starts, must not write into the reply.
-    out = os.dup(1)
-    os.dup2(2, 1)
-    reply = handle(argv[0] if argv else "", payload, os.environ)
-    _write(out, reply.stdout)
-    os.close(out)
-    sys.stdout.flush()
-    if reply.stderr:
-        sys.stderr.write(reply.stderr)
-    sys.stderr.flush()
-    os._exit(reply.exit_code)
+    process = os.getpid()
+    exit_code = 0
+    try:
+        _open_missing()
+        out, errors = os.dup(1), os.dup(2)
+        payload = _read_stdin()
+        # What a plugin, or a program that it starts, writes must not get into the reply.
+        aside = _open_output()
+        os.dup2(aside, 1)
+        os.dup2(aside, 2)
+        reply = handle(argv[0] if argv else "", payload, os.environ)
+        if os.getpid() != process:
+            # A plugin has forked, and this is the copy that came back.
+            os._exit(0)
+        exit_code = reply.exit_code
+        _write(out, reply.stdout)
+        _write(errors, reply.stderr)
+        os.close(out)
+        os.close(errors)
+        if "atexit" in sys.modules:
+            sys.modules["atexit"]._run_exitfuncs()
+    finally:
+        os._exit(exit_code)
 
 
 def handle(event: str, payload: bytes | None, environ: Mapping[str, str]) -> Reply:
@@ -88,7 +103,11 @@ def handle(event: str, payload: bytes | None, environ: Mapping[str, str]) -> Rep
     """
     started = time.perf_counter()
     record: dict[str, Any] = {"event": EVENTS[event].name if event in EVENTS else printable(event)[:80]}
-    home = Home.from_environ(environ)
+    try:
+        home = Home.from_environ(environ)
+    except (OSError, ValueError):
+        # Without a home there is no journal to say it in; doctor does.
+        return Reply()
     journal = Journal(home.logs)
     run = _HookRun(event, payload, environ, home, journal, record)
     try:
@@ -150,9 +169,13 @@ class _HookRun:
             from hookrouter.merge import merge
             from hookrouter.replies import closed
 
-            text = f"hookrouter: {reason}; {{}} could not be asked and is set to fail closed, so this is refused"
-            refusals = [(name, closed(event.name, text.format(f"plugin {name}"))) for name in names]
-            return _to_reply(merge(event.name, [(name, reply) for name, reply in refusals if reply is not None]))
+            refusals = []
+            for name in names:
+                refused = f"hookrouter: {reason}; plugin {name} could not be asked and is set to fail closed"
+                refusal = closed(event.name, f"{refused}, so this is refused")
+                if refusal is not None:
+                    refusals.append((name, refusal))
+            return _to_reply(merge(event.name, refusals))
         except BaseException as error:  # noqa: BLE001 - as in handle()
             self._record["reason"] = f"{self._record.get('reason', '')}; then: {_describe(error)}"
             return Reply()
@@ -160,8 +183,15 @@ class _HookRun:
     def _plugins(self) -> Plugins:
         if self._loaded is None:
             config = load_config(self._home)
-            self._record.setdefault("warnings", []).extend(config.problems)
-            self._loaded = Plugins(load_index(self._home, self._environ), config, self._report)
+            warnings = self._record.setdefault("warnings", [])
+            warnings.extend(config.problems)
+            try:
+                index = load_index(self._home, self._environ)
+            except Exception as error:  # noqa: BLE001 - an environment that cannot be read must not switch guards off
+                warnings.append(f"the installed plugins cannot be read: {_describe(error)}")
+                index = read_cache(self._home)
+            self._loaded = Plugins(index, config, self._report)
+            warnings.extend(f"plugin {info.name} is broken: {info.reason}" for info in self._loaded.broken())
         return self._loaded
 
     def _parse(self) -> tuple[dict[str, Any] | None, str]:
@@ -173,7 +203,7 @@ class _HookRun:
         except ValueError as error:
             return None, f"the payload is not JSON: {error}"
         if not isinstance(payload, dict):
-            return None, f"the payload is a JSON {_kind(payload)}, not an object"
+            return None, f"the payload is a JSON {json_type(payload)}, not an object"
         if isinstance(payload.get("session_id"), str):
             self.session_id = payload["session_id"]
         self._record["session_id"] = self.session_id
@@ -218,7 +248,10 @@ class _HookRun:
             journal=self._journal,
             record=self._record,
         )
-        output, records = Router(plugins).route(hooks, payload, context)
+        notices = []
+        if context.event == "SessionStart":
+            notices = [f"hookrouter: plugin {info.name} is broken: {info.reason}" for info in plugins.broken()]
+        output, records = Router(plugins).route(hooks, payload, context, notices)
         guarded = self._record.pop("guarded", False)
         self._record.setdefault("level", "debug" if guarded else "info")
         decision = output.decision if output is not None else None
@@ -228,14 +261,6 @@ class _HookRun:
         self._record["plugins"] = records
         if any(call["outcome"] in ("failed", "timed out") for call in records):
             self._record["level"] = "error"
-        if context.delivery_wanted:
-            from hookrouter.outbox import spawn_delivery
-
-            try:
-                spawn_delivery(self._environ, self._home)
-            except OSError as error:
-                # The messages are in the outbox, and the next deliverer takes them along.
-                self._record.setdefault("warnings", []).append(f"no deliverer could be started: {error}")
         return Reply() if output is None else _to_reply(output)
 
     def _report(self, plugin: str, text: str) -> None:
@@ -246,37 +271,68 @@ def _to_reply(output: Output) -> Reply:
     return Reply(output.stdout, output.stderr, output.exit_code)
 
 
+def _is_terminal(descriptor: int) -> bool:
+    try:
+        return os.isatty(descriptor)
+    except OSError:
+        return False
+
+
+def _open_missing() -> None:
+    """Open the standard descriptors that are closed, so that no other file gets their numbers."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+
+
+def _open_output() -> int:
+    """Open the file that gets what plugins print, ``plugin-output.log`` beside the journal; else nothing gets it."""
+    try:
+        path = os.path.join(Home.from_environ(os.environ).logs, "plugin-output.log")
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except (OSError, ValueError):
+        return os.open(os.devnull, os.O_WRONLY)
+    if os.fstat(descriptor).st_size > MAX_OUTPUT:
+        os.ftruncate(descriptor, 0)
+    return descriptor
+
+
 def _read_stdin() -> bytes | None:
     """Read stdin to its end, so that the writer never blocks; None where there is more than MAX_PAYLOAD."""
     chunks, size = [], 0
-    while chunk := os.read(0, _CHUNK):
+    while chunk := _read(0):
         size += len(chunk)
         if size <= MAX_PAYLOAD:
             chunks.append(chunk)
     return b"".join(chunks) if size <= MAX_PAYLOAD else None
 
 
-def _write(descriptor: int, text: str) -> None:
-    data = text.encode("utf-8")
+def _read(descriptor: int) -> bytes:
     try:
-        while data:
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        select.select([descriptor], [], [])
+        return _read(descriptor)
+
+
+def _write(descriptor: int, text: str) -> None:
+    data = text.encode("utf-8", "backslashreplace")
+    while data:
+        try:
             data = data[os.write(descriptor, data) :]
-    except BrokenPipeError:
-        # Claude Code stopped listening: there is nobody left to answer.
-        return
+        except BlockingIOError:
+            select.select([], [descriptor], [])
+        except OSError:
+            # Claude Code stopped listening: there is nobody left to answer.
+            return
 
 
 def _kebab(name: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
 
 
-def _kind(value: object) -> str:
-    kinds = {list: "array", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
-    return kinds.get(type(value), "value")
-
-
 def _shown(value: object) -> str:
-    return repr(printable(value)[:80]) if isinstance(value, str) else f"a {_kind(value)}"
+    return repr(printable(value)[:80]) if isinstance(value, str) else f"a {json_type(value)}"
 
 
 def _describe(error: BaseException) -> str:

@@ -27,6 +27,8 @@ BASH = {
     "tool_use_id": "toolu_1",
 }
 
+STOP = {"session_id": "s", "transcript_path": "", "cwd": "/", "hook_event_name": "Stop"}
+
 HEADER = "from hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
 
 
@@ -290,6 +292,151 @@ def test_a_damaged_cache_costs_only_time(hooks: Hooks, damage: bytes) -> None:
     for cache in caches:
         cache.write_bytes(damage)
     assert hooks.reply("pre-tool-use", BASH) is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import time\n    for _ in range(3):\n        try: time.sleep(60)\n        except BaseException: pass\n",
+        "import time\n    try: time.sleep(60)\n    except BaseException: return None\n",
+        "import signal, time\n    signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(0.6)\n",
+        "import signal, time\n    signal.setitimer(signal.ITIMER_REAL, 0); time.sleep(0.6)\n",
+    ],
+    ids=["swallows in a loop", "swallows once", "ignores the signal", "stops the timer"],
+)
+def test_a_plugin_cannot_outlive_its_timeout_as_a_success(hooks: Hooks, body: str) -> None:
+    hooks.config('[plugins.slow]\non_error = "closed"\ntimeout = 0.3\n')
+    hooks.write("slow", f"@hookimpl\ndef pre_tool_use(event, context):\n    {body}")
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert hooks.last()["plugins"][0]["outcome"] == "timed out"
+
+
+def test_what_one_plugin_does_to_its_payload_no_other_sees(hooks: Hooks) -> None:
+    hooks.write(
+        "a-vandal",
+        "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
+        "    tool_input['command'] = 'ok'; event.raw['tool_input']['command'] = 'ok'\n",
+    )
+    hooks.write(
+        "guard",
+        "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
+        "    return PreToolUseReply.deny(tool_input['command'] + event.tool_input['command'])\n",
+    )
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecisionReason"] == "lsls"
+
+
+@pytest.mark.parametrize("ending", ["yield", "yield\n    return []"])
+def test_a_wrapper_cannot_take_away_what_a_closed_plugin_refused(hooks: Hooks, ending: str) -> None:
+    hooks.config('[plugins.guard]\non_error = "closed"\n')
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('no')\n")
+    hooks.write("wrapper", f"@hookimpl(wrapper=True)\ndef pre_tool_use(event, context):\n    {ending}\n")
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_closed_plugin_that_is_not_installed_refuses(hooks: Hooks) -> None:
+    hooks.config('[plugins.absent]\non_error = "closed"\n')
+    output = hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    assert "absent" in output["permissionDecisionReason"]
+    assert "not installed" in output["permissionDecisionReason"]
+    assert hooks.reply("stop", {**STOP, "stop_hook_active": False}) is None
+
+
+def test_two_distributions_with_one_plugin_name_are_both_refused(hooks: Hooks) -> None:
+    hooks.config('[plugins.guard]\non_error = "closed"\n')
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use(event, context):\n    return None\n")
+    assert hooks.reply("pre-tool-use", BASH) is None
+    copy = hooks.plugins / "other-1.0.dist-info"
+    copy.mkdir()
+    (copy / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (copy / "entry_points.txt").write_text("[hookrouter]\nguard = guard\n")
+    reason = hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecisionReason"]
+    assert "guard, other" in reason
+
+
+@pytest.mark.parametrize("damaged", [b"\xff\xfe", b"[hookrouter]\nnonsense\n", b"[hookrouter]\nx = a b c\n"])
+def test_a_strangers_damaged_metadata_switches_nothing_off(hooks: Hooks, damaged: bytes) -> None:
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('no')\n")
+    stranger = hooks.plugins / "stranger-1.0.dist-info"
+    stranger.mkdir()
+    (stranger / "METADATA").write_bytes(b"Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
+    (stranger / "entry_points.txt").write_bytes(damaged)
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_mended_plugin_works_in_the_next_process(hooks: Hooks) -> None:
+    file = hooks.write("guard", "def broken(:\n", header="")
+    assert hooks.reply("pre-tool-use", BASH) is None
+    assert any("guard is broken" in warning for warning in hooks.last()["warnings"])
+    file.write_text(HEADER + "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('no')\n")
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_broken_plugin_is_shown_when_a_session_starts(hooks: Hooks) -> None:
+    hooks.write("broken", "import surely_not_installed\n")
+    start = {
+        "session_id": "s",
+        "transcript_path": "",
+        "cwd": "/",
+        "hook_event_name": "SessionStart",
+        "source": "startup",
+    }
+    assert "broken" in hooks.reply("session-start", start)["systemMessage"]
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
+def test_closed_standard_descriptors_do_not_mix_reply_and_noise(hooks: Hooks, closed: tuple[int, ...]) -> None:
+    hooks.write(
+        "loud",
+        "import os\n@hookimpl\ndef pre_tool_use(event, context):\n    print('NOISE'); os.write(2, b'NOISE')\n"
+        "    return PreToolUseReply.deny('no')\n",
+    )
+    hooks.reply("pre-tool-use", BASH)
+    redirections = " ".join(f"{number}{'<' if number == 0 else '>'}&-" for number in closed)
+    done = subprocess.run(
+        ["bash", "-c", f'exec "$0" run pre-tool-use {redirections}', script_argv()[0]],
+        input=json.dumps(BASH).encode(),
+        capture_output=True,
+        env={**os.environ, "HOOKROUTER_HOME": str(hooks.home), "PYTHONPATH": str(hooks.plugins)},
+        check=False,
+    )
+    assert done.returncode == 0
+    assert b"NOISE" not in done.stdout + done.stderr
+    assert b"Traceback" not in done.stderr
+    if done.stdout:
+        assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_plugin_that_forks_gives_one_reply(hooks: Hooks) -> None:
+    hooks.write(
+        "forks", "import os\n@hookimpl\ndef pre_tool_use():\n    os.fork()\n    return PreToolUseReply.deny('no')\n"
+    )
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_payload_with_braces_in_its_name_is_refused_for_a_closed_plugin(hooks: Hooks) -> None:
+    hooks.config('[plugins.guard]\non_error = "closed"\n')
+    hooks.write("guard", "@hookimpl\ndef pre_tool_use(event, context):\n    return None\n")
+    reply = hooks.reply("pre-tool-use", {**BASH, "hook_event_name": "{x}"})
+    assert reply["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_closed_plugin_does_not_keep_claude_from_stopping_for_ever(hooks: Hooks) -> None:
+    hooks.config('[plugins.guard]\non_error = "closed"\n')
+    hooks.write("guard", "@hookimpl\ndef stop(event, context):\n    raise OSError('x')\n")
+    assert hooks.reply("stop", {**STOP, "stop_hook_active": False})["decision"] == "block"
+    assert "decision" not in hooks.reply("stop", {**STOP, "stop_hook_active": True})
+
+
+def test_functions_registered_with_atexit_are_called(hooks: Hooks) -> None:
+    target = hooks.home.parent / "flushed"
+    hooks.write(
+        "audit",
+        f"import atexit\nfile = open({str(target)!r}, 'w')\natexit.register(file.close)\n"
+        "@hookimpl\ndef pre_tool_use(event, context):\n    file.write('seen')\n",
+    )
+    hooks.reply("pre-tool-use", BASH)
+    assert target.read_text() == "seen"
 
 
 def test_an_unwritable_home_does_not_stop_a_guard(hooks: Hooks) -> None:
