@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-__all__ = ["ModelRequest", "Reply", "Say", "ScriptedModel", "ToolUse", "ask", "bash", "write"]
+__all__ = ["ModelRequest", "Reply", "Say", "ScriptedModel", "ToolUse", "ToolUses", "ask", "bash", "write"]
 
 _COMMAND = re.compile(r"\b(?:ASK|RUN) ([\w.-]+)")
 _NOT_TYPED = re.compile(r"<system-reminder>.*?</system-reminder>|\[Request interrupted by user[^\]]*\]", re.DOTALL)
@@ -41,7 +41,13 @@ class ToolUse(NamedTuple):
     text: str = ""
 
 
-Reply = Say | ToolUse
+class ToolUses(NamedTuple):
+    """Call several tools in one message; their own texts come before the first call."""
+
+    calls: tuple[ToolUse, ...]
+
+
+Reply = Say | ToolUse | ToolUses
 
 
 class ModelRequest(NamedTuple):
@@ -70,6 +76,12 @@ def _blocks(content: object) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _calls(reply: Reply) -> tuple[ToolUse, ...]:
+    if isinstance(reply, Say):
+        return ()
+    return (reply,) if isinstance(reply, ToolUse) else reply.calls
 
 
 def _text(content: object) -> str:
@@ -118,7 +130,7 @@ class ScriptedModel:
     def script(self, name: str, replies: Reply | Sequence[Reply]) -> None:
         """Register (or replace) what the prompt ``ASK name`` or ``RUN name`` plays, one reply a turn."""
         with self._lock:
-            self._script[name] = [replies] if isinstance(replies, (Say, ToolUse)) else list(replies)
+            self._script[name] = [replies] if isinstance(replies, (Say, ToolUse, ToolUses)) else list(replies)
 
     @property
     def requests(self) -> list[ModelRequest]:
@@ -185,9 +197,8 @@ class ScriptedModel:
                 if replies is None:
                     return Say(f"Nothing is scripted for {names[-1]}.")
                 due = replies[taken] if taken < len(replies) else Say("Done.")
-                if isinstance(due, ToolUse) and due.name not in tools:
-                    return Say(f"The tool {due.name} was not offered.")
-                return due
+                missing = [call.name for call in _calls(due) if call.name not in tools]
+                return Say(f"The tool {missing[0]} was not offered.") if missing else due
             if prompt.strip():
                 return Say("Understood.")
             if any(block.get("type") == "tool_result" for block in _blocks(message.get("content"))):
@@ -279,13 +290,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _message(model: str, reply: Reply) -> dict[str, Any]:
     content: list[dict[str, object]] = []
-    if isinstance(reply, Say):
-        content.append({"type": "text", "text": reply.text})
-    else:
-        if reply.text:
-            content.append({"type": "text", "text": reply.text})
+    calls = _calls(reply)
+    texts = [reply.text] if isinstance(reply, Say) else [call.text for call in calls if call.text]
+    content += [{"type": "text", "text": text} for text in texts]
+    for call in calls:
         identifier = f"toolu_{secrets.token_hex(12)}"
-        content.append({"type": "tool_use", "id": identifier, "name": reply.name, "input": reply.input})
+        content.append({"type": "tool_use", "id": identifier, "name": call.name, "input": call.input})
     return {
         "id": f"msg_{secrets.token_hex(12)}",
         "type": "message",

@@ -96,19 +96,18 @@ def answer(
 ) -> AnswerResult:
     """Answer the open question of ``session`` with the decisions in the JSON array ``text``.
 
-    ``tool_use_id`` refuses any other question, ``channel`` uses that channel alone, ``wait`` is how many seconds to
-    wait for the recorded answer once it is delivered. Nothing is saved before everything is checked, and nothing at
-    all with ``dry_run``. Every end is a result; raises nothing that a user can cause.
+    ``tool_use_id`` says which question is meant, and must where the session has several open; ``channel`` uses that
+    channel alone; ``wait`` is how many seconds to wait for the recorded answer once it is delivered. Nothing is saved
+    before everything is checked, and nothing at all with ``dry_run``. Every end is a result; raises nothing that a
+    user can cause.
     """
     result = AnswerResult(outcome="not_delivered", exit_code=ExitCode.NOT_DELIVERED, session=session)
     try:
-        question = documents.read_question(app.store, session)
+        waiting = documents.session_questions(app.store, session)
+        question = _chosen(waiting, tool_use_id)
         if question is None:
-            return attrs.evolve(result, reason=_no_question(app, session))
+            return attrs.evolve(result, reason=_no_question(app, session, waiting, tool_use_id))
         result = attrs.evolve(result, tool_use_id=question.tool_use_id)
-        if tool_use_id is not None and tool_use_id != question.tool_use_id:
-            reason = f"the question {tool_use_id} is over; session {session} now asks {question.tool_use_id}"
-            return attrs.evolve(result, reason=reason)
         form = form_of(question)
         decisions = parse_decisions(text, form)
         result = attrs.evolve(result, questions=_intended(question, decisions))
@@ -119,7 +118,12 @@ def answer(
             return attrs.evolve(
                 result, reason=_no_channel("config.toml: answer.channels", app, app.config.answer.channels)
             )
-        with app.store.lock(ANSWER_LOCK, session, _LOCK_SECONDS), _signals():
+        own_name = documents.own_name(session, question.tool_use_id)
+        with (
+            app.store.lock(ANSWER_LOCK, session, _LOCK_SECONDS),
+            app.store.lock(ANSWER_LOCK, own_name, _LOCK_SECONDS),
+            _signals(),
+        ):
             return _Answering(app, question, form, decisions, channels, result).run(wait)
     except DecisionError as error:
         return attrs.evolve(result, outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=str(error))
@@ -244,15 +248,27 @@ class _Answering:
         if closed := self._closed_reason():
             self._remove_documents()
             lost = "; the text of the chat was not sent: give it to Claude as a prompt" if self._chat else ""
-            return self._finish(reason=f"{delivery.reason}; {closed}{lost}")
+            return self._finish(reason=f"{delivery.reason}; {closed}{lost}{self._others_open() if lost else ''}")
+        reason = delivery.reason + self._others_open()
         if delivery.steps:
-            reason = (
-                f"{delivery.reason}; the dialog may hold part of the answer, so the answer stays noted and whatever is "
-                "recorded will be compared with it"
+            reason += (
+                "; the dialog may hold part of the answer, so the answer stays noted and whatever is recorded will be "
+                "compared with it"
             )
             return self._finish(reason=reason)
         documents.delete_pending(self._app.store, self._question.session, self._question.tool_use_id)
-        return self._finish(reason=delivery.reason)
+        return self._finish(reason=reason)
+
+    def _others_open(self) -> str:
+        """Return, to be added to a reason, which other questions may be on screen instead; empty where none can."""
+        others = _not_over(documents.others(self._app.store, self._question))
+        if not others:
+            return ""
+        what, they = ("another question", "it") if len(others) == 1 else ("other questions", "they")
+        return (
+            f"; session {self._question.session} has {what} open ({_listed(others)}), and Claude Code shows one dialog "
+            f"at a time: {they} may have to be answered first"
+        )
 
     def _verify(self, wait: float) -> AnswerResult:
         record = self._wait_for_record(wait)
@@ -319,12 +335,10 @@ class _Answering:
         return reason_of(question_state(self._question.transcript_path, self._question.tool_use_id))
 
     def _remove_documents(self) -> None:
-        documents.delete_pending(self._app.store, self._question.session, self._question.tool_use_id)
-        documents.delete_question(self._app.store, self._question)
+        documents.delete_question(self._app.store, self._question.session, self._question.tool_use_id)
 
     def _still_open(self) -> bool:
-        current = documents.read_question(self._app.store, self._question.session)
-        return current is not None and current.tool_use_id == self._question.tool_use_id
+        return documents.is_open(self._app.store, self._question.session, self._question.tool_use_id)
 
     def _finish(self, **changes: Any) -> AnswerResult:
         """Change the result for the last time and journal it."""
@@ -366,9 +380,34 @@ def _signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _no_question(app: Application, session: str) -> str:
-    waiting = [question.session for question in documents.list_questions(app.store)]
-    others = f"; these sessions have one: {', '.join(waiting)}" if waiting else "; no session has one"
+def _chosen(waiting: Sequence[Question], tool_use_id: str | None) -> Question | None:
+    """Return the question that is meant; None where it is not there, or several could be meant."""
+    if tool_use_id is not None:
+        return next((question for question in waiting if question.tool_use_id == tool_use_id), None)
+    candidates = _not_over(waiting) if len(waiting) > 1 else waiting
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _not_over(questions: Sequence[Question]) -> list[Question]:
+    """Leave out those that the transcript shows to be over, though no event has swept them yet."""
+    return [
+        question
+        for question in questions
+        if not reason_of(question_state(question.transcript_path, question.tool_use_id))
+    ]
+
+
+def _listed(questions: Sequence[Question]) -> str:
+    return ", ".join(question.tool_use_id for question in questions)
+
+
+def _no_question(app: Application, session: str, waiting: Sequence[Question], tool_use_id: str | None) -> str:
+    if waiting and tool_use_id is not None:
+        return f"the question {tool_use_id} is over; session {session} now asks {_listed(waiting)}"
+    if waiting:
+        return f"session {session} has {len(waiting)} questions open: say which with --tool-use-id: {_listed(waiting)}"
+    sessions = list(dict.fromkeys(question.session for question in documents.list_questions(app.store)))
+    others = f"; these sessions have one: {', '.join(sessions)}" if sessions else "; no session has one"
     return f"session {session} has no open question{others}"
 
 

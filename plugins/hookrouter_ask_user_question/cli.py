@@ -36,7 +36,7 @@ def answer(
         str | None, typer.Option("--file", metavar="FILE", help="Read the decisions from a file, or - for stdin.")
     ] = None,
     tool_use_id: Annotated[
-        str | None, typer.Option("--tool-use-id", metavar="ID", help="Answer only this question, and no later one.")
+        str | None, typer.Option("--tool-use-id", metavar="ID", help="Answer this question and no other.")
     ] = None,
     channel: Annotated[
         str | None, typer.Option("--channel", metavar="NAME", help="Use this channel instead of the configured ones.")
@@ -164,7 +164,8 @@ def _decisions(argument: str | None, file: str | None) -> str:
 
 def _waiting() -> str:
     try:
-        names = [question.session for question in documents.list_questions(Application.from_environ().store)]
+        waiting = documents.list_questions(Application.from_environ().store)
+        names = list(dict.fromkeys(question.session for question in waiting))
     except StoreError:
         names = []
     return f"; these sessions have a question: {', '.join(names)}" if names else "; no session has a question"
@@ -175,13 +176,13 @@ def _entry(app: Application, question: Question) -> dict[str, Any]:
     from hookrouter_ask_user_question.formatting import answer_command
     from hookrouter_ask_user_question.sweep import is_being_answered
 
-    pending = documents.read_pending(app.store, question.session)
+    pending = documents.read_pending(app.store, question.session, question.tool_use_id)
     noted = None
-    if pending is not None and pending.tool_use_id == question.tool_use_id:
+    if pending is not None:
         noted = {
             "saved_at": pending.saved_at,
             "channel": pending.channel,
-            "running": is_being_answered(app.store, question.session),
+            "running": is_being_answered(app.store, question),
         }
     return {
         "session": question.session,
@@ -222,7 +223,8 @@ def _full(app: Application, question: Question) -> str:
         prompt = read_prompt(app.home, "ask_user_question.md")
     except OSError:
         prompt = ""
-    return question_message(question, script_argv(), os.environ, prompt).rstrip()
+    others = documents.others(app.store, question)
+    return question_message(question, script_argv(), os.environ, prompt, others).rstrip()
 
 
 def _notice(notice: dict[str, Any], *, whole: bool) -> str:

@@ -3,8 +3,8 @@
 The value that the client would record for a decision is built from the question's own labels, and the recorded value
 must equal it. Nothing is split or searched, so labels that hold ", " or are prefixes of each other cannot be confused.
 
-How a client builds the value (measured on Claude Code 2.0.76 to 2.1.330): one choice is the label, or the typed text,
-verbatim; several are the labels in the order of the options, then the typed text, joined by ", ". From 2.1.238 on an
+How a client builds the value (measured on Claude Code 2.0.76 to 2.1.330): one choice is the label as the client writes
+labels (:func:`hookrouter.labels.recorded_label`), or the typed text, verbatim; several are the labels in the order of the options, then the typed text, joined by ", ". From 2.1.238 on an
 item that holds ", " or a double quote is written as a JSON string before joining; up to 2.1.234 it is left as it is.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter.labels import recorded_label
 from hookrouter.names import printable
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class QuestionResult(NamedTuple):
 
     question: str
     result: str
-    """``match``, ``different``, ``missing``, ``empty``, ``notes_only``, ``non_string``, ``notes_differ``, or
+    """``match``, ``different``, ``ambiguous`` (the label is recorded like that of another option), ``missing``, ``empty``, ``notes_only``, ``non_string``, ``notes_differ``, or
     ``no_choice_intended`` where the answer was to be a chat and the form was answered instead."""
     intended: str
     """The value that was to be recorded, in the newest client's style; of a chat, its text."""
@@ -99,9 +100,15 @@ class Comparison(NamedTuple):
         }
 
 
-def recorded_value(question: Mapping[str, Any], decision: Mapping[str, Any], style: str = QUOTED) -> str | None:
-    """Return what a client of this style records for a checked decision; None for a chat, which records nothing."""
-    action, labels = decision["action"], [option["label"] for option in question["options"]]
+def recorded_value(
+    question: Mapping[str, Any], decision: Mapping[str, Any], style: str = QUOTED, *, verbatim: bool = False
+) -> str | None:
+    """Return what a client of this style records for a checked decision; None for a chat, which records nothing.
+
+    ``verbatim`` takes labels as they were asked, for clients that do not rewrite them.
+    """
+    action = decision["action"]
+    labels = [option["label"] if verbatim else recorded_label(option["label"]) for option in question["options"]]
     if action == "select":
         label: str = labels[decision["optionIndex"]]
         return label
@@ -164,6 +171,7 @@ _MISSING = object()
 
 _FAULTS = {
     "different": "the recorded answer is not the intended one",
+    "ambiguous": "the recorded label is that of several options, so it does not tell which was chosen",
     "missing": "no answer was recorded",
     "empty": "an empty answer was recorded",
     "notes_only": "a note was recorded without a choice",
@@ -191,6 +199,17 @@ def _notes(annotations: Mapping[str, Any], text: str, key: str) -> object:
     return annotation.get("notes") if isinstance(annotation, dict) else None
 
 
+def _renderings(question: Mapping[str, Any], decision: Mapping[str, Any], style: str) -> set[str | None]:
+    return {recorded_value(question, decision, style, verbatim=verbatim) for verbatim in (False, True)}
+
+
+def _is_ambiguous(question: Mapping[str, Any], decision: Mapping[str, Any]) -> bool:
+    """Say whether another set of options would be recorded alike, because labels lose what told them apart."""
+    chosen = decision.get("selectedIndices", [decision["optionIndex"]] if "optionIndex" in decision else [])
+    labels = [recorded_label(option["label"]) for option in question["options"]]
+    return any(labels.count(labels[index]) > 1 for index in chosen)
+
+
 def _compare_one(
     question: Mapping[str, Any], decision: Mapping[str, Any], recorded: object, notes: object, styles: Sequence[str]
 ) -> QuestionResult:
@@ -211,8 +230,9 @@ def _compare_one(
         return shown._replace(result="missing")
     if not isinstance(recorded, str):
         return shown._replace(result="non_string")
-    renderings = {style: recorded_value(question, decision, style) for style in styles}
-    style = next((style for style, rendering in renderings.items() if rendering == recorded), None)
+    style = next((style for style in styles if recorded in _renderings(question, decision, style)), None)
+    if style is not None and _is_ambiguous(question, decision):
+        return shown._replace(result="ambiguous")
     if style is None:
         faults = {"": "empty", NOTES_ONLY: "notes_only"}
         return shown._replace(result=faults.get(recorded, "different"))

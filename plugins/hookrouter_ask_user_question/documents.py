@@ -1,15 +1,22 @@
 """The question document and the pending-answer document: their one owner, which alone reads, writes and deletes them.
 
-``question-<session>.json`` holds the question that a session is asking now; ``pending-answer-<session>.json`` the
-answer that somebody is delivering to it. Both carry the ``tool_use_id``, so that neither is ever taken for another
-question's.
+``question-<session>.json`` holds the question that a session is asking; ``pending-answer-<session>.json`` the answer
+that somebody is delivering to it. Claude may ask several questions at once (calls in one message, a subagent): those
+that find the name taken are named ``<session>:<tool_use_id>``, and so are their pending answers. A document is known
+by the ``session`` and ``tool_use_id`` in it, never by its name alone, so that none is taken for another question's.
+
+Whatever is written or deleted here is so under one lock for each session, because the hooks of several calls run at the
+same time.
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hookrouter.answering import TerminalAddress
     from hookrouter.store import Store
 
@@ -19,17 +26,26 @@ __all__ = [
     "delete_pending",
     "delete_question",
     "find_question",
+    "holding",
     "is_form",
+    "is_open",
     "list_questions",
+    "others",
+    "own_name",
     "read_pending",
-    "read_question",
+    "remove",
+    "remove_left_behind",
     "save_pending",
     "save_question",
+    "session_questions",
 ]
 
 QUESTION = "question"
 PENDING = "pending-answer"
 VERSION = 1
+
+_LOCK_SECONDS = 3.0
+"""How long to wait for another process's change of the same session's documents, which takes milliseconds."""
 
 
 class Question(NamedTuple):
@@ -86,8 +102,13 @@ def _is_question(question: object) -> bool:
     )
 
 
+def own_name(session: str, tool_use_id: str) -> str:
+    """Return the name that a question has for itself, beside the one that it may have as its session's first."""
+    return f"{session}:{tool_use_id}"
+
+
 def save_question(store: Store, question: Question) -> str:
-    """Write the question durably, in place of an older one of its session; return the file's path.
+    """Write the question durably, beside the others that its session has open; return the file's path.
 
     Raises StoreError.
     """
@@ -99,17 +120,29 @@ def save_question(store: Store, question: Question) -> str:
         "saved_at": question.saved_at or iso(),
         "terminal": terminal._asdict() if terminal else None,
     }
-    return store.write(QUESTION, question.session, document)
-
-
-def read_question(store: Store, session: str) -> Question | None:
-    """Return the session's open question, or None where it has none (or one that cannot be read)."""
-    return _question(store.read(QUESTION, session))
+    session, tool_use_id = question.session, question.tool_use_id
+    with holding(store, session):
+        name = _name(store, QUESTION, session, tool_use_id)
+        if name is None:
+            first = _question(store.read(QUESTION, session))
+            name = session if first is None else own_name(session, tool_use_id)
+        return store.write(QUESTION, name, document)
 
 
 def list_questions(store: Store) -> list[Question]:
-    """Return the open questions of all sessions, by session name."""
-    return [question for _, document in store.entries(QUESTION) if (question := _question(document))]
+    """Return the open questions of all sessions, by session name and age, the oldest first."""
+    found = [question for _, document in store.entries(QUESTION) if (question := _question(document))]
+    return sorted(found, key=lambda question: (question.session, question.saved_at))
+
+
+def session_questions(store: Store, session: str) -> list[Question]:
+    """Return the open questions of one session, the oldest first."""
+    return [question for question in list_questions(store) if question.session == session]
+
+
+def others(store: Store, question: Question) -> list[Question]:
+    """Return the questions that the same session has open beside this one, the oldest first."""
+    return [other for other in session_questions(store, question.session) if other.tool_use_id != question.tool_use_id]
 
 
 def find_question(store: Store, session_id: str, tool_use_id: str) -> Question | None:
@@ -120,28 +153,59 @@ def find_question(store: Store, session_id: str, tool_use_id: str) -> Question |
     return None
 
 
-def delete_question(store: Store, question: Question) -> bool:
-    """Delete this question's document, and no later question's; say whether it was there."""
-    current = store.read(QUESTION, question.session)
-    if current is None or current.get("tool_use_id") != question.tool_use_id:
+def is_open(store: Store, session: str, tool_use_id: str) -> bool:
+    """Say whether this question's document is there."""
+    return _name(store, QUESTION, session, tool_use_id) is not None
+
+
+@contextlib.contextmanager
+def holding(store: Store, session: str) -> Iterator[None]:
+    """Let no other process change the session's documents during the block. Raises StoreError.
+
+    Within it only :func:`remove` and what reads may be called: the others take the same lock.
+    """
+    from hookrouter.store import StoreBusy, StoreError
+
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(store.lock(QUESTION, session, _LOCK_SECONDS))
+        except StoreBusy as busy:
+            raise StoreError(f"the documents of session {session} are held by {busy.holder}") from None
+        yield
+
+
+def remove(store: Store, session: str, tool_use_id: str) -> bool:
+    """Delete the documents of one question while :func:`holding`; say whether the question's was there."""
+    _delete(store, PENDING, session, tool_use_id)
+    return _delete(store, QUESTION, session, tool_use_id)
+
+
+def delete_question(store: Store, session: str, tool_use_id: str) -> bool:
+    """Delete the documents of this question, and of no other; say whether the question's was there."""
+    if all(_name(store, kind, session, tool_use_id) is None for kind in (QUESTION, PENDING)):
         return False
-    return store.delete(QUESTION, question.session)
+    with holding(store, session):
+        return remove(store, session, tool_use_id)
 
 
 def save_pending(store: Store, pending: PendingAnswer) -> str:
-    """Write the pending answer durably, in place of an older one of its session; return the file's path.
+    """Write the pending answer durably, in place of an older one of its question; return the file's path.
 
     Raises StoreError.
     """
     from hookrouter.clock import iso
 
     document = pending._asdict() | {"version": VERSION, "saved_at": pending.saved_at or iso()}
-    return store.write(PENDING, pending.session, document)
+    session, tool_use_id = pending.session, pending.tool_use_id
+    with holding(store, session):
+        name = _name(store, QUESTION, session, tool_use_id) or own_name(session, tool_use_id)
+        return store.write(PENDING, name, document)
 
 
-def read_pending(store: Store, session: str) -> PendingAnswer | None:
-    """Return the session's pending answer, or None where it has none (or one that cannot be read)."""
-    document = store.read(PENDING, session)
+def read_pending(store: Store, session: str, tool_use_id: str) -> PendingAnswer | None:
+    """Return the pending answer of one question, or None where it has none (or one that cannot be read)."""
+    name = _name(store, PENDING, session, tool_use_id)
+    document = store.read(PENDING, name) if name is not None else None
     if document is None:
         return None
     decisions = document.get("decisions")
@@ -158,13 +222,41 @@ def read_pending(store: Store, session: str) -> PendingAnswer | None:
     )
 
 
-def delete_pending(store: Store, session: str, tool_use_id: str | None = None) -> bool:
-    """Delete the session's pending answer; with ``tool_use_id`` only if it is that question's. Say whether one went."""
-    if tool_use_id is not None:
-        current = store.read(PENDING, session)
-        if current is None or current.get("tool_use_id") != tool_use_id:
-            return False
-    return store.delete(PENDING, session)
+def delete_pending(store: Store, session: str, tool_use_id: str) -> bool:
+    """Delete the pending answer of one question; say whether it was there."""
+    if _name(store, PENDING, session, tool_use_id) is None:
+        return False
+    with holding(store, session):
+        return _delete(store, PENDING, session, tool_use_id)
+
+
+def remove_left_behind(store: Store, session: str) -> list[str]:
+    """Delete the session's pending answers to questions that are not open any more; return their tool_use_ids."""
+    if all(_text(document, "session") != session for _, document in store.entries(PENDING)):
+        return []
+    removed = []
+    with holding(store, session):
+        for name, document in store.entries(PENDING):
+            tool_use_id = _text(document, "tool_use_id")
+            if _text(document, "session") != session or _name(store, QUESTION, session, tool_use_id) is not None:
+                continue
+            if store.delete(PENDING, name if name == session else own_name(session, tool_use_id)):
+                removed.append(tool_use_id)
+    return removed
+
+
+def _name(store: Store, kind: str, session: str, tool_use_id: str) -> str | None:
+    """Return the name under which a question's document of one kind is saved; None where it has none."""
+    for name in (session, own_name(session, tool_use_id)):
+        document = store.read(kind, name)
+        if document is not None and (document.get("session"), document.get("tool_use_id")) == (session, tool_use_id):
+            return name
+    return None
+
+
+def _delete(store: Store, kind: str, session: str, tool_use_id: str) -> bool:
+    name = _name(store, kind, session, tool_use_id)
+    return name is not None and store.delete(kind, name)
 
 
 def _question(document: dict[str, Any] | None) -> Question | None:

@@ -69,36 +69,34 @@ def answer_recorded(event: events.PostToolUse, tool_input: AskUserQuestionInput,
     store = context.store
     question = documents.find_question(store, context.session_id, event.tool_use_id)
     session = question.session if question is not None else context.session
-    pending = documents.read_pending(store, session)
-    stale = None
-    if pending is not None and pending.tool_use_id != event.tool_use_id:
-        pending, stale = None, pending
+    pending = documents.read_pending(store, session, event.tool_use_id)
     try:
         if question is None and pending is None:
             _unknown_question(event, context)
         elif pending is None:
-            _no_answer_pending(question, stale, event, context)
+            _no_answer_pending(question, event, context)
         else:
             _verify(question, pending, event, tool_input, context)
     finally:
-        documents.delete_pending(store, session, event.tool_use_id)
-        if question is not None:
-            documents.delete_question(store, question)
-            # An answer to an earlier question of this session has nothing left to be compared with.
-            documents.delete_pending(store, session)
+        documents.delete_question(store, session, event.tool_use_id)
+        _remove_left_behind(session, context)
 
 
 def _close_older(question: Question, context: Context) -> None:
-    """Close what this session still has open, and an answer that was left behind."""
-    from hookrouter_ask_user_question.sweep import Ending, close
+    """Close what this session asked before and is over, and remove answers that were left behind."""
+    from hookrouter_ask_user_question.sweep import close_older
 
-    older = documents.read_question(context.store, question.session)
     try:
-        if older is not None and older.tool_use_id != question.tool_use_id:
-            close(context, [Ending(older, "the next question was asked before this one was answered")])
-        documents.delete_pending(context.store, question.session)
+        close_older(question, context)
+        _remove_left_behind(question.session, context)
     except Exception as error:  # noqa: BLE001 - the new question matters more than the old one
-        context.warn(f"the question before this one could not be closed: {type(error).__name__}: {error}")
+        context.warn(f"a question before this one could not be closed: {type(error).__name__}: {error}")
+
+
+def _remove_left_behind(session: str, context: Context) -> None:
+    """Remove answers that have nothing left to be compared with."""
+    for tool_use_id in documents.remove_left_behind(context.store, session):
+        context.warn(f"the pending answer to {tool_use_id}, which is over, was left behind and was removed")
 
 
 def _wake(question: Question, context: Context) -> None:
@@ -106,6 +104,8 @@ def _wake(question: Question, context: Context) -> None:
     from hookrouter.executable import script_argv
     from hookrouter_ask_user_question.formatting import question_message, subject
 
+    # Read after this question was saved: of two that are asked at the same time, at least one sees the other.
+    others = documents.others(context.store, question)
     context.outbox.put(
         Wake(
             kind="question",
@@ -115,7 +115,7 @@ def _wake(question: Question, context: Context) -> None:
             session_id=question.session_id,
             tool_use_id=question.tool_use_id,
             subject=subject(question),
-            text=question_message(question, script_argv(), context.environ, _prompt(context, _ASK_PROMPT)),
+            text=question_message(question, script_argv(), context.environ, _prompt(context, _ASK_PROMPT), others),
         )
     )
     context.start_delivery()
@@ -177,12 +177,8 @@ def _wake_mismatch(question: Question, comparison: Comparison, context: Context)
     context.start_delivery()
 
 
-def _no_answer_pending(
-    question: Question | None, stale: PendingAnswer | None, event: events.PostToolUse, context: Context
-) -> None:
+def _no_answer_pending(question: Question | None, event: events.PostToolUse, context: Context) -> None:
     """Note an answer that no agent gave."""
-    if stale is not None:
-        context.warn(f"the pending answer was for {stale.tool_use_id}, an earlier question, and was removed")
     response = _response(event, context)
     if question is not None and _idle(response):
         from hookrouter_ask_user_question.sweep import tell
@@ -201,11 +197,14 @@ def _unknown_question(event: events.PostToolUse, context: Context) -> None:
     from hookrouter_ask_user_question import transcript
     from hookrouter_ask_user_question.sweep import Ending, close
 
-    other = documents.read_question(context.store, context.session)
-    if other is not None and other.session_id == context.session_id:
-        state = transcript.question_state(other.transcript_path, other.tool_use_id)
-        if state not in (transcript.OPEN, transcript.UNKNOWN):
-            close(context, [Ending(other, "another question was answered after it", state)])
+    endings = []
+    for other in documents.list_questions(context.store):
+        if other.session_id == context.session_id:
+            state = transcript.question_state(other.transcript_path, other.tool_use_id)
+            # The PostToolUse of one that was answered may be on its way.
+            if reason := transcript.reason_of(state):
+                endings.append(Ending(other, reason, state))
+    close(context, endings)
     context.note("outcome", "unknown_question")
     context.note("level", "warning")
     context.note("reason", f"no question document of this session has the tool_use_id {event.tool_use_id}")

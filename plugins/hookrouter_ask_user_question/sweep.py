@@ -25,6 +25,7 @@ __all__ = [
     "Ending",
     "client_pid",
     "close",
+    "close_older",
     "is_being_answered",
     "prompt_submitted",
     "session_ended",
@@ -35,7 +36,8 @@ __all__ = [
 ]
 
 ANSWER_LOCK = "answer"
-"""The kind of the lock that a running ``hookrouter answer`` holds, by session."""
+"""The kind of the locks that a running ``hookrouter answer`` holds: one by session, because two cannot type into one
+terminal, and one by the question's own name, which says what it is at."""
 
 _SETTLE_SECONDS = 0.5
 """How long a result that is due may take to appear in the transcript (measured: within 0.1 s)."""
@@ -118,6 +120,43 @@ def tool_failed(event: events.PostToolUseFailure, context: Context) -> None:
     close(context, [Ending(question, "the tool call failed in Claude Code") for question in open_questions])
 
 
+def close_older(question: Question, context: Context) -> None:
+    """PreToolUse: close what was asked before this question and is over.
+
+    Claude may ask several questions at once, whose dialogs come one after the other: one that is not known to be over
+    stays.
+    """
+    endings = []
+    for older in documents.list_questions(context.store):
+        if older.tool_use_id == question.tool_use_id and older.session_id == question.session_id:
+            continue
+        if older.session_id == question.session_id:
+            ending = _older_ending(older, question)
+        elif older.session == question.session and not _runs_elsewhere(older.client_pid, question.client_pid):
+            ending = Ending(older, "another session asked in its place before this one was answered")
+        else:
+            ending = None
+        if ending is not None:
+            endings.append(ending)
+    close(context, endings)
+
+
+def _older_ending(older: Question, question: Question) -> Ending | None:
+    """Return how a question ended that the same Claude session asked before; None where it may be open."""
+    from hookrouter_ask_user_question import transcript
+
+    state = transcript.question_state(older.transcript_path, older.tool_use_id)
+    if reason := transcript.reason_of(state):
+        return Ending(older, reason, state)
+    # A subagent's calls are in a transcript of its own, and it asks while the others work.
+    if state == transcript.OPEN or older.agent_id != question.agent_id:
+        return None
+    # One that was asked together with this one may have been answered already, its PostToolUse on the way.
+    if _is_recent(older):
+        return None
+    return Ending(older, "the next question was asked before this one was answered", state)
+
+
 def close(context: Context, endings: Sequence[Ending]) -> None:
     """Remove the documents of questions that are over, journal how each ended, and tell the agent where it must know.
 
@@ -143,37 +182,38 @@ def _close(context: Context, ending: Ending, swept: list[dict[str, str]]) -> Non
     from hookrouter_ask_user_question import transcript
 
     question, reason = ending.question, ending.reason
-    pending = documents.read_pending(context.store, question.session)
-    if pending is not None and pending.tool_use_id != question.tool_use_id:
-        pending = None
-    running = pending is not None and is_being_answered(context.store, question.session)
-    chat = pending is not None and _is_chat(pending)
-    outcome = "unanswered"
-    if ending.state == transcript.ANSWERED:
-        outcome = "unverified"
-        reason = "Claude Code recorded an answer, but no PostToolUse hook saw it, so it could not be compared"
-    elif running and chat and context.event in ("Stop", "UserPromptSubmit"):
-        # Its dialog goes first and the text follows: the process that delivers it closes the question.
-        outcome = "left"
-    elif chat and (running or ending.state == transcript.CHAT):
-        outcome = "chat"
-    told_by = "answer" if running else "nobody" if outcome == "chat" else "wake"
-    swept.append(
-        {
-            "tool_use_id": question.tool_use_id,
-            "session": question.session,
-            "session_id": question.session_id,
-            "outcome": outcome,
-            "reason": reason,
-            "told_by": told_by,
-        }
-    )
-    if outcome == "left":
-        return
-    if told_by == "wake":
-        tell(context, question, "warning" if outcome == "unverified" else "unanswered", reason)
-    documents.delete_pending(context.store, question.session, question.tool_use_id)
-    documents.delete_question(context.store, question)
+    with documents.holding(context.store, question.session):
+        if not documents.is_open(context.store, question.session, question.tool_use_id):
+            # Another process has closed it meanwhile, and told of it.
+            return
+        pending = documents.read_pending(context.store, question.session, question.tool_use_id)
+        running = pending is not None and is_being_answered(context.store, question)
+        chat = pending is not None and _is_chat(pending)
+        outcome = "unanswered"
+        if ending.state == transcript.ANSWERED:
+            outcome = "unverified"
+            reason = "Claude Code recorded an answer, but no PostToolUse hook saw it, so it could not be compared"
+        elif running and chat and context.event in ("Stop", "UserPromptSubmit"):
+            # Its dialog goes first and the text follows: the process that delivers it closes the question.
+            outcome = "left"
+        elif chat and (running or ending.state == transcript.CHAT):
+            outcome = "chat"
+        told_by = "answer" if running else "nobody" if outcome == "chat" else "wake"
+        swept.append(
+            {
+                "tool_use_id": question.tool_use_id,
+                "session": question.session,
+                "session_id": question.session_id,
+                "outcome": outcome,
+                "reason": reason,
+                "told_by": told_by,
+            }
+        )
+        if outcome == "left":
+            return
+        if told_by == "wake":
+            tell(context, question, "warning" if outcome == "unverified" else "unanswered", reason)
+        documents.remove(context.store, question.session, question.tool_use_id)
 
 
 def tell(context: Context, question: Question, kind: str, reason: str) -> None:
@@ -200,12 +240,12 @@ def tell(context: Context, question: Question, kind: str, reason: str) -> None:
     context.start_delivery()
 
 
-def is_being_answered(store: Store, session: str) -> bool:
-    """Say whether a ``hookrouter answer`` runs for this session now."""
+def is_being_answered(store: Store, question: Question) -> bool:
+    """Say whether a ``hookrouter answer`` runs for this question now."""
     from hookrouter.store import StoreBusy
 
     try:
-        with store.lock(ANSWER_LOCK, session, 0):
+        with store.lock(ANSWER_LOCK, documents.own_name(question.session, question.tool_use_id), 0):
             return False
     except StoreBusy:
         return True

@@ -87,8 +87,8 @@ def test_hook_runs_that_are_killed_anywhere_leave_a_home_that_works(tmp_path: Pa
         assert_readable(stage)
     done = stage.run("run", "pre-tool-use", stdin=payload(99).decode())
     assert (done.returncode, done.stdout) == (0, "")
-    (waiting,) = json.loads(stage.run("questions", "--json").stdout)["questions"]
-    assert waiting["tool_use_id"] == "toolu_99"
+    waiting = json.loads(stage.run("questions", "--json").stdout)["questions"]
+    assert waiting[-1]["tool_use_id"] == "toolu_99"
     deliver = subprocess.run([*script_argv(), "deliver"], env=stage.environ, check=False, timeout=60)
     assert deliver.returncode == 0
 

@@ -11,7 +11,7 @@ import pytest
 
 from hookrouter.executable import script_argv
 from hookrouter.testing.client import ClientSession, find_client
-from hookrouter.testing.scripted_model import ScriptedModel, ask
+from hookrouter.testing.scripted_model import ScriptedModel, ToolUses, ask
 from hookrouter.testing.stage import Stage
 from hookrouter.testing.terminal import wait_until
 
@@ -67,6 +67,17 @@ class Live:
         self._asked = len(self.stage.payloads("PreToolUse"))
         self.model.script(f"turn-{self._turns}", [ask({"questions": form}) for form in forms])
         (client or self.client).submit(f"please ASK turn-{self._turns}")
+
+    def ask_together(self, *forms: list[dict[str, Any]]) -> dict[str, str]:
+        """Have Claude ask several forms in one message; return the tool_use_id of each by its first question."""
+        self._turns += 1
+        before = len(self.stage.payloads("PreToolUse"))
+        calls = tuple(ask({"questions": form}, text="") for form in forms)
+        self.model.script(f"turn-{self._turns}", ToolUses(calls))
+        self.client.submit(f"please ASK turn-{self._turns}")
+        self.stage.wait_payload("PreToolUse", before + len(forms))
+        payloads = self.stage.payloads("PreToolUse")[before:]
+        return {payload["tool_input"]["questions"][0]["question"]: payload["tool_use_id"] for payload in payloads}
 
     def asked(self, number: int, text: str, client: ClientSession | None = None) -> str:
         """Wait until the turn's form with this number, counted from 1, shows ``text``, and return its tool_use_id."""

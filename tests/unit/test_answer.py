@@ -16,6 +16,7 @@ import pytest
 from hookrouter.answering import AnswerRequest, Delivery, DeliveryOutcome
 from hookrouter.config import AnswerConfig, Config
 from hookrouter.executable import script_argv
+from hookrouter.store import StoreBusy
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.testing.terminal import wait_until
 from hookrouter_ask_user_question import cli, documents
@@ -33,11 +34,11 @@ def run(ask: Any, decisions: Any = None, **options: Any) -> AnswerResult:
     return answer(ask.app, "main", text, **{"wait": 2.0, **options})
 
 
-def recording(ask: Any, answers: object) -> Callable[[AnswerRequest], Delivery]:
+def recording(ask: Any, answers: object, tool_use_id: str = "toolu_1") -> Callable[[AnswerRequest], Delivery]:
     """Return a channel's act after which the client records ``answers``."""
 
     def act(_: AnswerRequest) -> Delivery:
-        ask.record_answers(answers)
+        ask.record_answers(answers, tool_use_id=tool_use_id)
         return DELIVERED
 
     return act
@@ -48,7 +49,7 @@ def test_an_answer_is_delivered_and_verified(ask_session: Any) -> None:
     seen = []
 
     def act(request: AnswerRequest) -> Delivery:
-        pending = documents.read_pending(ask_session.app.store, "main")
+        pending = documents.read_pending(ask_session.app.store, "main", "toolu_1")
         assert pending is not None
         seen.append((pending.tool_use_id, pending.channel, pending.pid, pending.decisions[1]["selectedIndices"]))
         assert request.still_open()
@@ -139,6 +140,50 @@ def test_another_question_than_the_agent_means(ask_session: Any) -> None:
     assert result.exit_code == ExitCode.NOT_DELIVERED
     assert "toolu_1 is over" in result.reason
     assert ask_session.documents() == ["question-main.json"]
+
+
+def test_of_several_questions_one_must_be_named(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.ask(tool_use_id="toolu_2")
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("not_delivered", ExitCode.NOT_DELIVERED)
+    assert result.reason == "session main has 2 questions open: say which with --tool-use-id: toolu_1, toolu_2"
+    assert "session main now asks toolu_1, toolu_2" in run(ask_session, tool_use_id="toolu_0").reason
+    assert not ask_session.first.requests
+
+
+def test_a_question_that_is_over_needs_no_naming_of_the_other(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.ask(tool_use_id="toolu_2")
+    ask_session.write_transcript({"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "no"})
+    ask_session.first.act = recording(ask_session, ANSWERS, "toolu_2")
+    result = run(ask_session)
+    assert (result.outcome, result.tool_use_id) == ("verified", "toolu_2")
+
+
+@pytest.mark.parametrize("order", [("toolu_1", "toolu_2"), ("toolu_2", "toolu_1")])
+def test_several_questions_are_answered_in_any_order(ask_session: Any, order: tuple[str, str]) -> None:
+    ask_session.ask()
+    ask_session.ask(tool_use_id="toolu_2")
+    for tool_use_id in order:
+        ask_session.first.act = recording(ask_session, ANSWERS, tool_use_id)
+        result = run(ask_session, tool_use_id=tool_use_id)
+        assert (result.outcome, result.tool_use_id) == ("verified", tool_use_id)
+    assert not ask_session.documents()
+    assert [wake["kind"] for wake in ask_session.wakes()] == ["question", "question"]
+
+
+def test_a_refusal_names_the_questions_whose_dialog_may_be_on_screen(ask_session: Any) -> None:
+    for tool_use_id in ("toolu_1", "toolu_2"):
+        ask_session.ask(tool_use_id=tool_use_id)
+    ask_session.first.act = lambda _: Delivery(DeliveryOutcome.REFUSED, "the dialog is not on screen")
+    result = run(ask_session, tool_use_id="toolu_2")
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert result.reason == (
+        "the dialog is not on screen; session main has another question open (toolu_1), and Claude Code shows one "
+        "dialog at a time: it may have to be answered first"
+    )
+    assert ask_session.documents() == ["question-main%3Atoolu_2.json", "question-main.json"]
 
 
 @pytest.mark.parametrize("decisions", [[], [{"action": "select", "optionIndex": 7}, RIGHT[1]], RIGHT[0], "x"])
@@ -239,7 +284,7 @@ def test_a_person_wins_while_the_answer_is_on_its_way(ask_session: Any) -> None:
     ask_session.ask()
 
     def act(_: AnswerRequest) -> Delivery:
-        documents.delete_pending(ask_session.app.store, "main")
+        documents.delete_pending(ask_session.app.store, "main", "toolu_1")
         ask_session.record_answers(ANSWERS)
         return Delivery(DeliveryOutcome.REFUSED, "the dialog is not on screen")
 
@@ -288,8 +333,27 @@ def test_a_chat_whose_text_got_lost(ask_session: Any) -> None:
     result = run(ask_session, CHAT)
     assert result.exit_code == ExitCode.NOT_DELIVERED
     assert result.reason.startswith("the prompt box did not appear; the dialog was closed with")
-    assert "give it to Claude as a prompt" in result.reason
+    assert result.reason.endswith("give it to Claude as a prompt")
     assert not ask_session.documents()
+
+
+def test_a_chat_behind_which_the_next_dialog_opens(ask_session: Any) -> None:
+    """Measured on Claude Code 2.1.330: the dialog of the next open question comes before any prompt box."""
+    ask_session.ask()
+    ask_session.ask(tool_use_id="toolu_2")
+
+    def act(_: AnswerRequest) -> Delivery:
+        clarify = "The user doesn't want to ... the user said: The user wants to clarify these questions."
+        ask_session.write_transcript(
+            {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": clarify}
+        )
+        return Delivery(DeliveryOutcome.REFUSED, "another dialog is on screen", ("Enter: choose chat",))
+
+    ask_session.first.act = act
+    result = run(ask_session, CHAT, tool_use_id="toolu_1")
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert "give it to Claude as a prompt; session main has another question open (toolu_2)" in result.reason
+    assert ask_session.documents() == ["question-main%3Atoolu_2.json"]
 
 
 def test_kill_9_leaves_the_documents_readable_and_the_session_answerable(ask_session: Any, tmp_path: Path) -> None:
@@ -306,7 +370,7 @@ def test_kill_9_leaves_the_documents_readable_and_the_session_answerable(ask_ses
     with subprocess.Popen(words, env=environ, stderr=subprocess.PIPE) as process:
         wait_until(lambda: len(ask_session.documents()) == 2, 30, "the pending answer", lambda: str(process.poll()))
         process.kill()
-    pending = documents.read_pending(ask_session.app.store, "main")
+    pending = documents.read_pending(ask_session.app.store, "main", "toolu_1")
     assert pending is not None
     assert (pending.channel, pending.pid) == ("slow", process.pid)
     ask_session.first.act = recording(ask_session, ANSWERS)
@@ -322,6 +386,25 @@ def test_only_one_answer_at_a_time(ask_session: Any, monkeypatch: pytest.MonkeyP
     assert result.exit_code == ExitCode.NOT_DELIVERED
     assert f"by process {os.getpid()}" in result.reason
     assert not ask_session.first.requests
+
+
+def test_the_terminal_takes_one_answer_at_a_time(ask_session: Any) -> None:
+    """An answer to another question of the session types into the same pane."""
+    ask_session.ask()
+    ask_session.ask(tool_use_id="toolu_2")
+    store, seen = ask_session.app.store, []
+
+    def act(request: AnswerRequest) -> Delivery:
+        for name in ("main", "main:toolu_1"):
+            with pytest.raises(StoreBusy), store.lock(ANSWER_LOCK, name, 0):
+                pytest.fail("not held")
+        with store.lock(ANSWER_LOCK, "main:toolu_2", 0):
+            seen.append(request.tool_use_id)
+        return recording(ask_session, ANSWERS)(request)
+
+    ask_session.first.act = act
+    assert run(ask_session, tool_use_id="toolu_1").outcome == "verified"
+    assert seen == ["toolu_1"]
 
 
 def test_an_unknown_channel(ask_session: Any) -> None:

@@ -13,7 +13,7 @@ from hookrouter.config import Agent, Config
 from hookrouter.store import StoreError
 from hookrouter_ask_user_question import documents
 from hookrouter_ask_user_question.documents import PendingAnswer
-from hookrouter_ask_user_question.sweep import ANSWER_LOCK
+from hookrouter_ask_user_question.sweep import ANSWER_LOCK, Ending, close
 
 USE: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": "AskUserQuestion", "input": {}}
 DECLINED = "The user doesn't want to proceed with this tool use. STOP what you are doing and wait"
@@ -35,6 +35,24 @@ def pend(ask: Any, decisions: list[dict[str, Any]] | None = None, tool_use_id: s
     documents.save_pending(ask.app.store, pending)
 
 
+def age(ask: Any) -> None:
+    """Let all open questions be old."""
+    for question in documents.list_questions(ask.app.store):
+        documents.save_question(ask.app.store, question._replace(saved_at="2026-01-01T00:00:00.000Z"))
+
+
+def use(tool_use_id: str) -> dict[str, Any]:
+    return {**USE, "id": tool_use_id}
+
+
+def open_ids(ask: Any) -> list[str]:
+    return sorted(question.tool_use_id for question in documents.list_questions(ask.app.store))
+
+
+def told(ask: Any) -> list[tuple[str, str]]:
+    return [(wake["kind"], wake["tool_use_id"]) for wake in ask.wakes()]
+
+
 def fail(*_: object, **__: object) -> None:
     raise StoreError("no space left")
 
@@ -44,8 +62,7 @@ def test_a_question_is_saved_and_the_agent_woken(ask_session: Any) -> None:
     assert record["outcome"] == "asked"
     assert record["delivery_wanted"]
     assert ask_session.documents() == ["question-main.json"]
-    question = documents.read_question(ask_session.app.store, "main")
-    assert question is not None
+    (question,) = documents.list_questions(ask_session.app.store)
     assert (question.tool_use_id, question.agent, question.gateway) == ("toolu_1", "default", "inbox")
     assert question.terminal is not None
     assert question.terminal.target == "%1"
@@ -201,15 +218,114 @@ def test_unquoted_commas_mean_two_items_on_a_client_that_quotes(ask_session: Any
     assert ask_session.record_answers({"Which?": "A, B"})["outcome"] == outcome
 
 
-def test_the_next_question_closes_the_one_before(ask_session: Any) -> None:
+@pytest.mark.parametrize("text", [DECLINED, CHAT, "Error: denied by a hook", None])
+def test_the_next_question_closes_one_that_is_over(ask_session: Any, text: str | None) -> None:
     ask_session.ask()
     pend(ask_session)
-    record = ask_session.ask(tool_use_id="toolu_2")
-    assert record["swept"][0]["outcome"] == "unanswered"
+    ask_session.write_transcript(USE, result(text))
+    if text is None:
+        assert "swept" not in ask_session.ask(tool_use_id="toolu_1b")
+        assert ask_session.record_answers(ANSWERS, tool_use_id="toolu_1b")["outcome"] == "answered_by_person"
+        age(ask_session)
+    (swept,) = ask_session.ask(tool_use_id="toolu_2")["swept"]
+    assert swept["outcome"] == ("unverified" if text is None else "unanswered")
     assert ask_session.documents() == ["question-main.json"]
-    assert [(wake["kind"], wake["tool_use_id"]) for wake in ask_session.wakes()] == [
-        ("question", "toolu_1"), ("unanswered", "toolu_1"), ("question", "toolu_2"),
+    assert told(ask_session)[-2:] == [
+        ("warning" if text is None else "unanswered", "toolu_1"), ("question", "toolu_2"),
     ]  # fmt: skip
+
+
+def test_the_next_question_closes_an_old_one_that_nothing_speaks_for(ask_session: Any) -> None:
+    ask_session.ask()
+    age(ask_session)
+    (swept,) = ask_session.ask(tool_use_id="toolu_2")["swept"]
+    assert swept["reason"] == "the next question was asked before this one was answered"
+    assert open_ids(ask_session) == ["toolu_2"]
+
+
+def test_questions_that_are_asked_together_all_stay_open(ask_session: Any) -> None:
+    assert "swept" not in ask_session.ask()
+    assert "swept" not in ask_session.ask(tool_use_id="toolu_2")
+    ask_session.write_transcript(USE, use("toolu_2"))
+    age(ask_session)
+    assert "swept" not in ask_session.ask(tool_use_id="toolu_3")
+    assert open_ids(ask_session) == ["toolu_1", "toolu_2", "toolu_3"]
+    assert told(ask_session) == [("question", f"toolu_{number}") for number in (1, 2, 3)]
+    first, _, third = (wake["text"] for wake in ask_session.wakes())
+    assert "other questions open" not in first
+    assert "other questions open (`toolu_1`, `toolu_2`)" in third
+
+
+@pytest.mark.parametrize("order", [("toolu_1", "toolu_2"), ("toolu_2", "toolu_1")])
+def test_questions_that_were_asked_together_are_verified_in_any_order(ask_session: Any, order: tuple[str, str]) -> None:
+    wrong = {**ANSWERS, "Which database?": "SQLite"}
+    for tool_use_id in ("toolu_1", "toolu_2"):
+        ask_session.ask(tool_use_id=tool_use_id)
+        pend(ask_session, tool_use_id=tool_use_id)
+    assert ask_session.record_answers(wrong, tool_use_id=order[0])["outcome"] == "mismatch"
+    assert open_ids(ask_session) == [order[1]]
+    assert len(ask_session.documents()) == 2
+    assert ask_session.record_answers(ANSWERS, tool_use_id=order[1])["outcome"] == "verified"
+    assert not ask_session.documents()
+    assert told(ask_session)[2:] == [("mismatch", order[0])]
+
+
+def test_sweeps_close_only_those_that_are_over(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.ask(tool_use_id="toolu_2")
+    ask_session.write_transcript(USE, use("toolu_2"), result(DECLINED))
+    assert [swept["tool_use_id"] for swept in prompt(ask_session)["swept"]] == ["toolu_1"]
+    assert open_ids(ask_session) == ["toolu_2"]
+    ask_session.ask()
+    assert len(ask_session.hook("session_end", reason="other")["swept"]) == 2
+    assert not ask_session.documents()
+
+
+def test_an_answer_to_another_question_does_not_keep_the_agent_from_hearing(ask_session: Any) -> None:
+    """``answer`` is at the second question while the first one, which an earlier attempt left noted, is declined."""
+    for tool_use_id in ("toolu_1", "toolu_2"):
+        ask_session.ask(tool_use_id=tool_use_id)
+        pend(ask_session, tool_use_id=tool_use_id)
+    ask_session.write_transcript(USE, use("toolu_2"), result(DECLINED))
+    store = ask_session.app.store
+    with store.lock(ANSWER_LOCK, "main", 0), store.lock(ANSWER_LOCK, "main:toolu_2", 0):
+        (swept,) = prompt(ask_session)["swept"]
+    assert (swept["tool_use_id"], swept["told_by"]) == ("toolu_1", "wake")
+
+
+def test_a_question_that_was_closed_meanwhile_is_told_of_once(ask_session: Any) -> None:
+    """Two hooks sweep at the same time; both have read the question before either closes it."""
+    ask_session.ask()
+    (question,) = documents.list_questions(ask_session.app.store)
+    stop(ask_session)
+
+    def second(context: Any) -> None:
+        close(context, [Ending(question, "the session ended")])
+
+    assert "swept" not in ask_session.hook("session_end", reason="other", prepare=second)
+    assert told(ask_session) == [("question", "toolu_1"), ("unanswered", "toolu_1")]
+
+
+def test_a_subagents_question_stays_open_beside_the_next_one(ask_session: Any) -> None:
+    ask_session.ask(agent_id="sub-1")
+    age(ask_session)
+    assert "swept" not in ask_session.ask(tool_use_id="toolu_2")
+    assert open_ids(ask_session) == ["toolu_1", "toolu_2"]
+
+
+def test_the_next_session_in_the_same_place_closes_what_the_one_before_asked(ask_session: Any) -> None:
+    client = {"CLAUDE_PID": str(os.getpid())}
+    ask_session.ask(environ=client)
+    record = ask_session.ask(tool_use_id="toolu_2", session_id="s-2", environ=client)
+    assert record["swept"][0]["session_id"] == "s-1"
+    assert open_ids(ask_session) == ["toolu_2"]
+
+
+def test_another_living_client_in_the_same_place_keeps_its_question(ask_session: Any) -> None:
+    ask_session.ask(environ={"CLAUDE_PID": str(os.getpid())})
+    record = ask_session.ask(tool_use_id="toolu_2", session_id="s-2", environ={"CLAUDE_PID": "1"})
+    assert "swept" not in record
+    assert open_ids(ask_session) == ["toolu_1", "toolu_2"]
 
 
 def test_the_same_question_again_closes_nothing(ask_session: Any) -> None:
@@ -298,9 +414,7 @@ def test_a_prompt_that_overtakes_post_tool_use(ask_session: Any) -> None:
 
 def test_without_a_transcript_an_old_question_is_over_at_the_next_prompt(ask_session: Any) -> None:
     ask_session.ask(transcript_path="")
-    question = documents.read_question(ask_session.app.store, "main")
-    assert question is not None
-    documents.save_question(ask_session.app.store, question._replace(saved_at="2026-01-01T00:00:00.000Z"))
+    age(ask_session)
     assert prompt(ask_session, transcript_path="")["swept"][0]["outcome"] == "unanswered"
 
 
@@ -341,7 +455,7 @@ def test_while_answer_runs_it_is_the_one_to_tell_the_agent(ask_session: Any) -> 
     ask_session.ask()
     pend(ask_session)
     ask_session.write_transcript(USE, result(DECLINED))
-    with ask_session.app.store.lock(ANSWER_LOCK, "main", 0):
+    with ask_session.app.store.lock(ANSWER_LOCK, "main:toolu_1", 0):
         (swept,) = prompt(ask_session)["swept"]
     assert (swept["outcome"], swept["told_by"]) == ("unanswered", "answer")
     assert len(ask_session.wakes()) == 1
@@ -352,7 +466,7 @@ def test_a_chat_that_is_being_delivered_is_left_to_answer(ask_session: Any) -> N
     ask_session.ask()
     pend(ask_session, [{"action": "chat", "text": "no"}])
     ask_session.write_transcript(USE, result(CHAT))
-    with ask_session.app.store.lock(ANSWER_LOCK, "main", 0):
+    with ask_session.app.store.lock(ANSWER_LOCK, "main:toolu_1", 0):
         assert stop(ask_session)["swept"][0]["outcome"] == "left"
         assert len(ask_session.documents()) == 2
         assert ask_session.hook("session_end", reason="other")["swept"][0]["outcome"] == "chat"
@@ -390,6 +504,7 @@ def test_another_client_beside_a_living_one_closes_nothing(ask_session: Any) -> 
 
 def test_one_failing_sweep_does_not_stop_the_new_question(ask_session: Any) -> None:
     ask_session.ask()
+    age(ask_session)
 
     def break_first_put(context: Any) -> None:
         put = context.outbox.put
@@ -405,6 +520,7 @@ def test_one_failing_sweep_does_not_stop_the_new_question(ask_session: Any) -> N
     assert record["outcome"] == "asked"
     assert any("could not be" in warning for warning in record["warnings"])
     assert ask_session.wakes()[-1]["tool_use_id"] == "toolu_2"
+    assert open_ids(ask_session) == ["toolu_1", "toolu_2"]
 
 
 @pytest.mark.parametrize(

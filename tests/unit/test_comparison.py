@@ -210,3 +210,31 @@ def test_items_are_quoted_as_json_that_reads_back(text: str) -> None:
     rendered = recorded_value(question("A", "B", multi=True), multi(text=item))
     assert rendered is not None
     assert json.loads(rendered) == item
+
+
+def test_a_label_that_the_client_rewrites_is_still_recognised() -> None:
+    question = {
+        "question": "Q?",
+        "header": "H",
+        "options": [{"label": "\u2764\ufe0f  Love", "description": ""}, {"label": "A, \nx", "description": ""}],
+        "multiSelect": False,
+    }
+    one = [{"action": "select", "optionIndex": 0}]
+    assert compare([question], one, {"answers": {"Q?": "\u2764 Love"}}).matches
+    assert compare([question], one, {"answers": {"Q?": "\u2764\ufe0f  Love"}}).matches
+    assert not compare([question], one, {"answers": {"Q?": "\u2764  Love"}}).matches
+    several = [{"action": "multi-select", "selectedIndices": [0, 1]}]
+    answers = {"Q?": '\u2764 Love, "A, \ufffdx"'}
+    assert compare([question | {"multiSelect": True}], several, {"answers": answers}).matches
+
+
+def test_labels_that_are_recorded_alike_verify_nothing() -> None:
+    options = [
+        {"label": "a b", "description": ""},
+        {"label": "a  b", "description": ""},
+        {"label": "c", "description": ""},
+    ]
+    question = {"question": "Q?", "header": "H", "options": options, "multiSelect": False}
+    found = compare([question], [{"action": "select", "optionIndex": 1}], {"answers": {"Q?": "a b"}})
+    assert (found.matches, found.results[0].result) == (False, "ambiguous")
+    assert compare([question], [{"action": "select", "optionIndex": 2}], {"answers": {"Q?": "c"}}).matches

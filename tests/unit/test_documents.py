@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from hookrouter.answering import TerminalAddress
-from hookrouter.store import Store
+from hookrouter.store import Store, StoreError
 from hookrouter_ask_user_question import documents
 from hookrouter_ask_user_question.documents import PendingAnswer, Question
 
@@ -34,6 +35,21 @@ def pending(session: str = "main", tool_use_id: str = "toolu_1") -> PendingAnswe
     return PendingAnswer(session, "s-1", tool_use_id, [decision], "keys", 7)
 
 
+def only(store: Store, session: str = "main") -> Question | None:
+    """Return the session's question, where it has one."""
+    found = documents.session_questions(store, session)
+    assert len(found) < 2
+    return found[0] if found else None
+
+
+def pending_of(store: Store, tool_use_id: str = "toolu_1") -> PendingAnswer | None:
+    return documents.read_pending(store, "main", tool_use_id)
+
+
+def files(store: Store) -> list[str]:
+    return sorted(path.name for path in Path(store.folder).glob("*.json"))
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(str(tmp_path / "state"), pytest.fail)
@@ -43,7 +59,7 @@ def store(tmp_path: Path) -> Store:
 def test_a_question_reads_back_as_it_was_saved(store: Store, session: str) -> None:
     saved = question(session, terminal=None, agent_id="sub-1", client_pid=12)
     path = Path(documents.save_question(store, saved))
-    read = documents.read_question(store, session)
+    read = only(store, session)
     assert read is not None
     assert read.saved_at.endswith("Z")
     assert read._replace(saved_at="") == saved
@@ -53,8 +69,9 @@ def test_a_question_reads_back_as_it_was_saved(store: Store, session: str) -> No
 
 
 def test_a_pending_answer_reads_back_as_it_was_saved(store: Store) -> None:
+    documents.save_question(store, question())
     path = Path(documents.save_pending(store, pending()))
-    read = documents.read_pending(store, "main")
+    read = pending_of(store)
     assert read is not None
     assert read._replace(saved_at="") == pending()
     assert path.name == "pending-answer-main.json"
@@ -62,27 +79,97 @@ def test_a_pending_answer_reads_back_as_it_was_saved(store: Store) -> None:
 
 def test_the_terminal_address_survives(store: Store) -> None:
     documents.save_question(store, question())
-    read = documents.read_question(store, "main")
+    read = only(store)
     assert read is not None
     assert read.terminal == TerminalAddress("tmux", "main", "%3", "/tmp/tmux-0/default")
 
 
 def test_nothing_is_there(store: Store) -> None:
-    assert documents.read_question(store, "main") is None
-    assert documents.read_pending(store, "main") is None
+    assert only(store) is None
+    assert pending_of(store) is None
     assert documents.list_questions(store) == []
-    assert not documents.delete_question(store, question())
-    assert not documents.delete_pending(store, "main")
+    assert not documents.is_open(store, "main", "toolu_1")
+    assert not documents.delete_question(store, "main", "toolu_1")
     assert not documents.delete_pending(store, "main", "toolu_1")
+    assert documents.remove_left_behind(store, "main") == []
+    assert not Path(store.folder).exists()
 
 
 def test_a_later_questions_documents_are_never_deleted(store: Store) -> None:
     documents.save_question(store, question(tool_use_id="toolu_2"))
     documents.save_pending(store, pending(tool_use_id="toolu_2"))
-    assert not documents.delete_question(store, question(tool_use_id="toolu_1"))
+    assert not documents.delete_question(store, "main", "toolu_1")
     assert not documents.delete_pending(store, "main", "toolu_1")
     assert documents.delete_pending(store, "main", "toolu_2")
-    assert documents.delete_question(store, question(tool_use_id="toolu_2"))
+    assert documents.delete_question(store, "main", "toolu_2")
+
+
+@pytest.mark.parametrize("session", ["main", "a/b:c", "x" * 300])
+def test_a_session_may_have_several_questions_open(store: Store, session: str) -> None:
+    saved = [question(session, f"toolu_{number}", saved_at=f"2026-11-21T10:00:0{number}.000Z") for number in range(3)]
+    for entry in saved:
+        documents.save_question(store, entry)
+        documents.save_pending(store, pending(session, entry.tool_use_id))
+        documents.save_question(store, entry)
+    assert documents.session_questions(store, session) == saved
+    assert documents.others(store, saved[1]) == [saved[0], saved[2]]
+    assert len(files(store)) == 6
+    assert documents.delete_question(store, session, "toolu_1")
+    assert documents.delete_question(store, session, "toolu_0")
+    assert documents.session_questions(store, session) == [saved[2]]
+    assert documents.read_pending(store, session, "toolu_0") is None
+    answer = documents.read_pending(store, session, "toolu_2")
+    assert answer is not None
+    assert answer.tool_use_id == "toolu_2"
+    documents.save_question(store, saved[0])
+    assert documents.session_questions(store, session) == [saved[0], saved[2]]
+    for entry in (saved[0], saved[2]):
+        assert documents.delete_question(store, session, entry.tool_use_id)
+    assert files(store) == []
+
+
+def test_the_first_question_has_the_sessions_name_and_the_next_one_its_own(store: Store) -> None:
+    for number in (1, 2):
+        documents.save_question(store, question(tool_use_id=f"toolu_{number}"))
+        documents.save_pending(store, pending(tool_use_id=f"toolu_{number}"))
+    assert files(store) == [
+        "pending-answer-main%3Atoolu_2.json",
+        "pending-answer-main.json",
+        "question-main%3Atoolu_2.json",
+        "question-main.json",
+    ]
+
+
+def test_a_question_is_never_taken_for_one_of_a_session_that_is_called_like_it(store: Store) -> None:
+    documents.save_question(store, question("main", "toolu_1"))
+    documents.save_question(store, question("main", "toolu_2"))
+    documents.save_question(store, question("main:toolu_2", "toolu_3"))
+    assert [found.tool_use_id for found in documents.session_questions(store, "main")] == ["toolu_1", "toolu_2"]
+    assert [found.tool_use_id for found in documents.session_questions(store, "main:toolu_2")] == ["toolu_3"]
+    assert not documents.is_open(store, "main:toolu_2", "toolu_2")
+    assert documents.delete_question(store, "main:toolu_2", "toolu_3")
+    assert [found.tool_use_id for found in documents.list_questions(store)] == ["toolu_1", "toolu_2"]
+
+
+def test_answers_that_were_left_behind_are_removed(store: Store) -> None:
+    documents.save_question(store, question(tool_use_id="toolu_1"))
+    for tool_use_id in ("toolu_0", "toolu_1"):
+        documents.save_pending(store, pending(tool_use_id=tool_use_id))
+    documents.save_pending(store, pending("other", "toolu_9"))
+    assert documents.remove_left_behind(store, "main") == ["toolu_0"]
+    assert documents.remove_left_behind(store, "main") == []
+    assert pending_of(store) is not None
+    assert documents.read_pending(store, "other", "toolu_9") is not None
+
+
+def test_a_process_that_holds_a_sessions_documents_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookrouter_ask_user_question.documents._LOCK_SECONDS", 0)
+    documents.save_question(store, question())
+    with documents.holding(store, "main"):
+        with pytest.raises(StoreError, match=rf"documents of session main are held by process {os.getpid()}"):
+            documents.save_question(store, question(tool_use_id="toolu_2"))
+        documents.save_question(store, question("other"))
+        assert documents.remove(store, "main", "toolu_1")
 
 
 def test_questions_of_all_sessions_are_listed_and_found(store: Store) -> None:
@@ -115,7 +202,7 @@ def test_a_document_that_somebody_spoilt_is_no_question(store: Store, change: di
     document = store.read("question", "main")
     assert document is not None
     store.write("question", "main", {**document, **change})
-    assert documents.read_question(store, "main") is None
+    assert only(store) is None
     assert documents.list_questions(store) == []
 
 
@@ -124,11 +211,11 @@ def test_spoilt_optional_fields_read_as_absent(store: Store) -> None:
     document = store.read("question", "main")
     assert document is not None
     store.write("question", "main", {**document, "terminal": {"backend": 1}, "client_pid": True, "cwd": []})
-    read = documents.read_question(store, "main")
+    read = only(store)
     assert read is not None
     assert (read.terminal, read.client_pid, read.cwd) == (None, 0, "")
 
 
 def test_a_spoilt_pending_answer_is_none(store: Store) -> None:
     store.write("pending-answer", "main", {"tool_use_id": "toolu_1", "decisions": ["select"]})
-    assert documents.read_pending(store, "main") is None
+    assert pending_of(store) is None

@@ -72,3 +72,13 @@ def test_a_notice_is_dismissed(waiting: Any, capsys: pytest.CaptureFixture[str])
     assert "Notice" not in show(capsys, dismiss="n-1")
     assert cli.questions(dismiss="n-1") == 1
     assert "there is no notice n-1" in capsys.readouterr().err
+
+
+def test_several_questions_of_one_session(waiting: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    waiting.ask(tool_use_id="toolu_3")
+    document = json.loads(show(capsys, as_json=True))
+    assert [entry["tool_use_id"] for entry in document["questions"]] == ["toolu_1", "toolu_3", "toolu_2"]
+    assert all(entry["tool_use_id"] in entry["command"] for entry in document["questions"])
+    text = show(capsys, session="main")
+    assert "other questions open (`toolu_1`)" in text
+    assert "other questions open (`toolu_3`)" in text

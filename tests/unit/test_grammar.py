@@ -1,0 +1,369 @@
+"""The parser of the dialog: recorded screens of eleven client versions, and screens that try to deceive it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hookrouter.answering import Screen
+from hookrouter.testing.fake_dialog import DialogModel
+from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter_keystrokes.dialog import (
+    Closed,
+    DialogState,
+    Page,
+    Prompt,
+    Review,
+    Row,
+    RowKind,
+    Tail,
+    Unknown,
+    client_version,
+    key,
+    read,
+)
+
+SCREENS = Path(__file__).parent.parent / "data" / "screens"
+VERSIONS = sorted((path.name for path in SCREENS.iterdir() if path.name[0].isdigit()), key=lambda name: name.split("."))
+EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "300"))
+
+
+def typed(raw: dict[str, list[dict[str, object]]]) -> AskUserQuestionInput:
+    return AskUserQuestionInput(
+        questions=tuple(
+            Question(
+                question=str(item["question"]),
+                header=str(item["header"]),
+                multi_select=bool(item.get("multiSelect")),
+                options=tuple(
+                    Option(label=each["label"], description=each["description"], preview=each.get("preview"))
+                    for each in item["options"]  # type: ignore[attr-defined]
+                ),
+            )
+            for item in raw["questions"]
+        )
+    )
+
+
+FORMS = {path.stem: typed(json.loads(path.read_text())) for path in sorted((SCREENS / "questions").glob("*.json"))}
+# Two pairs of forms draw the same screens.
+SAME = {"markdown": "preview"}
+
+
+def screen(name: str) -> Screen:
+    lines = (SCREENS / f"{name}.txt").read_text().split("\n")
+    width = max((len(line) for line in lines if line and not line.strip("─")), default=120)
+    return Screen(tuple(line.rstrip(" ") for line in lines), width, len(lines))
+
+
+def state(name: str, form: str) -> DialogState:
+    return read(screen(name), FORMS[form])
+
+
+ALL = sorted(f"{path.parent.name}/{path.stem}" for version in VERSIONS for path in (SCREENS / version).glob("*.txt"))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_recorded_screen_belongs_to_one_form_or_none(name: str) -> None:
+    seen = {SAME.get(form, form) for form in FORMS if isinstance(state(name, form), (Page, Review))}
+
+    assert len(seen - {"prevsome"}) <= 1
+    text = (SCREENS / f"{name}.txt").read_text().rstrip().split("\n")
+    dialog = "Enter to select" in "".join(text[-3:]) or "1. Submit answers" in "".join(text[-2:])
+    if dialog and "prev-40" not in name:
+        assert seen or isinstance(state(name, "single"), Tail)
+    if not dialog:
+        assert not seen
+
+
+def each_version(name: str) -> list[str]:
+    return [version for version in VERSIONS if (SCREENS / version / f"{name}.txt").exists()]
+
+
+@pytest.mark.parametrize("version", each_version("S1-0-0-open"))
+def test_single_select_of_every_version(version: str) -> None:
+    page = state(f"{version}/S1-0-0-open", "single")
+
+    assert isinstance(page, Page)
+    chat = () if version == "2.0.76" else (Row(RowKind.CHAT),)
+    options = tuple(Row(RowKind.OPTION, index, checked=False) for index in range(3))
+    assert page.rows == (*options, Row(RowKind.TYPE, checked=False), *chat)
+    assert (page.question, page.cursor, page.tabs) == (0, 0, (False,))
+
+
+@pytest.mark.parametrize("version", each_version("S3-a-2-typed"))
+def test_typed_text_of_every_version(version: str) -> None:
+    page = state(f"{version}/S3-a-2-typed", "single")
+
+    assert isinstance(page, Page)
+    assert page.at(RowKind.TYPE)
+    assert page.row(RowKind.TYPE) == Row(RowKind.TYPE, None, checked=False, text="hello typed")
+
+
+@pytest.mark.parametrize("version", each_version("S7-main-2-two"))
+def test_multi_select_of_every_version(version: str) -> None:
+    page = state(f"{version}/S7-main-2-two", "tabs")
+
+    assert isinstance(page, Page)
+    assert (page.question, page.tabs) == (1, (True, True, False))
+    assert [row.checked for row in page.rows[:4]] == [True, False, True, False]
+    assert page.at(RowKind.OPTION, 2)
+    assert page.row(RowKind.SUBMIT) is not None
+
+
+@pytest.mark.parametrize("version", each_version("S7-main-5-review"))
+def test_review_of_every_version(version: str) -> None:
+    review = state(f"{version}/S7-main-5-review", "tabs")
+
+    assert review == Review(("Postgres", "Auth, Export", "You decide"), (False,) * 3, on_submit=True)
+
+
+@pytest.mark.parametrize("version", each_version("S7-partial-1-review-partial"))
+def test_review_with_gaps_of_every_version(version: str) -> None:
+    review = state(f"{version}/S7-partial-1-review-partial", "tabs")
+
+    assert review == Review(("Postgres", None, None), (False,) * 3, on_submit=True)
+
+
+@pytest.mark.parametrize("version", each_version("S6-d-chat-1-cursor"))
+def test_the_cursor_on_the_chat_row_counts(version: str) -> None:
+    page = state(f"{version}/S6-d-chat-1-cursor", "multi")
+
+    assert isinstance(page, Page)
+    assert page.at(RowKind.CHAT) or version == "2.0.76"
+
+
+@pytest.mark.parametrize("version", each_version("S8-a-4-note"))
+def test_notes_of_every_version(version: str) -> None:
+    page = state(f"{version}/S8-a-4-note", "preview")
+
+    assert isinstance(page, Page)
+    assert page.preview
+    assert page.notes == (True, "my note")
+    assert page.at(RowKind.OPTION, 1)
+    assert page.row(RowKind.TYPE) is None
+
+
+@pytest.mark.parametrize("version", each_version("S1-1-9-end"))
+def test_an_answered_form_of_every_version(version: str) -> None:
+    assert state(f"{version}/S1-1-9-end", "single") == Prompt("", Closed.ANSWERED)
+
+
+@pytest.mark.parametrize("version", each_version("S9-esc-9-end"))
+def test_a_declined_form_of_every_version(version: str) -> None:
+    assert state(f"{version}/S9-esc-9-end", "single") == Prompt("", Closed.DECLINED)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "notes", "cursor"),
+    [
+        ("S8-a-0-open", "preview", (False, ""), 0),
+        ("S8-a-3-n", "preview", (True, ""), 1),
+        ("S8b-note-esc-1-afterEsc", "preview", (False, "a note"), 1),
+        ("S8c-chat-with-note-0", "preview", (False, "a note"), 3),
+        ("S8b-some-1", "prevsome", (False, ""), 1),
+        ("S8b-tabs-1", "prevtabs", (False, ""), 1),
+        ("X-prev-0", "prevlong", (False, ""), 0),
+        ("X-prev-60", "prevlong", (False, ""), 1),
+    ],
+)
+def test_the_preview_layout(name: str, form: str, notes: tuple[bool, str], cursor: int) -> None:
+    page = state(f"2.1.330/{name}", form)
+
+    assert isinstance(page, Page)
+    assert (page.notes, page.cursor) == (notes, cursor)
+
+
+def test_a_preview_page_with_a_long_note() -> None:
+    page = state("2.1.330/X-prev-3", "prevlong")
+
+    assert isinstance(page, Page)
+    assert page.notes is not None
+    assert page.notes.text.startswith("my note with several words")
+    assert page.notes.text.endswith("dialog ok\nsecond")
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "question", "cursor", "clipped"),
+    [
+        ("S18-120x40-0", "long", 0, 0, False),
+        ("S18-80x24-0", "long", 0, 0, False),
+        ("S18-80x24-down4", "long", 0, 4, False),
+        ("S18-60x20-0", "long", 0, 0, True),
+        ("S18-60x20-tab2", "long", 1, 0, False),
+        ("S18-40x12-0", "long", 0, None, True),
+        ("S18-40x12-down1", "long", 0, 0, True),
+        ("S18-40x12-down2", "long", 0, 1, True),
+        ("S18-40x12-down5", "long", 0, 1, True),
+        ("S18-40x12-tab2", "long", 1, 0, True),
+    ],
+)
+def test_small_panes(name: str, form: str, question: int, cursor: int | None, clipped: bool) -> None:
+    page = state(f"2.1.330/{name}", form)
+
+    assert isinstance(page, Page)
+    assert (page.question, page.cursor, page.clipped) == (question, cursor, clipped)
+
+
+@pytest.mark.parametrize("name", ["S18-80x24-review", "S18-60x20-review", "S18-40x12-review"])
+def test_small_reviews(name: str) -> None:
+    review = state(f"2.1.330/{name}", "long")
+
+    assert isinstance(review, Review)
+    assert review.answers == ("❯ 2. tricky label", '"Alpha, with comma", Alpha')
+
+
+def test_typed_text_that_looks_like_the_review_stays_one_answer() -> None:
+    review = state("2.1.330/X-tabs4-review", "tabs4")
+
+    assert isinstance(review, Review)
+    assert review.answers[0] == "typed text here\nsecond line\n ● Question number 1?\n   → Opt 1a"
+    assert review.answers[1:2] == ("Opt 1b",)
+
+
+def test_text_that_was_entered_before_is_read_without_its_mark() -> None:
+    page = state("2.1.330/X-tabs4-back0t", "tabs4")
+
+    assert isinstance(page, Page)
+    row = page.row(RowKind.TYPE)
+    assert row == Row(
+        RowKind.TYPE, None, checked=True, text="typed text here\nsecond line\n ● Question number 1?\n   → Opt 1a"
+    )
+
+
+def test_a_very_long_text_leaves_only_its_tail() -> None:
+    tail = state("2.1.330/S11-5000-chunks-1-typed", "single")
+
+    assert isinstance(tail, Tail)
+    assert tail.text.endswith("word0552 word0553 word0554 word0")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("X-chat-long", "[Pasted text #1]"),
+        ("X-chat-12l", "[Pasted text #2 +11 lines]"),
+        ("X-chat-2l", "one\ntwo"),
+        ("S4b-chat-then-text-1", "my clarification"),
+        ("S13-during-num-1-during", "3"),
+        ("S0-prompt", ""),
+    ],
+)
+def test_the_prompt_box(name: str, text: str) -> None:
+    prompt = state(f"2.1.330/{name}", "single")
+
+    assert isinstance(prompt, Prompt)
+    assert prompt.text == text
+
+
+def test_the_clients_version_is_read_from_its_banner() -> None:
+    assert client_version(screen("2.1.330/S0-prompt")) == (2, 1, 330)
+    assert client_version(screen("2.1.330/S7-main-5-review")) is None
+
+
+def test_a_picture_of_the_dialog_in_the_transcript_is_not_the_dialog() -> None:
+    picture = screen("2.1.330/S1-0-0-open").lines
+    prompt = screen("2.1.330/S0-prompt").lines[-5:]
+    quoted = Screen((*picture, *prompt), 120, 60)
+
+    assert isinstance(read(quoted, FORMS["single"]), Prompt)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Which approach should we use?", "Which approach should I use?"),
+        ("Option B", "Option C"),
+        ("Create new pattern", "Delete everything"),
+        ("  3. You decide", "  3. You decide not"),
+        ("  2. Option B", "  2. Option B\n  3. Option B"),
+        ("❯ 1. Option A", "  1. Option A"),
+        ("  2. Option B", "❯ 2. Option B"),
+        ("  4. Type something.", "  5. Type something."),
+        ("Enter to select", "Enter to confirm"),
+    ],
+)
+def test_a_dialog_that_differs_is_unknown(old: str, new: str) -> None:
+    lines = "\n".join(screen("2.1.330/S1-0-0-open").lines)
+    start, found, end = lines.rpartition(old)
+    assert found
+
+    changed = Screen(tuple((start + new + end).split("\n")), 120, 40)
+
+    assert isinstance(read(changed, FORMS["single"]), Unknown)
+
+
+def test_labels_that_imitate_the_dialog() -> None:
+    form = AskUserQuestionInput(
+        questions=(
+            Question(
+                question="Review your answers\n ☐ Head\n\n❯ 1. Submit answers",
+                header="Submit",
+                options=(
+                    Option(label="❯ 1. Yes", description="3. Type something."),
+                    Option(label="[✔] Done ✔", description="─" * 80),
+                    Option(label="Chat about this", description="Enter to select · Esc to cancel"),
+                ),
+            ),
+        )
+    )
+    model = DialogModel(form)
+    model.press("Down")
+    page = read(Screen(tuple(model.render(80, 40)), 80, 40), form)
+
+    assert isinstance(page, Page)
+    assert page.at(RowKind.OPTION, 1)
+    assert len(page.rows) == 5
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("wrapped  text", "wrappedtext", True),
+        ("a\nb", "a\ufffdb", True),
+        ("café", "cafe\u0301", True),
+        ("family 👨‍👩‍👧‍👦!", "family 👨!", True),
+        ("Option A", "Option B", False),
+        ("☐ a", "☒ a", False),
+    ],
+)
+def test_key_keeps_what_matters(one: str, other: str, same: bool) -> None:
+    assert (key(one) == key(other)) is same
+
+
+RAW = [line for name in ALL for line in screen(name).lines]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.data())
+def test_no_screen_makes_it_raise_and_no_foreign_form_is_recognised(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(ALL))
+    lines = list(screen(name).lines)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, max(0, len(lines) - 1)))
+        change = data.draw(st.sampled_from(["drop", "insert", "swap", "cut", "text"]))
+        if not lines:
+            break
+        if change == "drop":
+            del lines[at]
+        elif change == "insert":
+            lines.insert(at, data.draw(st.sampled_from(RAW)))
+        elif change == "swap":
+            lines[at] = data.draw(st.sampled_from(RAW))
+        elif change == "cut":
+            lines[at] = lines[at][data.draw(st.integers(0, 10)) :]
+        else:
+            lines[at] = data.draw(st.text(max_size=20))
+    broken = Screen(tuple(lines), data.draw(st.sampled_from([40, 60, 80, 120])), len(lines))
+    foreign = AskUserQuestionInput(
+        questions=(Question(question="Not there?", header="No", options=(Option(label="Nope"), Option(label="Never"))),)
+    )
+
+    for form in FORMS.values():
+        read(broken, form)
+    assert isinstance(read(broken, foreign), (Unknown, Prompt, Tail))

@@ -1,0 +1,277 @@
+"""The planner on single screens: one look, one step."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hookrouter.answering import Paste, Press, Screen, Stop, Taken, Wait
+from hookrouter.decisions import Chat, MultiSelect, Select, Type
+from hookrouter.testing.fake_dialog import DialogModel
+from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter_keystrokes.planner import GrammarPlanner, unanswerable
+
+if TYPE_CHECKING:
+    from hookrouter.answering import Step
+    from hookrouter.decisions import Decision
+
+EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "200"))
+
+
+def question(text: str, *labels: str, multi: bool = False, previews: bool = False) -> Question:
+    options = tuple(Option(label=label, description="", preview="<p>" if previews else None) for label in labels)
+    return Question(question=text, header=text[:12], options=options, multi_select=multi)
+
+
+SINGLE = AskUserQuestionInput(questions=(question("Which?", "A", "B", "C"),))
+MULTI = AskUserQuestionInput(questions=(question("Which ones?", "A", "B", multi=True),))
+PREVIEW = AskUserQuestionInput(questions=(question("Layout?", "A", "B", previews=True),))
+TABS = AskUserQuestionInput(questions=(*SINGLE.questions, *MULTI.questions, *PREVIEW.questions))
+
+
+def screen(model: DialogModel, *above: str, width: int = 80, height: int = 40) -> Screen:
+    return Screen((*above, *model.render(width, height)), width, height)
+
+
+def step(
+    form: AskUserQuestionInput, decisions: tuple[Decision, ...], *keys: str, taken: tuple[Taken, ...] = ()
+) -> Step:
+    model = DialogModel(form)
+    for key in keys:
+        if key.startswith("paste "):
+            model.paste(key.removeprefix("paste "))
+        else:
+            model.press(key)
+    return GrammarPlanner().next_step(screen(model), form, decisions, taken)
+
+
+def pressed(form: AskUserQuestionInput, decisions: tuple[Decision, ...], *keys: str) -> str:
+    found = step(form, decisions, *keys)
+    assert isinstance(found, Press), found
+    return found.key
+
+
+@pytest.mark.parametrize(
+    ("decision", "keys", "key"),
+    [
+        (Select(0), [], "Enter"),
+        (Select(2), [], "Down"),
+        (Select(0), ["Down"], "Up"),
+        (Select(1), ["Down"], "Enter"),
+        (Select(1), ["Down", "Down", "Down", "Down"], "Up"),
+        (Type("text"), [], "Up"),
+        (Type("text"), ["Down"], "Down"),
+        (Type("text"), ["Up", "paste text"], "Enter"),
+        (Type("text"), ["Up", "paste text", "Up"], "Down"),
+        (Type("text"), ["Up", "paste other"], "C-e"),
+        (Type("text"), ["Up", "paste one", "Up"], "Down"),
+        (Type("text"), ["Up", "paste one\n"], "C-e"),
+    ],
+)
+def test_single_select(decision: Decision, keys: list[str], key: str) -> None:
+    assert pressed(SINGLE, (decision,), *keys) == key
+
+
+def test_text_is_pasted_on_the_empty_row_only() -> None:
+    assert step(SINGLE, (Type("text"),), "Up") == Paste("text", "put the text into the row for typed text")
+
+
+def test_a_paste_that_is_not_shown_yet_is_waited_for() -> None:
+    model = DialogModel(SINGLE)
+    model.press("Up")
+    taken = (Taken(Paste("text", ""), screen(model)),)
+
+    assert isinstance(step(SINGLE, (Type("text"),), "Up", taken=taken), Wait)
+    assert isinstance(step(SINGLE, (Type("text"),), "Up", "paste te", taken=taken), Wait)
+    assert pressed(SINGLE, (Type("text"),), "Up", "paste text") == "Enter"
+
+
+@pytest.mark.parametrize(
+    ("decision", "keys", "key"),
+    [
+        (MultiSelect((0,)), [], "Space"),
+        (MultiSelect((1,)), [], "Down"),
+        (MultiSelect((1,)), ["Space"], "Space"),
+        (MultiSelect((0,)), ["Space"], "Tab"),
+        (MultiSelect((0,), "x"), ["Space"], "Up"),
+        (MultiSelect((0,), "x"), ["Space", "Up", "paste x"], "Down"),
+        (MultiSelect((0,), "x"), ["Space", "Up", "paste x", "Enter"], "Enter"),
+        (MultiSelect((0,), "x"), ["Space", "Up", "paste x", "Down"], "Enter"),
+        (MultiSelect((0,)), ["Space", "Up", "paste x"], "Enter"),
+        (MultiSelect((0,)), ["Space", "Up", "paste x", "Enter"], "Down"),
+    ],
+)
+def test_multi_select(decision: Decision, keys: list[str], key: str) -> None:
+    assert pressed(MULTI, (decision,), *keys) == key
+
+
+@pytest.mark.parametrize(
+    ("decision", "keys", "key"),
+    [
+        (Select(0), [], "Enter"),
+        (Select(1), [], "Down"),
+        (Select(1, "note"), ["Down"], "n"),
+        (Select(1, "note"), ["Down", "n", "paste note"], "Escape"),
+        (Select(1, "note"), ["Down", "n", "paste note", "Escape"], "Enter"),
+        (Select(0), ["n", "paste left", "Escape"], "n"),
+        (Chat("talk"), ["Down"], "Down"),
+        (Chat("talk"), ["Down", "Down"], "Enter"),
+    ],
+)
+def test_preview(decision: Decision, keys: list[str], key: str) -> None:
+    assert pressed(PREVIEW, (decision,), *keys) == key
+
+
+def test_a_note_is_pasted_into_the_open_field() -> None:
+    assert isinstance(step(PREVIEW, (Select(1, "note"),), "Down", "n"), Paste)
+
+
+def test_old_clients_on_which_escape_in_the_notes_declines_get_no_note() -> None:
+    model = DialogModel(PREVIEW)
+    planner = GrammarPlanner()
+
+    old = screen(model, " ▐▛███▛█   Claude Code v2.1.120")
+    assert planner.next_step(old, PREVIEW, (Select(0, "note"),), ()) == Stop(
+        delivered=False, why="notes cannot be entered safely on this client ((2, 1, 120))"
+    )
+    new = screen(model, " ▐▛███▛█   Claude Code v2.1.330")
+    assert planner.next_step(new, PREVIEW, (Select(0, "note"),), ()) == Press("n", "open the notes field")
+
+
+RIGHT = (Select(0), MultiSelect((1,)), Select(1))
+TO_REVIEW = ("Enter", "Down", "Space", "Tab", "Down", "Enter")
+
+
+def test_the_review_is_submitted_when_every_answer_is_right() -> None:
+    assert pressed(TABS, RIGHT, *TO_REVIEW) == "Enter"
+    assert pressed(TABS, RIGHT, *TO_REVIEW, "Down") == "Up"
+
+
+@pytest.mark.parametrize(
+    "decisions",
+    [
+        (Select(1), MultiSelect((1,)), Select(1)),
+        (Select(0), MultiSelect((0, 1)), Select(1)),
+        (Select(0), MultiSelect((1,), "B"), Select(1)),
+        (Select(0), MultiSelect(()), Select(1)),
+        (Select(0), MultiSelect((1,)), Select(0)),
+        (Type("A "), MultiSelect((1,)), Chat("no")),
+    ],
+)
+def test_the_review_is_left_when_an_answer_is_wrong(decisions: tuple[Decision, ...]) -> None:
+    assert pressed(TABS, decisions, *TO_REVIEW) == "Left"
+
+
+def test_only_wrong_answers_are_visited_again() -> None:
+    model = DialogModel(TABS)
+    for key in TO_REVIEW:
+        model.press(key)
+    decisions = (Select(1), MultiSelect((1,)), Select(1))
+    planner = GrammarPlanner()
+    taken: list[Taken] = []
+    pages = []
+    for _ in range(30):
+        now = screen(model)
+        found = planner.next_step(now, TABS, decisions, taken)
+        assert isinstance(found, Press), found
+        taken.append(Taken(found, now))
+        pages.append((model.tab, found.key))
+        model.press(found.key)
+        if model.result is not None:
+            break
+
+    assert model.result == {
+        "answers": {"Which?": "B", "Which ones?": "B", "Layout?": "B"},
+        "annotations": {"Layout?": {"preview": "<p>"}},
+    }
+    # The cursor stands on what was chosen before, except in a multi-select.
+    assert pages == [
+        (3, "Left"),
+        (2, "BTab"),
+        (1, "BTab"),
+        (0, "Down"),
+        (0, "Enter"),
+        (1, "Tab"),
+        (2, "Tab"),
+        (3, "Enter"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "decisions", "why"),
+    [
+        (SINGLE, (), "one decision for each question"),
+        (SINGLE, (Select(0), Select(0)), "one decision for each question"),
+        (SINGLE, (Select(3),), "numbered 0 to 2"),
+        (SINGLE, (Select(-1),), "numbered 0 to 2"),
+        (SINGLE, (Select(0, "note"),), "takes no notes"),
+        (SINGLE, (MultiSelect((0,)),), "one option"),
+        (SINGLE, (Type(" \n "),), "empty text"),
+        (SINGLE, (Type("path\\"),), "backslash"),
+        (SINGLE, (Type("bell\a"),), r"U\+0007"),
+        (SINGLE, (Type("Type something"),), "cannot be told"),
+        (SINGLE, (Chat("!rm"),), "run as a command"),
+        (MULTI, (Select(0),), "must be multi-select"),
+        (MULTI, (MultiSelect((2,)),), "numbered 0 to 1"),
+        (TABS, (Chat("x"), MultiSelect((0,)), Select(0)), "must come last"),
+    ],
+)
+def test_what_cannot_be_typed_is_said_before_any_key(
+    form: AskUserQuestionInput, decisions: tuple[Decision, ...], why: str
+) -> None:
+    with pytest.raises(AssertionError, match=why):
+        raise AssertionError(unanswerable(form, decisions))
+    found = GrammarPlanner().next_step(screen(DialogModel(form)), form, decisions, ())
+    assert isinstance(found, Stop)
+    assert not found.delivered
+
+
+def test_a_dialog_with_previews_takes_no_typed_answer() -> None:
+    found = step(PREVIEW, (Type("free"),))
+
+    assert isinstance(found, Stop)
+    assert not found.delivered
+
+
+def test_the_outline_names_every_step() -> None:
+    lines = GrammarPlanner().outline(TABS, (Type("x"), MultiSelect((0,), "y"), Select(1, "n")))
+
+    assert len(lines) == 10
+    assert lines[0] == "question 1 (Which?): move to the row for typed text"
+    assert lines[-1] == "review screen: compare every answer shown, then submit"
+    assert GrammarPlanner().outline(SINGLE, (Type(" "),)) == [
+        "nothing: question 1: an empty text would decline the form"
+    ]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    st.lists(st.text(max_size=50), max_size=30),
+    st.sampled_from([(SINGLE, (Select(1),)), (MULTI, (MultiSelect((0,), "x"),)), (TABS, RIGHT), (TABS, (Chat("x"),))]),
+)
+def test_nothing_is_pressed_on_a_screen_of_anything_else(
+    lines: list[str], intention: tuple[AskUserQuestionInput, tuple[Decision, ...]]
+) -> None:
+    found = GrammarPlanner().next_step(Screen(tuple(lines), 80, 40), *intention, ())
+
+    assert isinstance(found, (Wait, Stop))
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.data())
+def test_nothing_is_pressed_on_another_forms_dialog(data: st.DataObject) -> None:
+    model = DialogModel(TABS)
+    for key in data.draw(st.lists(st.sampled_from(["Up", "Down", "Tab", "BTab", "Enter", "Space"]), max_size=8)):
+        model.press(key)
+    lines = model.render(80, data.draw(st.integers(8, 40))) if model.outcome is None else ["❯"]
+    other = AskUserQuestionInput(
+        questions=(question("Which one?", "A", "B", "C"), question("Which ones are it?", "A", "C", multi=True))
+    )
+
+    found = GrammarPlanner().next_step(Screen(tuple(lines), 80, 40), other, (Select(0), MultiSelect((0,))), ())
+
+    assert isinstance(found, (Wait, Stop))
