@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from hookrouter.config import load as load_config
@@ -10,6 +11,7 @@ from hookrouter.context import Services
 from hookrouter.discovery import load_index
 from hookrouter.home import Home
 from hookrouter.journal import Journal
+from hookrouter.names import printable
 from hookrouter.registry import Plugins
 
 if TYPE_CHECKING:
@@ -34,3 +36,8 @@ class Application(Services):
 
         plugins = Plugins(load_index(home, variables), config, report)
         return cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal)
+
+    def warn(self, text: str) -> None:
+        """Journal something that went wrong and did not stop the work, and tell whoever runs the command."""
+        super().warn(text)
+        sys.stderr.write(f"hookrouter: {printable(text)}\n")

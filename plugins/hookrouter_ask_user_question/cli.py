@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,7 +67,7 @@ def answer(
         text = _decisions(decisions, file)
         if not session:
             raise _UsageError(f"--session is missing{_waiting()}")
-        if not wait >= 0:
+        if not 0 <= wait < math.inf:
             raise _UsageError("--wait: a number of seconds, 0 or more")
     except _UsageError as error:
         result = AnswerResult(outcome="invalid", exit_code=_BAD_INPUT, session=session, reason=str(error))

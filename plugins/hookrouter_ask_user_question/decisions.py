@@ -153,7 +153,8 @@ def _check_select(item: dict[str, Any], question: Question, faults: list[str]) -
             faults.append('"notes" go only with a question whose options have previews; this one takes none')
         elif "\n" in notes or "\t" in notes:
             faults.append('"notes" is one line: no newline and no tab')
-    return None if index is None else Select(index, notes)
+    # Claude Code records a note without the blanks at its ends.
+    return None if index is None else Select(index, None if notes is None else notes.strip())
 
 
 def _check_type(item: dict[str, Any], question: Question, faults: list[str]) -> Decision | None:

@@ -251,8 +251,6 @@ def _answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str,
 def _example(form: Mapping[str, Any]) -> dict[str, Any]:
     if form.get("multiSelect"):
         return {"action": "multi-select", "selectedIndices": list(range(min(2, len(form["options"]))))}
-    if has_previews(form):
-        return {"action": "select", "optionIndex": 0, "notes": "a note for Claude"}
     return {"action": "select", "optionIndex": 0}
 
 

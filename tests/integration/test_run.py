@@ -498,3 +498,15 @@ def test_the_ask_user_question_hook_imports_nothing_heavy_and_returns_before_del
     while not marker.exists():
         assert time.monotonic() < deadline, "the wake was not delivered"
         time.sleep(0.02)
+
+
+def test_a_damaged_question_document_is_reported_to_whoever_answers(hooks: Hooks) -> None:
+    state = hooks.home / "state"
+    state.mkdir(parents=True, mode=0o700)
+    (state / "question-work.json").write_text('{"tool_use_id": "x",')
+    environ = {**os.environ, "HOOKROUTER_HOME": str(hooks.home)}
+    command = [*script_argv(), "answer", "--session", "work", "[]"]
+    done = subprocess.run(command, capture_output=True, env=environ, check=False)
+    assert done.returncode == 4
+    assert "quarantine" in done.stderr.decode()
+    assert len(list((state / "quarantine").iterdir())) == 1

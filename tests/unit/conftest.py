@@ -135,6 +135,9 @@ class AskSession:
             journal=self.journal,
             record=record,
         )
+        deliveries: list[bool] = []
+        # No process of its own: what is delivered is looked at in the outbox.
+        vars(context)["start_delivery"] = lambda: deliveries.append(True)
         if prepare is not None:
             prepare(context)
         arguments: dict[str, Any] = {"event": view(event, payload), "context": context}
@@ -144,7 +147,7 @@ class AskSession:
             getattr(plugin, hook)(**arguments)
         finally:
             self.journal.write(record, payload["session_id"])
-        record["delivery_wanted"] = context.delivery_wanted
+        record["delivery_started"] = bool(deliveries)
         return record
 
     def ask(self, **fields: Any) -> dict[str, Any]:

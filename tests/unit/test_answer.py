@@ -501,6 +501,7 @@ def test_the_command_for_people(in_process: Any, capsys: pytest.CaptureFixture[s
         ({"decisions": "[]", "session": ""}, "--session is missing; these sessions have a question: main"),
         ({"decisions": "[]", "wait": -1.0}, "--wait"),
         ({"decisions": "[]", "wait": float("nan")}, "--wait"),
+        ({"decisions": "[]", "wait": float("inf")}, "--wait"),
     ],
 )
 def test_command_lines_that_cannot_be_used(

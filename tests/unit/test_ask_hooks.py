@@ -60,7 +60,7 @@ def fail(*_: object, **__: object) -> None:
 def test_a_question_is_saved_and_the_agent_woken(ask_session: Any) -> None:
     record = ask_session.ask()
     assert record["outcome"] == "asked"
-    assert record["delivery_wanted"]
+    assert record["delivery_started"]
     assert ask_session.documents() == ["question-main.json"]
     (question,) = documents.list_questions(ask_session.app.store)
     assert (question.tool_use_id, question.agent, question.gateway) == ("toolu_1", "default", "inbox")
@@ -123,7 +123,7 @@ def test_a_mismatch_wakes_the_agent_with_both_sides(ask_session: Any) -> None:
     pend(ask_session)
     record = ask_session.record_answers({**ANSWERS, "Which database?": "SQLite"})
     assert (record["outcome"], record["level"]) == ("mismatch", "warning")
-    assert record["delivery_wanted"]
+    assert record["delivery_started"]
     assert not ask_session.documents()
     wake = ask_session.wakes()[-1]
     assert (wake["kind"], wake["tool_use_id"]) == ("mismatch", "toolu_1")
@@ -357,7 +357,7 @@ def test_events_that_end_a_question(ask_session: Any, hook: str, fields: dict[st
     record = ask_session.hook(hook, **fields)
     (swept,) = record["swept"]
     assert (swept["tool_use_id"], swept["outcome"], swept["told_by"]) == ("toolu_1", "unanswered", "wake")
-    assert record["delivery_wanted"]
+    assert record["delivery_started"]
     assert not ask_session.documents()
     assert [wake["kind"] for wake in ask_session.wakes()] == ["question", "unanswered"]
     assert "swept" not in ask_session.hook(hook, **fields)

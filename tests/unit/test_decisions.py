@@ -198,3 +198,8 @@ def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
 def test_free_text_is_taken_verbatim(text: str) -> None:
     if text.strip() and not text.endswith("\\"):
         assert parse([{"action": "type", "text": text}]) == (Type(text),)
+
+
+def test_a_note_loses_the_blanks_at_its_ends_as_in_the_client() -> None:
+    decisions = [{"action": "select", "optionIndex": 1, "notes": " trail  "}]
+    assert parse(decisions, PREVIEW) == (Select(1, "trail"),)
