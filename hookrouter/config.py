@@ -26,7 +26,7 @@ __all__ = ["Agent", "AnswerConfig", "Config", "PluginConfig", "load"]
 INBOX = "inbox"
 """The gateway that always exists, and the type of its plugin."""
 
-FORMAT = 1
+FORMAT = 2
 """The version of the compiled form; a cache of another one is not read."""
 
 
@@ -153,6 +153,16 @@ class Config(Value):
         """Return how the plugin of this entry-point name is run."""
         return self.plugins.get(name) or _PLUGIN_DEFAULT
 
+    def gateway(self, name: str) -> tuple[str, dict[str, object]] | None:
+        """Return the type of a gateway and its own settings, which are its table without ``type``; None without one.
+
+        This is what a Gateway's ``check`` and ``deliver`` get, and the one place that tells the type from the settings.
+        """
+        table = self.gateways.get(name)
+        if table is None:
+            return None
+        return str(table.get("type", "")), {key: value for key, value in table.items() if key != "type"}
+
 
 _PLUGIN_DEFAULT = PluginConfig()
 
@@ -197,9 +207,14 @@ def cache_name(home: Home) -> str:
 
 
 def read_cache(home: Home) -> dict[str, object] | None:
-    """Return the cached document (``key``, ``config``, ``lasting``) whatever its key, or None where it is unusable."""
+    """Return the cached document (``key``, ``config``, ``lasting``) whatever its key, or None where it is unusable.
+
+    Unusable is also what another user has put there, unless this is root.
+    """
     try:
         with open(os.path.join(home.cache, f"config-{cache_name(home)}.json"), "rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid() != 0:
+                return None
             document = _json.loads(file.read())
     except (OSError, ValueError):
         return None

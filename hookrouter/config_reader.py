@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import time
 import tomllib
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
-from cattrs.errors import IterableValidationNote
+from cattrs.errors import AttributeValidationNote, IterableValidationNote
 from cattrs.gen import make_dict_structure_fn
 
 from hookrouter import config as compiled
@@ -37,6 +40,8 @@ _ANSWER = compiled.AnswerConfig()
 _PLUGIN = compiled.PluginConfig()
 
 _FAULTS = (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError, ValueError)
+_KIND = "config"
+"""The kind of both documents in the store, the cached one and the one of the state folder."""
 _MAX_TIMEOUT = 86400
 _SECRETS = ("token", "password", "passwd", "secret", "api_key", "apikey", "authorization")
 _INDIRECT = ("_env", "_file")
@@ -87,15 +92,21 @@ def read(home: Home, cached: Mapping[str, object] | None = None) -> compiled.Con
 
     ``cached`` is a former cached document of this file. Of a file with problems nothing is used, except that a plugin
     keeps what makes hookrouter stricter: ``on_error = "closed"`` and ``enabled = false``, as this file says or, where
-    its table is broken, as the last good file said.
+    its table is broken, as the last good file said. The latter is kept in the cache and in the state folder, because
+    either may be lost or not writable. Of a file that is not even TOML, the lines that can be made out count; they
+    close a plugin that the last good file left open, and switch off none that it closed.
     """
     path = home.config_file
     key = compiled.file_key(path)
-    lasting: Mapping[str, compiled.PluginConfig] = _decoded(cached.get("lasting") if cached else None)
-    raw: dict[str, object] = {}
+    store = Store(home.state, lambda _text: None)
+    kept = _kept(store, home)
+    lasting = _latest(cached.get("lasting") if cached else None, kept)
+    content, strict = b"", None
     try:
         with open(path, "rb") as file:
-            raw = tomllib.loads(file.read().decode("utf-8"))
+            content = file.read()
+        raw = tomllib.loads(content.decode("utf-8"))
+        strict = _strict_plugins(raw)
         result, problems = _check(raw)
     except OSError as error:
         result, problems = None, [f"cannot be read: {error.strerror or error}"]
@@ -105,37 +116,58 @@ def read(home: Home, cached: Mapping[str, object] | None = None) -> compiled.Con
         result, problems = None, [f"not TOML: {error}"]
     except RecursionError:
         result, problems = None, ["not TOML: nested too deeply"]
-    if result is not None:
-        lasting = result.plugins
+    if result is None:
+        found = _with_lines(lasting, content) if strict is None else {**lasting, **strict}
     else:
-        lasting = {**lasting, **_strict_plugins(raw)}
+        found = dict(result.plugins)
+    lasting = {name: entry for name, entry in found.items() if entry.on_error == "closed" or not entry.enabled}
+    if result is None:
         result = compiled.Config(
-            plugins={name: entry for name, entry in lasting.items() if entry.on_error == "closed" or not entry.enabled},
-            problems=tuple(f"{os.path.basename(path)}: {problem}" for problem in problems),
+            plugins=lasting, problems=tuple(f"{os.path.basename(path)}: {problem}" for problem in problems)
         )
-    _save(home, key, result, lasting)
+    _save(home, store, key, result, lasting, kept)
     return result
 
 
-def _decoded(document: object) -> dict[str, compiled.PluginConfig]:
+def _kept(store: Store, home: Home) -> dict[str, object] | None:
+    """Return what the state folder holds of the last good file: ``saved_at`` and ``plugins``."""
     try:
-        return compiled.decode_plugins(document)
-    except (TypeError, AttributeError):
-        return {}
-
-
-def _save(home: Home, key: object, config: compiled.Config, lasting: Mapping[str, compiled.PluginConfig]) -> None:
-    document = {
-        "format": compiled.FORMAT,
-        "key": key,
-        "config": compiled.encode(config),
-        "lasting": compiled.encode_plugins(lasting),
-    }
-    try:
-        Store(home.cache, lambda _text: None).write("config", compiled.cache_name(home), document, durable=False)
+        return store.read(_KIND, compiled.cache_name(home))
     except StoreError:
-        # The next run reads the file again.
-        return
+        return None
+
+
+def _latest(*documents: object) -> dict[str, compiled.PluginConfig]:
+    """Return the plugins of the document that was saved last, of those that can be read."""
+    latest, plugins = -math.inf, {}
+    for document in documents:
+        try:
+            saved_at, found = document["saved_at"], compiled.decode_plugins(document["plugins"])  # type: ignore[index]
+            if saved_at > latest:
+                latest, plugins = saved_at, found
+        except (KeyError, TypeError, AttributeError):
+            continue
+    return plugins
+
+
+def _save(
+    home: Home,
+    store: Store,
+    key: object,
+    config: compiled.Config,
+    lasting: Mapping[str, compiled.PluginConfig],
+    kept: Mapping[str, object] | None,
+) -> None:
+    """Save the compiled form in the cache, and what lasts in the state folder too, if it is not there already."""
+    name = compiled.cache_name(home)
+    saved = {"saved_at": time.time(), "plugins": compiled.encode_plugins(lasting)}
+    # What cannot be saved is read again by the next run.
+    with suppress(StoreError):
+        if _latest(kept) != lasting:
+            store.write(_KIND, name, {"version": 1, **saved})
+    document = {"format": compiled.FORMAT, "key": key, "config": compiled.encode(config), "lasting": saved}
+    with suppress(StoreError):
+        Store(home.cache, lambda _text: None).write(_KIND, name, document, durable=False)
 
 
 def _check(raw: Mapping[str, object]) -> tuple[compiled.Config | None, list[str]]:
@@ -202,28 +234,62 @@ def _strict_plugins(raw: Mapping[str, object]) -> dict[str, compiled.PluginConfi
     return found
 
 
+_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\\]*\"|'[^']*')"
+_KEYS = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
+_CLOSED = re.compile(r"""["']?closed\b""")
+_CLOSED_INLINE = re.compile(r"""\bon_error["']?\s*=\s*["']?closed\b""")
+
+
+def _with_lines(lasting: Mapping[str, compiled.PluginConfig], content: bytes) -> dict[str, compiled.PluginConfig]:
+    """Return the plugins of the last good file, with what the lines of a file that is not TOML add to them."""
+    closed, disabled = _scan(content.decode("utf-8", "replace"))
+    found = dict(lasting)
+    for name in closed | disabled:
+        former = lasting.get(name) or compiled.PluginConfig(enabled=name not in disabled)
+        on_error = "closed" if name in closed else former.on_error
+        found[name] = compiled.PluginConfig(former.enabled, on_error, former.timeout, former.settings)
+    return found
+
+
+def _scan(text: str) -> tuple[set[str], set[str]]:
+    """Return the plugins that the lines of a text close and switch off, taking rather too many than too few.
+
+    A header counts without its bracket, and a value without its quotes. A line that names no table of this file ends
+    none, as it may be a line of a list.
+    """
+    tables = {field.name for field in attrs.fields(ConfigFile)}
+    closed, disabled = set(), set()
+    table: list[str] = []
+    for line in text.splitlines():
+        match = _KEYS.match(line.lstrip(" \t["))
+        if match is None:
+            continue
+        keys = [key.strip("\"'") for key in re.findall(_KEY, match[0])]
+        rest = match.string[match.end() :].lstrip()
+        if not rest.startswith("="):
+            if keys[0] in tables:
+                table = keys
+            continue
+        path, value = [*table, *keys], rest[1:].lstrip()
+        if keys[0] == "plugins":
+            path = keys
+        if len(path) < 2 or path[0] != "plugins":
+            continue
+        if path[2:] == ["on_error"] and _CLOSED.match(value):
+            closed.add(path[1])
+        elif path[2:] == ["enabled"] and value.startswith("false"):
+            disabled.add(path[1])
+        elif len(path) == 2 and _CLOSED_INLINE.search(value):
+            closed.add(path[1])
+    return closed, disabled
+
+
 def _faults(error: BaseException, path: str) -> list[str]:
     """Return one line for each fault in what cattrs raised, each beginning with the key."""
-    if isinstance(error, cattrs.ClassValidationError):
-        named, other = error.group_exceptions()
-        return [
-            line
-            for fault, name in [
-                *((fault, f"{path}.{note.name}" if path else note.name) for fault, note in named),
-                *((fault, path) for fault in other),
-            ]
-            for line in _faults(fault, name)
-        ]
-    if isinstance(error, cattrs.IterableValidationError):
-        indexed, other = error.group_exceptions()
-        return [
-            line
-            for fault, name in [
-                *((fault, _item(path, note.index)) for fault, note in indexed),
-                *((fault, path) for fault in other),
-            ]
-            for line in _faults(fault, name)
-        ]
+    if isinstance(error, cattrs.ClassValidationError | cattrs.IterableValidationError):
+        noted, other = error.group_exceptions()
+        places = [(fault, _item(path, note)) for fault, note in noted] + [(fault, path) for fault in other]
+        return [line for fault, place in places for line in _faults(fault, place)]
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         allowed = [field.name for field in attrs.fields(error.cl)]
         return [
@@ -235,8 +301,9 @@ def _faults(error: BaseException, path: str) -> list[str]:
     return [f"{path}: {error}".lstrip(": ")]
 
 
-def _item(path: str, index: object) -> str:
-    return f"{path}[{index}]" if isinstance(index, int) else f"{path}.{index}"
+def _item(path: str, note: AttributeValidationNote | IterableValidationNote) -> str:
+    key = note.index if isinstance(note, IterableValidationNote) else note.name
+    return f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
 
 
 def _hint(found: str, allowed: Any) -> str:

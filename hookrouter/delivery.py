@@ -7,23 +7,31 @@ let go of its lock.
 Each pass over the outbox goes through the due messages oldest first, those that never failed before those that did:
 
 - A gateway gets three tries for a new message, after 2 and then 4 seconds of waiting, and one try in each later pass.
-  A gateway that raises, hangs or returns anything but a Woken has failed.
+  A gateway that raises, hangs or returns anything but a Woken has failed; one that hangs is left alone for the rest
+  of the pass.
 - Messages of one session stay in order: while one is not delivered, those behind it on the same gateway wait. After
   ten attempts it is passed over, so that one message that a gateway never takes does not silence a session for ever.
 - A gateway that failed three messages in a row is left alone for the rest of the pass, and every attempt has an upper
-  limit, so that the messages of other gateways wait for a stuck one for minutes at most.
+  limit, so that the messages of other gateways wait for a stuck one for minutes at most. A gateway that does not heed
+  its limit ends the whole deliverer, so that the next one can begin, with other messages first.
 - Nothing is removed but what was delivered. A message whose gateway is unknown, broken or badly configured stays.
+
+What stays is tried again when a new message starts a deliverer, or a push (:func:`hookrouter.outbox.push`), which is
+due 30 seconds after a pass, and later the more often all that is left has failed.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import os
+import signal
 import sys
 import time
 import warnings
 from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -31,17 +39,18 @@ import attrs
 from hookrouter import _json
 from hookrouter.answering import Woken
 from hookrouter.clock import iso, now
-from hookrouter.home import HOME_VARIABLE, Home
+from hookrouter.home import HOME_VARIABLE, Home, HomeError
+from hookrouter.journal import Journal
 from hookrouter.limits import PluginTimeout, time_limit
-from hookrouter.outbox import Outbox, wake_of
-from hookrouter.store import StoreBusy, StoreError
+from hookrouter.outbox import LONGEST_PUSH_WAIT, PUSH_WAIT, Outbox, wake_of
+from hookrouter.store import Store, StoreBusy, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from hookrouter.answering import Gateway, Wake
+    from hookrouter.application import Application
     from hookrouter.config import Config
-    from hookrouter.journal import Journal
 
 __all__ = ["Deliverer", "deliver_all", "main", "waits"]
 
@@ -59,6 +68,15 @@ FAILURES_IN_A_ROW = 3
 
 ATTEMPT_SECONDS = 900.0
 """Upper limit of one attempt, for a gateway without a working timeout of its own; a longer ``timeout`` extends it."""
+
+CHECK_SECONDS = 10.0
+"""Upper limit of a gateway's check of its table."""
+
+GRACE_SECONDS = 30.0
+"""Seconds after which a call that does not heed its upper limit ends the deliverer."""
+
+KEPT_SECONDS = 30 * 86400.0
+"""Age at which journals of silent sessions, and documents that were set aside as corrupt, are removed."""
 
 LONGEST_PAUSE = 3600.0
 """Upper limit in seconds of the pause that the other side may ask for."""
@@ -80,16 +98,41 @@ class Deliverer:
     journal: Journal
     first_wait: float = FIRST_WAIT
     attempt_seconds: float = ATTEMPT_SECONDS
+    exit_when_stuck: bool = False
+    """Whether a gateway that does not heed its time limit ends this process, with exit code 1."""
+    _stuck: set[str] = attrs.field(factory=set, init=False)
+    """The gateways that hung in this pass."""
 
     def deliver_due(self) -> None:
-        """Go once through all messages that are due. Raises nothing for a gateway in any state."""
-        messages = [message for message in self.outbox.pending() if not self._still_given_up(message)]
+        """Go once through all messages that are due.
+
+        Raises OSError where the outbox cannot be listed. Whatever happens with a single message or gateway is
+        journalled, and raises nothing.
+        """
+        self._deliver([message for message in self._read_all() if not self._still_given_up(message)])
+        self.outbox.postpone(_push_wait(self._read_all()))
+
+    def _read_all(self) -> list[dict[str, Any]]:
+        messages = []
+        for name in self.outbox.ids():
+            try:
+                message = self.outbox.get(name)
+            except StoreError as error:
+                self._complain(str(error))
+                continue
+            if message is not None:
+                messages.append(message)
+        return messages
+
+    def _deliver(self, messages: list[dict[str, Any]]) -> None:
         tried_lines: set[tuple[str, str]] = set()
         for message in reversed(messages):
             # The oldest message of a line decides, and it is the last one that this loop meets.
             (tried_lines.add if message["attempts"] else tried_lines.discard)(_line(message))
         messages.sort(key=lambda message: (_line(message) in tried_lines, message["id"]))
 
+        self._stuck.clear()
+        found_gateways: dict[str, tuple[Gateway, Mapping[str, object]] | str] = {}
         waiting_lines: set[tuple[str, str]] = set()
         failures: Counter[str] = Counter()
         left: Counter[tuple[str, str]] = Counter()
@@ -103,7 +146,12 @@ class Deliverer:
             if failures[name] >= FAILURES_IN_A_ROW:
                 left[name, f"the gateway failed {FAILURES_IN_A_ROW} messages in a row"] += 1
                 continue
-            found = self._gateway(name)
+            if name in self._stuck:
+                left[name, "the gateway hung"] += 1
+                continue
+            if name not in found_gateways:
+                found_gateways[name] = self._gateway(name)
+            found = found_gateways[name]
             if isinstance(found, str):
                 self._note_error(message, found)
                 left[name, found] += 1
@@ -114,7 +162,13 @@ class Deliverer:
                 self._note_error(message, str(error))
                 self._record(message, "kept", str(error), level="error")
                 continue
-            woken = self._attempt(wake, *found, tries=1 if message["attempts"] or failures[name] else TRIES)
+            tries = 1 if message["attempts"] or failures[name] else TRIES
+            try:
+                woken = self._attempt(wake, *found, tries=tries)
+            except Exception as error:  # noqa: BLE001 - one message must not cost the others their turn
+                self._record(message, "kept", f"{type(error).__name__}: {error}", level="error")
+                waiting_lines.add(_line(message))
+                continue
             if woken.delivered:
                 failures[name] = 0
             elif woken.retry:
@@ -131,7 +185,7 @@ class Deliverer:
     def _attempt(self, wake: Wake, gateway: Gateway, settings: Mapping[str, object], tries: int) -> Woken:
         """Try one message up to ``tries`` times, and record what came of it."""
         started = time.monotonic()
-        woken = _with_backoff(lambda: self._try_once(wake, gateway, settings), tries, self.first_wait)
+        woken = self._with_backoff(lambda: self._try_once(wake, gateway, settings), tries, wake.gateway)
         elapsed = round((time.monotonic() - started) * 1000, 1)
         if woken is _DROPPED:
             return woken
@@ -145,10 +199,10 @@ class Deliverer:
         elif woken.retry:
             pause = min(woken.retry_after or 0.0, LONGEST_PAUSE)
             next_attempt_at = iso(now() + pause) if pause > 0 else None
-            self.outbox.record_failure(wake.id, woken.reason, next_attempt_at=next_attempt_at)
+            self._note_failure(wake.id, woken.reason, next_attempt_at=next_attempt_at)
             self._record(message, "kept", woken.reason, level="warning")
         else:
-            self.outbox.record_failure(wake.id, woken.reason, given_up=_fingerprint(settings))
+            self._note_failure(wake.id, woken.reason, given_up=self._fingerprint(wake.gateway))
             self._record(message, "given_up", woken.reason, level="error")
         return woken
 
@@ -162,53 +216,86 @@ class Deliverer:
         timeout = settings.get("timeout")
         limit = max(self.attempt_seconds, timeout + 60) if isinstance(timeout, int | float) else self.attempt_seconds
         try:
-            with time_limit(limit):
+            with self._limit(limit):
                 woken: object = gateway.deliver(wake, settings)
-        except (Exception, SystemExit, PluginTimeout) as error:  # noqa: BLE001 - a plugin's failure is a failed try
+                fault = _fault(woken)
+        except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is a failed try
+            if isinstance(error, PluginTimeout):
+                self._stuck.add(wake.gateway)
             return Woken(delivered=False, reason=f"{type(error).__name__}: {error}")
-        if not isinstance(woken, Woken):
-            return Woken(delivered=False, reason=f"the gateway returned {woken!r}, not a Woken")
+        if fault or not isinstance(woken, Woken):
+            return Woken(delivered=False, reason=f"the gateway returned {fault}")
         return woken
+
+    @contextmanager
+    def _limit(self, seconds: float) -> Iterator[None]:
+        # A plugin may catch what the time limit raises, or hang where Python code does not run.
+        with _exit_after(seconds + GRACE_SECONDS) if self.exit_when_stuck else nullcontext(), time_limit(seconds):
+            yield
+
+    def _with_backoff(self, attempt: Callable[[], Woken], tries: int, name: str) -> Woken:
+        if tries == 1:
+            return attempt()
+        with warnings.catch_warnings():
+            # backoff 2.2.1, its last release, calls a function of asyncio that Python 3.14 deprecates.
+            warnings.filterwarnings("ignore", message=".*iscoroutinefunction", category=DeprecationWarning)
+            import backoff
+
+            retrying: Callable[[], Woken] = backoff.on_predicate(
+                waits,
+                lambda woken: _is_worth_waiting(woken) and name not in self._stuck,
+                max_tries=tries,
+                jitter=None,
+                logger=None,
+                first_wait=self.first_wait,
+            )(attempt)
+        return retrying()
 
     def _gateway(self, name: str) -> tuple[Gateway, Mapping[str, object]] | str:
         """Return a gateway with its settings, or why there is none."""
-        table = self._settings(name)
+        table = self.config.gateway(name)
         if table is None:
             broken = f"; {self.config.problems[0]}" if self.config.problems else ""
             return f"config.toml has no [gateways.{name}]{broken}"
-        settings = {key: value for key, value in table.items() if key != "type"}
-        kind = table.get("type")
-        gateway = self.gateways.get(str(kind))
+        kind, settings = table
+        gateway = self.gateways.get(kind)
         if gateway is None:
             known = ", ".join(sorted(self.gateways)) or "none"
             return f"config.toml: gateways.{name}.type: no active plugin brings a gateway {kind!r}; there are: {known}"
         try:
-            problems = gateway.check(settings)
-        except Exception as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
+            with self._limit(CHECK_SECONDS):
+                problems: object = gateway.check(settings)
+                if problems and not (isinstance(problems, list) and all(isinstance(one, str) for one in problems)):
+                    return f"gateway {name!r}: check() returned {problems!r}, not a list of texts"
+        except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
             return f"gateway {name!r}: check() raised {type(error).__name__}: {error}"
-        if problems:
+        if isinstance(problems, list) and problems:
             return "; ".join(f"config.toml: gateways.{name}.{problem}" for problem in problems)
         return gateway, settings
-
-    def _settings(self, name: str) -> Mapping[str, object] | None:
-        return self.config.gateways.get(name)
 
     def _still_given_up(self, message: Mapping[str, Any]) -> bool:
         given_up = message["given_up"]
         if given_up is None:
             return False
-        table = self._settings(str(message.get("gateway"))) or {}
-        settings = {key: value for key, value in table.items() if key != "type"}
-        return bool(given_up.get("settings") == _fingerprint(settings))
+        return bool(given_up.get("settings") == self._fingerprint(str(message.get("gateway"))))
+
+    def _fingerprint(self, name: str) -> str:
+        """Return a text that changes with the gateway's table."""
+        kind, settings = self.config.gateway(name) or ("", {})
+        pairs = [kind, *sorted((key, repr(value)) for key, value in settings.items())]
+        return hashlib.sha256(_json.dumps(pairs).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def _note_error(self, message: Mapping[str, Any], reason: str) -> None:
         """Keep the reason with a message that was not tried, unless it is there already."""
-        if message["last_error"] == reason:
-            return
+        if message["last_error"] != reason:
+            self._note_failure(message["id"], reason)
+
+    def _note_failure(self, name: str, reason: str, **more: str | None) -> None:
+        """Keep with a message why it is still here; on a full disk the journal's record alone says so."""
         try:
-            self.outbox.record_failure(message["id"], reason)
+            self.outbox.record_failure(name, reason, **more)
         except StoreError as error:
-            self._complain(str(error))
+            self._complain(f"why the message {name} is kept could not be noted ({reason}): {error}")
 
     def _record(self, message: Mapping[str, Any], outcome: str, reason: str, *, level: str) -> None:
         session_id = message.get("session_id")
@@ -220,6 +307,16 @@ class Deliverer:
 
     def _complain(self, text: str) -> None:
         self.journal.write({"level": "error", "event": "delivery", "reason": text, "pid": os.getpid()}, None)
+
+
+@contextmanager
+def _exit_after(seconds: float) -> Iterator[None]:
+    """End the process, with its tracebacks on stderr and exit code 1, where the block takes longer than this."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__ or sys.stderr)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def deliver_all(outbox: Outbox, deliver_due: Callable[[], None]) -> bool:
@@ -255,20 +352,6 @@ def waits(first_wait: float) -> Generator[float, Any, None]:
         seconds *= 2
 
 
-def _with_backoff(attempt: Callable[[], Woken], tries: int, first_wait: float) -> Woken:
-    if tries == 1:
-        return attempt()
-    with warnings.catch_warnings():
-        # backoff 2.2.1, its last release, calls a function of asyncio that Python 3.14 deprecates.
-        warnings.filterwarnings("ignore", message=".*iscoroutinefunction", category=DeprecationWarning)
-        import backoff
-
-        retrying: Callable[[], Woken] = backoff.on_predicate(
-            waits, _is_worth_waiting, max_tries=tries, jitter=None, logger=None, first_wait=first_wait
-        )(attempt)
-    return retrying()
-
-
 def _is_worth_waiting(woken: Woken) -> bool:
     return not woken.delivered and woken.retry and (woken.retry_after or 0.0) <= LONGEST_WAIT
 
@@ -284,9 +367,29 @@ def _is_due(message: Mapping[str, Any]) -> bool:
     return due is None or due <= iso() or (last is not None and last > iso())
 
 
-def _fingerprint(settings: Mapping[str, object]) -> str:
-    pairs = sorted((key, repr(value)) for key, value in settings.items())
-    return hashlib.sha256(_json.dumps(pairs).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def _fault(woken: object) -> str:
+    """Return what is wrong with a gateway's answer, empty for nothing."""
+    if not isinstance(woken, Woken):
+        return f"{woken!r}, not a Woken"
+    kinds = {"delivered": bool, "reason": str, "retry": bool, "retry_after": int | float | None}
+    wrong = [field for field, kind in kinds.items() if not isinstance(getattr(woken, field), kind)]
+    return f"a Woken whose {wrong[0]} is {getattr(woken, wrong[0])!r}" if wrong else ""
+
+
+def _push_wait(messages: list[dict[str, Any]]) -> float:
+    """Return the seconds until a push for the first of these messages makes sense."""
+    return min((_message_wait(message) for message in messages), default=PUSH_WAIT)
+
+
+def _message_wait(message: Mapping[str, Any]) -> float:
+    if message["given_up"] is not None:
+        return LONGEST_PUSH_WAIT
+    if message["next_attempt_at"] is not None and not _is_due(message):
+        with suppress(ValueError):
+            pause = datetime.fromisoformat(message["next_attempt_at"]).timestamp() - now()
+            return max(PUSH_WAIT, min(pause, LONGEST_PUSH_WAIT))
+    doublings: int = min(max(0, message["attempts"] - TRIES), 10)
+    return min(PUSH_WAIT * 2.0**doublings, LONGEST_PUSH_WAIT)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -302,19 +405,34 @@ def main(argv: Sequence[str]) -> int:
         with suppress(PermissionError):
             # Refused to a process that leads its own session already.
             os.setsid()
-    home = Home.from_environ(os.environ)
+    try:
+        home = Home.from_environ(os.environ)
+    except HomeError as error:
+        _warn(f"hookrouter deliver: {error}")
+        return 1
     if os.environ.get(HOME_VARIABLE):
-        os.environ[HOME_VARIABLE] = os.path.dirname(home.config_file)
+        os.environ[HOME_VARIABLE] = home.root
     # The folder of whoever started this may be a worktree that is about to be removed.
     os.chdir("/")
     outbox = Outbox(home, _warn)
+    # Any exception in a plugin is the plugin's: a signal ends this process as it is, which loses nothing.
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        if outbox.count():
-            deliver_all(outbox, _Passes(outbox))
-    except StoreError as error:
+        if not outbox.count() or deliver_all(outbox, _Passes(outbox)):
+            _clear_away(home, outbox)
+    except (StoreError, OSError) as error:
         _warn(str(error))
         return 1
+    finally:
+        signal.signal(signal.SIGINT, interrupt)
     return 0
+
+
+def _clear_away(home: Home, outbox: Outbox) -> None:
+    """Remove what only grows: journals of sessions long gone, and corrupt documents that nobody has looked at."""
+    Journal(home.logs).prune(KEPT_SECONDS)
+    Store(home.state, _warn).prune(KEPT_SECONDS)
+    outbox.prune(KEPT_SECONDS)
 
 
 class _Passes:
@@ -329,9 +447,29 @@ class _Passes:
             from hookrouter.application import Application
 
             application = Application.from_environ()
-            gateways = application.plugins.gateways()
-            self._deliverer = Deliverer(self._outbox, application.config, gateways, application.journal)
+            # Without a stderr there is nowhere to say why the process ends.
+            exit_when_stuck = sys.__stderr__ is not None
+            with _exit_after(ATTEMPT_SECONDS) if exit_when_stuck else nullcontext():
+                gateways = _gateways(application)
+            self._deliverer = Deliverer(
+                self._outbox,
+                application.config,
+                gateways,
+                application.journal,
+                attempt_seconds=ATTEMPT_SECONDS,
+                exit_when_stuck=exit_when_stuck,
+            )
         self._deliverer.deliver_due()
+
+
+def _gateways(application: Application) -> Mapping[str, Gateway]:
+    """Return the gateways by type; none where the plugins cannot be asked, which is journalled."""
+    try:
+        return application.plugins.gateways()
+    except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
+        reason = f"the plugins could not be asked for gateways: {type(error).__name__}: {error}"
+        application.journal.write({"level": "error", "event": "delivery", "reason": reason, "pid": os.getpid()}, None)
+        return {}
 
 
 def _warn(text: str) -> None:

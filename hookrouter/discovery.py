@@ -172,6 +172,9 @@ def _distributions(folders: list[str]) -> list[list[object]]:
 
 def _document(home: Home) -> dict[str, object]:
     with open(cache_file(home), "rb") as file:
+        # The index names modules that are imported: nobody else's is trusted.
+        if os.fstat(file.fileno()).st_uid != os.geteuid():
+            raise PermissionError
         document = _json.loads(file.read())
     if not isinstance(document, dict):
         raise TypeError

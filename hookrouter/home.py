@@ -14,10 +14,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HOME_VARIABLE", "Home", "ensure"]
+__all__ = ["HOME_VARIABLE", "Home", "HomeError", "ensure", "ensure_once"]
 
 HOME_VARIABLE = "HOOKROUTER_HOME"
 """The environment variable that puts everything in one folder."""
+
+
+_private: set[str] = set()
+"""The folders that :func:`ensure_once` has seen to in this process."""
+
+
+class HomeError(OSError):
+    """The environment does not say where hookrouter's home is; the message says what to set."""
 
 
 class Home(Value):
@@ -40,6 +48,11 @@ class Home(Value):
         """Take the paths as they are."""
         self._set(config_file=config_file, state=state, logs=logs, cache=cache, prompts=prompts)
 
+    @property
+    def root(self) -> str:
+        """The folder of ``config.toml``: the value of HOOKROUTER_HOME that names this home, if it is in one folder."""
+        return os.path.dirname(self.config_file)
+
     @classmethod
     def in_folder(cls, folder: str) -> Home:
         """Return the home that has everything in one folder."""
@@ -58,17 +71,25 @@ class Home(Value):
 
         ``HOOKROUTER_HOME`` puts everything in one folder; else it is the user's platform directories: the XDG ones
         (relative values are ignored, as their specification says), on macOS (``platform`` "darwin") those below
-        ``~/Library``.
+        ``~/Library``. The user's home is HOME where that is absolute, else what the password database says.
+
+        Raises HomeError, which is an OSError, where a folder is needed that neither of the two names, and where
+        ``HOOKROUTER_HOME`` is relative to a working folder that is gone.
         """
-        user = environ.get("HOME") or os.path.expanduser("~")
         chosen = environ.get(HOME_VARIABLE)
         if chosen:
             if chosen == "~" or chosen.startswith("~/"):
-                chosen = user + chosen[1:]
-            return cls.in_folder(os.path.abspath(chosen))
+                chosen = _users_home(environ) + chosen[1:]
+            try:
+                return cls.in_folder(os.path.abspath(chosen))
+            except OSError as error:
+                raise HomeError(
+                    f"{HOME_VARIABLE} is {chosen!r}, relative to a working folder that is gone "
+                    f"({error.strerror}); set it to an absolute folder"
+                ) from error
         join = os.path.join
         if platform == "darwin":
-            library = join(user, "Library")
+            library = join(_users_home(environ), "Library")
             support = join(library, "Application Support", "hookrouter")
             return cls(
                 config_file=join(support, "config.toml"),
@@ -80,7 +101,7 @@ class Home(Value):
 
         def xdg(variable: str, default: str) -> str:
             value = environ.get(variable, "")
-            return join(value if value.startswith("/") else join(user, default), "hookrouter")
+            return join(value if value.startswith("/") else join(_users_home(environ), default), "hookrouter")
 
         config, state = xdg("XDG_CONFIG_HOME", ".config"), xdg("XDG_STATE_HOME", ".local/state")
         return cls(
@@ -93,17 +114,56 @@ class Home(Value):
 
 
 def ensure(folder: str) -> None:
-    """Make one of hookrouter's folders, and those above it that are missing, readable by the user alone (0700).
+    """See to it that one of hookrouter's folders is there and is this user's alone.
 
-    A folder that is there and open to others is closed to them. Raises OSError where it cannot be made.
+    A missing one is made, with those above it that are missing (0700 each). One that is open to others is closed to
+    them, where its file system knows modes; the folders above it are left as they are. Raises OSError where it cannot
+    be made, and PermissionError where it belongs to another user, unless this is root.
     """
-    if _make(folder):
-        return
-    status = os.stat(folder)
+    try:
+        status = os.stat(folder)
+    except FileNotFoundError:
+        if _make(folder):
+            return
+        status = os.stat(folder)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
-    if status.st_mode & 0o077 and status.st_uid == os.getuid():
-        os.chmod(folder, status.st_mode & 0o700)
+    user = os.geteuid()
+    if status.st_uid == user:
+        if status.st_mode & 0o077:
+            try:
+                os.chmod(folder, status.st_mode & 0o700)
+            except PermissionError:
+                # A file system without modes; doctor tells of folders that stay open.
+                return
+    elif user != 0:
+        raise PermissionError(errno.EPERM, f"{folder} belongs to the user {status.st_uid}", folder)
+
+
+def ensure_once(folder: str) -> None:
+    """Do what :func:`ensure` does, the first time that this process asks for the folder. Raises as it does."""
+    if folder not in _private:
+        ensure(folder)
+        _private.add(folder)
+
+
+def _users_home(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME", "")
+    if home.startswith("/"):
+        return home
+    # Only a broken environment is worth the import.
+    import pwd
+
+    try:
+        known = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        known = ""
+    if not known.startswith("/"):
+        raise HomeError(
+            f"HOME is {home!r}, and the password database names no home for the user {os.getuid()}; "
+            f"set HOME or {HOME_VARIABLE} to an absolute folder"
+        )
+    return known
 
 
 def _make(folder: str) -> bool:

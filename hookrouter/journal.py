@@ -10,10 +10,11 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import time
 
 from hookrouter import _json
 from hookrouter.clock import iso
-from hookrouter.home import ensure
+from hookrouter.home import ensure, ensure_once
 from hookrouter.names import encode_name
 
 TYPE_CHECKING = False
@@ -80,11 +81,38 @@ class Journal:
                 continue
         return records
 
+    def prune(self, seconds: float) -> None:
+        """Remove the files of sessions that have not been written for so long; the general file stays.
+
+        Raises nothing: what cannot be removed stays.
+        """
+        latest: dict[str, float] = {}
+        files: dict[str, list[str]] = {}
+        try:
+            with os.scandir(self.folder) as entries:
+                for entry in entries:
+                    session, found, rest = entry.name.rpartition(".jsonl")
+                    if found and (not rest or rest == ".lock" or rest[1:].isdecimal()) and session != GENERAL:
+                        written = entry.stat(follow_symlinks=False).st_mtime
+                        latest[session] = max(written, latest.get(session, 0.0))
+                        files.setdefault(session, []).append(entry.path)
+        except OSError:
+            return
+        earliest = time.time() - seconds
+        for session, paths in files.items():
+            if latest[session] < earliest:
+                for path in paths:
+                    try:
+                        os.unlink(path)
+                    except OSError:
+                        continue
+
     def _path(self, session_id: str | None) -> str:
         return os.path.join(self.folder, f"{encode_name(session_id) if session_id else GENERAL}.jsonl")
 
     def _append(self, path: str, line: bytes) -> bool:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        ensure_once(self.folder)
         try:
             descriptor = os.open(path, flags, 0o600)
         except FileNotFoundError:

@@ -10,20 +10,23 @@ its first part; the second part is what delivery adds:
 - ``given_up``: None, or ``{"reason", "at", "settings"}`` where the gateway said that trying again cannot help;
   ``settings`` is a fingerprint of the gateway's configuration then, so that a change of it is seen.
 
-Times are ISO 8601 in UTC. The id is the idempotency key, and ids sort in order of creation. Only the deliverer
-(:mod:`hookrouter.delivery`) tries messages; a hook process puts one in and starts a deliverer, and both are quick.
+Times are ISO 8601 in UTC. The id is the idempotency key. Ids sort in the order of creation: always those of one
+process, those of several as the clock had it (one that is set back puts what another process creates next before what
+waits). Only the deliverer (:mod:`hookrouter.delivery`) tries messages; a hook process puts one in and starts a
+deliverer, and both are quick. What a deliverer could not bring to its agent is tried again by a later one, which a new
+message or a :func:`push` starts.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 import time
 
-from hookrouter.answering import Wake
 from hookrouter.clock import iso
 from hookrouter.home import HOME_VARIABLE, ensure
-from hookrouter.store import Store
+from hookrouter.store import Store, StoreBusy, StoreError
 
 TYPE_CHECKING = False
 
@@ -31,10 +34,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from hookrouter.answering import Wake
     from hookrouter.home import Home
     from hookrouter.store import Lock
 
-__all__ = ["CLAUDE_SECRETS", "KIND", "LOG_BYTES", "LOG_FLAGS", "Outbox", "prepare_log", "spawn_delivery", "wake_of"]
+__all__ = [
+    "CLAUDE_SECRETS",
+    "KIND",
+    "LOG_BYTES",
+    "LOG_FLAGS",
+    "LONGEST_PUSH_WAIT",
+    "PUSH_WAIT",
+    "Outbox",
+    "prepare_log",
+    "push",
+    "spawn_delivery",
+    "wake_of",
+]
 
 KIND = "wake"
 """The kind of an outbox document in the store."""
@@ -48,7 +64,15 @@ LOG_BYTES = 1024 * 1024
 LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
 """How such a log is opened."""
 
+PUSH_WAIT = 30.0
+"""Seconds after a deliverer's work, or the start of one, in which a push starts no other one."""
+
+LONGEST_PUSH_WAIT = 600.0
+"""Upper limit of the longer wait that a deliverer sets for messages that fail again and again."""
+
 _LOCK_SECONDS = 10.0
+_NEXT_PUSH = "next-push"
+"""The file in the outbox whose modification time is when a push is due, and whose change time is when that was set."""
 
 _last_id = (0, 0)
 
@@ -59,7 +83,7 @@ class Outbox:
     def __init__(self, home: Home, report: Callable[[str], None]) -> None:
         """Touch nothing yet; ``report`` hears of a document that was unreadable and has been set aside."""
         self.folder = os.path.join(home.state, "outbox")
-        self._store = Store(self.folder, report)
+        self._store = Store(self.folder, report, base=home.state)
 
     def put(self, wake: Wake) -> Wake:
         """Keep one message and return it with its id and creation time. It is on disk, durably, before this returns.
@@ -133,14 +157,27 @@ class Outbox:
             },
         )
 
-    def retry(self, name: str) -> bool:
-        """Make a message due for the next deliverer, also one that was given up. False where there is none."""
-        return self._change(name, lambda _message: {"next_attempt_at": None, "given_up": None}) is not None
-
     def remove(self, name: str) -> bool:
-        """Remove a message, because it was delivered or dropped. False where there is none."""
-        with self._store.lock("outbox", "messages", _LOCK_SECONDS):
+        """Remove a message, because it was delivered or dropped. False where there is none.
+
+        Raises hookrouter.store.StoreError where it cannot be removed.
+        """
+        try:
+            with self._store.lock("outbox", "messages", _LOCK_SECONDS):
+                return self._store.delete(KIND, name)
+        except StoreBusy:
+            raise
+        except StoreError:
+            # No room for a lock: then there is none for the change either that it would keep out.
             return self._store.delete(KIND, name)
+
+    def postpone(self, seconds: float) -> bool:
+        """Let no push start a deliverer for so long; return whether that could be noted."""
+        return _postpone(self.folder, seconds)
+
+    def prune(self, seconds: float) -> None:
+        """Remove documents that were set aside as corrupt longer ago than this. Raises nothing."""
+        self._store.prune(seconds)
 
     def delivering(self) -> Lock:
         """Return the deliverer's lock, as a context manager. Entering raises StoreBusy where another one delivers."""
@@ -160,10 +197,77 @@ class Outbox:
 
 def wake_of(message: Mapping[str, Any]) -> Wake:
     """Return the message as a gateway gets it. Raises ValueError, naming the field, where a text is missing."""
+    # Not on the way of a hook run that has nothing to tell.
+    from hookrouter.answering import Wake
+
     for field in Wake._fields:
         if not isinstance(message.get(field), str):
             raise ValueError(f"{field!r} of the message is {message.get(field)!r}, not a text")
     return Wake(**{field: message[field] for field in Wake._fields})
+
+
+def push(environ: Mapping[str, str], home: Home) -> bool:
+    """Start a deliverer for what waits in the outbox, if one is due; return whether it was started.
+
+    One is due PUSH_WAIT seconds after the last one was started or ended its work, or later where that one found
+    messages that keep failing, or at once after a change of ``config.toml``; and none while one is at work. For an
+    empty outbox this is one look at its folder. Raises nothing.
+    """
+    folder = os.path.join(home.state, "outbox")
+    try:
+        with os.scandir(folder) as entries:
+            if not any(entry.name.startswith(f"{KIND}-") for entry in entries):
+                return False
+        if not _is_push_due(folder, home.config_file) or _is_delivering(folder):
+            return False
+        # What cannot be noted would be tried by every hook run.
+        return _postpone(folder, PUSH_WAIT) and _spawn(environ, home) > 0
+    except OSError:
+        return False
+
+
+def _is_push_due(folder: str, config_file: str) -> bool:
+    try:
+        due = os.stat(os.path.join(folder, _NEXT_PUSH))
+    except FileNotFoundError:
+        return True
+    # A time that is too far away is one that was noted before the clock was set back.
+    if not 0 < due.st_mtime - time.time() <= LONGEST_PUSH_WAIT:
+        return True
+    try:
+        return os.stat(config_file).st_mtime > due.st_ctime
+    except OSError:
+        return False
+
+
+def _is_delivering(folder: str) -> bool:
+    try:
+        descriptor = os.open(
+            os.path.join(folder, "locks", "outbox-delivery.lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        )
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _postpone(folder: str, seconds: float) -> bool:
+    path = os.path.join(folder, _NEXT_PUSH)
+    now = time.time()
+    try:
+        try:
+            os.utime(path, (now, now + seconds))
+        except FileNotFoundError:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            os.utime(path, (now, now + seconds))
+    except OSError:
+        return False
+    return True
 
 
 def spawn_delivery(environ: Mapping[str, str], home: Home) -> int:
@@ -173,12 +277,17 @@ def spawn_delivery(environ: Mapping[str, str], home: Home) -> int:
     to close, not for its exit), and writes to ``logs/delivery.log``. Raises OSError where it cannot be started; the
     messages then wait for the next one.
     """
+    _postpone(os.path.join(home.state, "outbox"), PUSH_WAIT)
+    return _spawn(environ, home)
+
+
+def _spawn(environ: Mapping[str, str], home: Home) -> int:
     if not sys.executable:
         raise OSError("the path of the Python interpreter is unknown")
     variables = {name: value for name, value in environ.items() if name not in CLAUDE_SECRETS}
     if variables.get(HOME_VARIABLE):
         # The deliverer works in another folder.
-        variables[HOME_VARIABLE] = os.path.dirname(home.config_file)
+        variables[HOME_VARIABLE] = home.root
     actions: list[tuple[Any, ...]] = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),

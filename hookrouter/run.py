@@ -261,6 +261,10 @@ class _HookRun:
         self._record["plugins"] = records
         if any(call["outcome"] in ("failed", "timed out") for call in records):
             self._record["level"] = "error"
+        from hookrouter.outbox import push
+
+        # What an earlier delivery had to leave behind.
+        push(self._environ, self._home)
         return Reply() if output is None else _to_reply(output)
 
     def _report(self, plugin: str, text: str) -> None:

@@ -14,7 +14,7 @@ import time
 
 from hookrouter import _json
 from hookrouter.clock import iso
-from hookrouter.home import ensure
+from hookrouter.home import ensure, ensure_once
 from hookrouter.names import decode_name, encode_name
 
 TYPE_CHECKING = False
@@ -58,12 +58,16 @@ class StoreBusy(StoreError):
 
 
 class Store:
-    """One folder of documents. Makes the folder on the first write."""
+    """One folder of documents. Makes the folder, or closes it to others, before the first write of a process."""
 
-    def __init__(self, folder: str, report: Callable[[str], None]) -> None:
-        """``report`` hears of every document that had to be moved to quarantine."""
+    def __init__(self, folder: str, report: Callable[[str], None], *, base: str | None = None) -> None:
+        """``report`` hears of every document that had to be moved to quarantine.
+
+        ``base`` is a folder above, which is to be closed to others too.
+        """
         self.folder = folder
         self._report = report
+        self._folders = (folder,) if base is None else (base, folder)
 
     def write(self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True) -> str:
         """Save one document in place of the former one, and return its path.
@@ -75,6 +79,8 @@ class Store:
         path = self._path(kind, name)
         data = _json.dumps(dict(document)).encode("ascii")
         try:
+            for folder in self._folders:
+                ensure_once(folder)
             try:
                 replace_file(path, data, durable=durable)
             except FileNotFoundError:
@@ -133,7 +139,24 @@ class Store:
         The lock ends with its process, however that ends. Raises StoreError where the folder cannot be written.
         """
         _check_kind(kind)
-        return Lock(os.path.join(self.folder, "locks"), f"{kind}-{encode_name(name)}.lock", timeout)
+        return Lock(self._folders, f"{kind}-{encode_name(name)}.lock", timeout)
+
+    def prune(self, seconds: float) -> None:
+        """Remove what was moved to quarantine longer ago than this, and locks as old that nobody holds.
+
+        Raises nothing: what cannot be removed stays.
+        """
+        import shutil
+
+        for path in _older(os.path.join(self.folder, "quarantine"), seconds, moved=True):
+            # A folder may have been where a document should be.
+            shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else _unlink(path)
+        for path in _older(os.path.join(self.folder, "locks"), seconds):
+            try:
+                with Lock(self._folders, os.path.basename(path), 0):
+                    continue
+            except StoreError:
+                continue
 
     def _path(self, kind: str, name: str) -> str:
         _check_kind(kind)
@@ -190,10 +213,13 @@ class Store:
 class Lock:
     """A lock between processes, for one ``with`` block."""
 
-    def __init__(self, folder: str, file: str, timeout: float) -> None:
-        """Prepare the lock ``folder/file``; nothing is taken before the block is entered."""
-        self.path = os.path.join(folder, file)
-        self._folder = folder
+    def __init__(self, folders: tuple[str, ...], file: str, timeout: float) -> None:
+        """Prepare the lock ``locks/file`` in the last of the folders; nothing is taken before the block is entered.
+
+        All the folders are made or closed to others then.
+        """
+        self._folders = (*folders, os.path.join(folders[-1], "locks"))
+        self.path = os.path.join(self._folders[-1], file)
         self._timeout = timeout
         self._descriptor = -1
 
@@ -219,10 +245,12 @@ class Lock:
     def _try(self) -> bool:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
+            for folder in self._folders:
+                ensure_once(folder)
             try:
                 descriptor = os.open(self.path, flags, 0o600)
             except FileNotFoundError:
-                ensure(self._folder)
+                ensure(self._folders[-1])
                 descriptor = os.open(self.path, flags, 0o600)
         except OSError as error:
             _refuse("lock", self.path, error)
@@ -231,15 +259,18 @@ class Lock:
             if os.fstat(descriptor).st_ino != os.stat(self.path).st_ino:
                 os.close(descriptor)
                 return False
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"process {os.getpid()}, since {iso()}\n".encode("ascii"))
         except (BlockingIOError, FileNotFoundError):
             os.close(descriptor)
             return False
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                os.close(descriptor)
-                _refuse("lock", self.path, error)
+            os.close(descriptor)
+            _refuse("lock", self.path, error)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"process {os.getpid()}, since {iso()}\n".encode("ascii"))
+        except OSError:
+            # A full disk has no room for who holds it; held it is.
+            pass
         self._descriptor = descriptor
         return True
 
@@ -286,6 +317,22 @@ def _unlink(path: str) -> None:
         os.unlink(path)
     except OSError:
         return
+
+
+def _older(folder: str, seconds: float, *, moved: bool = False) -> list[str]:
+    """Return what was last written in a folder, or with ``moved`` also what was moved there, longer ago than this."""
+    earliest = time.time() - seconds
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                # Moving a file changes the time of its inode, but not of its content.
+                if (status.st_ctime if moved else status.st_mtime) < earliest:
+                    found.append(entry.path)
+    except OSError:
+        return found
+    return found
 
 
 def _check_kind(kind: str) -> None:

@@ -33,7 +33,7 @@ class Stage:
         self.home = Home.in_folder(os.path.join(self.folder, "hookrouter"))
         self.payload_file = os.path.join(self.folder, "payloads.jsonl")
         """Where the recording hooks of :meth:`record` write."""
-        os.makedirs(os.path.dirname(self.home.config_file), mode=0o700, exist_ok=True)
+        os.makedirs(self.home.root, mode=0o700, exist_ok=True)
         self.configure(config)
 
     def configure(self, config: str) -> None:
@@ -45,7 +45,7 @@ class Stage:
     def environ(self) -> dict[str, str]:
         """The environment of every process on the stage, outside tmux."""
         passed = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-        homes = {"HOME": self.client_home.home, "HOOKROUTER_HOME": os.path.dirname(self.home.config_file)}
+        homes = {"HOME": self.client_home.home, "HOOKROUTER_HOME": self.home.root}
         return {**passed, **homes, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 
     def run(

@@ -14,6 +14,7 @@ from hookrouter.application import Application
 from hookrouter.clock import iso
 from hookrouter.executable import script_argv
 from hookrouter.names import printable
+from hookrouter.outbox import push
 from hookrouter.store import StoreError
 from hookrouter_ask_user_question import documents
 
@@ -72,8 +73,10 @@ def answer(
     except _UsageError as error:
         result = AnswerResult(outcome="invalid", exit_code=_BAD_INPUT, session=session, reason=str(error))
     else:
+        app = Application.from_environ()
+        push(app.environ, app.home)
         result = run(
-            Application.from_environ(),
+            app,
             session,
             text,
             tool_use_id=tool_use_id,
@@ -110,6 +113,7 @@ def questions(
     from hookrouter import notices
 
     app = Application.from_environ()
+    push(app.environ, app.home)
     try:
         if dismiss is not None and not notices.dismiss(app.store, dismiss):
             typer.echo(f"hookrouter questions: there is no notice {_safe(dismiss)}", err=True)

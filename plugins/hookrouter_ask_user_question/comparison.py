@@ -4,8 +4,9 @@ The value that the client would record for a decision is built from the question
 must equal it. Nothing is split or searched, so labels that hold ", " or are prefixes of each other cannot be confused.
 
 How a client builds the value (measured on Claude Code 2.0.76 to 2.1.330): one choice is the label as the client writes
-labels (:func:`hookrouter.labels.recorded_label`), or the typed text, verbatim; several are the labels in the order of the options, then the typed text, joined by ", ". From 2.1.238 on an
-item that holds ", " or a double quote is written as a JSON string before joining; up to 2.1.234 it is left as it is.
+labels (:func:`hookrouter.labels.recorded_label`), or the typed text, verbatim; several are the labels in the order of
+the options, then the typed text, joined by ", ". From 2.1.238 on an item that holds ", " or a double quote is written
+as a JSON string before joining; up to 2.1.234 it is left as it is.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ class QuestionResult(NamedTuple):
 
     question: str
     result: str
-    """``match``, ``different``, ``ambiguous`` (the label is recorded like that of another option), ``missing``, ``empty``, ``notes_only``, ``non_string``, ``notes_differ``, or
-    ``no_choice_intended`` where the answer was to be a chat and the form was answered instead."""
+    """``match``, ``different``, ``ambiguous`` (the label is recorded like that of another option), ``missing``,
+    ``empty``, ``notes_only``, ``non_string``, ``notes_differ``, or ``no_choice_intended`` where the answer was to be a
+    chat and the form was answered instead."""
     intended: str
     """The value that was to be recorded, in the newest client's style; of a chat, its text."""
     recorded: Any

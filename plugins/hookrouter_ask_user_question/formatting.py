@@ -152,7 +152,7 @@ def answer_command(question: Question, argv: Sequence[str], environ: Mapping[str
 def _environment(environ: Mapping[str, str]) -> list[str]:
     """Return the words that give another process the home that this environment names; none where it is the default."""
     if environ.get(HOME_VARIABLE):
-        folder = os.path.dirname(Home.from_environ(environ).config_file)
+        folder = Home.from_environ(environ).root
         return ["env", f"{HOME_VARIABLE}={folder}"]
     variables = [f"{name}={path}" for name in _PLATFORM_VARIABLES if os.path.isabs(path := environ.get(name, ""))]
     return ["env", *variables] if variables else []

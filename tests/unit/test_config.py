@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -245,7 +246,7 @@ def test_an_unchanged_file_is_not_parsed(file):
         "print(*sorted(set(sys.argv[3:]) & sys.modules.keys()))\n"
     )
     checkout = os.path.dirname(os.path.dirname(os.path.abspath(hookrouter.__file__)))
-    folder = os.path.dirname(file.home.config_file)
+    folder = file.home.root
     command = [sys.executable, "-S", "-c", code, checkout, folder, *SLOW_MODULES]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
 
@@ -373,3 +374,118 @@ def test_matching_never_fails(session, cwd, globs):
     config = Config(agents=(Agent("a", sessions=("*", *globs), workdirs=tuple("/" + glob for glob in globs)),))
     config.agent_for(session, cwd)
     config.agent_for(session, "/" + cwd)
+
+
+def lose_the_cache(file: ConfigFile) -> None:
+    shutil.rmtree(file.home.cache)
+    with open(file.home.cache, "w", encoding="ascii") as blocking:
+        blocking.write("a file where the folder should be")
+
+
+def test_a_broken_file_loosens_nothing_without_a_cache_either(file):
+    file.load(FULL)
+    lose_the_cache(file)
+    for text in ("broken", b"\xff", "still [ broken"):
+        broken = file.load(text)
+        assert broken.problems
+        assert broken.plugin("guard") == PluginConfig(on_error="closed", timeout=3.0)
+        assert broken.plugin("noisy").enabled is False
+        assert broken.plugin("noisy").settings == {"level": 2, "names": ["a", {"b": 1.5}]}
+    assert file.load("") == Config()
+    assert file.load("broken").plugin("guard") == PluginConfig()
+
+
+def test_the_last_good_file_counts_whichever_folder_could_be_written(file, tmp_path):
+    file.load(FULL)
+    shutil.rmtree(file.home.state)
+    (tmp_path / "state").write_text("a file")
+    file.load('[plugins.guard]\non_error = "open"\n')
+    (tmp_path / "state").unlink()
+    assert file.load("broken").plugin("guard").on_error == "open"
+
+
+def test_a_config_without_strict_plugins_leaves_nothing_in_the_state_folder(file, tmp_path):
+    file.load("[plugins.guard]\ntimeout = 3\n")
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[plugins.guard]\non_error = "closed"\n[answer\n',
+        '[answer\n[plugins.guard]\non_error = "closed"\n',
+        "[plugins.guard\non_error = 'closed'\n",
+        '  [ plugins . "guard" ] # the guard\n  timeout = \n  on_error="closed" # always\n',
+        "[plugins.guard]\non_error = closed\n",
+        '[plugins.guard]\non_error = "closed\n',
+        '[plugins.guard]\ntimeout = 5\ntimeout = 6\n"on_error" = "closed"\n',
+        '[plugins]\nguard.on_error = "closed"\nbroken\n',
+        '[plugins]\nguard = { timeout = 3, on_error = "closed" }\nbroken\n',
+        'plugins.guard.on_error = "closed"\nbroken\n',
+        'plugins.guard = { on_error = "closed" }\nbroken\n',
+        '[plugins.guard.settings]\nlist = [\n  ["a", 1],\n[plugins.guard]\non_error = "closed"\n',
+        '[plugins.guard]\r\non_error = "closed"\r\n[broken\r\n',
+        b'# caf\xe9\n[plugins.guard]\non_error = "closed"\n',
+        b'[plugins.guard]\non_error = "closed"\nx = ' + b"[" * 5000,
+    ],
+)
+def test_a_file_that_is_not_toml_still_closes_what_it_says(file, text):
+    config = file.load(text)
+    assert config.problems
+    assert config.plugins == {"guard": PluginConfig(on_error="closed")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[plugins.guard]\n# on_error = "closed"\nbroken\n',
+        '[plugins.guard]\non_error = "open" # not "closed"\nbroken\n',
+        '[plugins.guard.settings]\non_error = "closed"\nbroken\n',
+        '[plugins.guard]\n[gateways.x]\non_error = "closed"\nbroken\n',
+        'on_error = "closed"\nbroken\n',
+    ],
+)
+def test_a_file_that_is_not_toml_closes_nothing_else(file, text):
+    config = file.load(text)
+    assert config.problems
+    assert config.plugins == {}
+
+
+def test_what_a_broken_file_switches_off_does_not_undo_a_guard_of_the_last_good_file(file):
+    broken = '[plugins.guard]\nenabled = false\non_error = "open"\n[plugins.other]\nenabled = false\nbroken\n'
+    assert file.load(broken).plugins == {
+        "guard": PluginConfig(enabled=False),
+        "other": PluginConfig(enabled=False),
+    }
+    file.load('[plugins.guard]\non_error = "closed"\ntimeout = 4\n')
+    assert file.load(broken).plugins == {
+        "guard": PluginConfig(on_error="closed", timeout=4.0),
+        "other": PluginConfig(enabled=False),
+    }
+
+
+@given(st.text(st.sampled_from("[]\"'.=# \nplugins_on_error_closedX{}"), max_size=80))
+@example('[plugins.guard]\non_error="closed"\n[[')
+def test_no_text_stops_the_reading(text):
+    with tempfile.TemporaryDirectory() as folder:
+        ConfigFile(folder).load(text)
+
+
+def test_a_cache_of_somebody_else_is_not_believed(file, monkeypatch):
+    file.load('[[agents]]\nid = "a"')
+    (cache,) = os.listdir(file.home.cache)
+    path = os.path.join(file.home.cache, cache)
+    with open(path, encoding="ascii") as opened:
+        text = opened.read()
+    with open(path, "w", encoding="ascii") as opened:
+        opened.write(text.replace('["a",', '["planted",'))
+    assert load(file.home).agents[0].id == "planted"
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert load(file.home).agents[0].id == "a"
+
+
+def test_a_gateway_is_its_type_and_its_own_keys():
+    config = Config(gateways={"local": {"type": "command", "argv": ["x"]}})
+    assert config.gateway("local") == ("command", {"argv": ["x"]})
+    assert config.gateway("inbox") == ("inbox", {})
+    assert config.gateway("other") is None

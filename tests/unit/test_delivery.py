@@ -23,6 +23,7 @@ from hookrouter.delivery import BLOCKING_ATTEMPTS, Deliverer, deliver_all, main,
 from hookrouter.home import Home
 from hookrouter.journal import Journal
 from hookrouter.outbox import Outbox
+from hookrouter.store import Store, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -170,6 +171,11 @@ def raising(error: BaseException) -> Callable[[Wake], object]:
     [
         (raising(ConnectionError("refused")), "ConnectionError: refused"),
         (raising(SystemExit(3)), "SystemExit: 3"),
+        (raising(KeyboardInterrupt()), "KeyboardInterrupt: "),
+        (raising(GeneratorExit("odd")), "GeneratorExit: odd"),
+        (lambda _wake: Woken(delivered=True, reason=None), "the gateway returned a Woken whose reason is None"),
+        (lambda _wake: Woken(delivered="yes", reason=""), "the gateway returned a Woken whose delivered is 'yes'"),
+        (lambda _wake: FAILED._replace(retry_after="1"), "the gateway returned a Woken whose retry_after is '1'"),
         (lambda _wake: None, "the gateway returned None, not a Woken"),
         (lambda _wake: (True, "looks like one"), "the gateway returned (True, 'looks like one'), not a Woken"),
     ],
@@ -196,6 +202,19 @@ def test_a_gateway_that_hangs_holds_up_the_others_for_a_bounded_time(bench: Benc
 
     assert "timeout" in bench.message(stuck)["last_error"]
     assert bench.outbox.ids() == [stuck.id]
+    assert bench.message(stuck)["attempts"] == 1, "one that hangs is not asked again in the same pass"
+
+
+def test_a_gateway_that_hangs_is_left_alone_for_the_rest_of_the_pass(bench: Bench) -> None:
+    bench.attempt_seconds = 0.1
+    bench.gateway.answer = lambda wake: time.sleep(60)
+    for number in range(5):
+        bench.put(str(number), session=f"session-{number}")
+
+    bench.run()
+
+    assert bench.gateway.texts() == ["0"]
+    assert [record["messages"] for record in bench.journal.records(None)] == [4]
 
 
 def test_a_refusal_is_kept_and_tried_again_only_after_a_change_of_config(bench: Bench) -> None:
@@ -211,18 +230,6 @@ def test_a_refusal_is_kept_and_tried_again_only_after_a_change_of_config(bench: 
     bench.gateway.answer = lambda _wake: SENT
     bench.tables["g"] = {"type": "recorder", "token_env": "OTHER"}
     bench.run()
-    assert bench.outbox.count() == 0
-
-
-def test_a_refused_message_is_tried_again_when_a_person_says_so(bench: Bench) -> None:
-    bench.gateway.answer = lambda _wake: REFUSED
-    wake = bench.put("hello")
-    bench.run()
-
-    bench.gateway.answer = lambda _wake: SENT
-    assert bench.outbox.retry(wake.id)
-    bench.run()
-
     assert bench.outbox.count() == 0
 
 
@@ -286,6 +293,123 @@ def test_a_check_that_raises_is_reported(bench: Bench, monkeypatch: pytest.Monke
     bench.run()
 
     assert bench.message(wake)["last_error"] == "gateway 'g': check() raised KeyError: 'oops'"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (lambda: sys.exit(3), "check() raised SystemExit: 3"),
+        (lambda: time.sleep(60), "check() raised PluginTimeout: took longer than its timeout of 0.2 s"),
+        (lambda: 5, "check() returned 5, not a list of texts"),
+        (lambda: [5], "check() returned [5], not a list of texts"),
+    ],
+)
+def test_a_check_that_misbehaves_does_not_stop_the_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, fault: Callable[[], Any], reason: str
+) -> None:
+    monkeypatch.setattr("hookrouter.delivery.CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(bench.gateway, "check", lambda settings: fault() if settings else [])
+    bench.tables["g"] = {"type": "recorder", "bad": True}
+    bad = [bench.put("bad", session=str(number)) for number in range(3)]
+    bench.put("fine", gateway="h")
+    started = time.monotonic()
+
+    bench.run()
+
+    assert bench.outbox.ids() == [wake.id for wake in bad]
+    assert bench.gateway.texts() == ["fine"]
+    assert bench.message(bad[0])["last_error"] == f"gateway 'g': {reason}"
+    assert time.monotonic() - started < 5, "check() is asked once a pass, not for each message"
+    assert [record["outcome"] for record in bench.journal.records(None)] == ["kept"]
+
+
+class FullDisk(Outbox):
+    """An outbox whose documents can no longer be changed."""
+
+    def record_attempt(self, name: str) -> dict[str, Any] | None:
+        raise StoreError("cannot write: No space left on device")
+
+    def record_failure(self, name: str, reason: str, **_more: str | None) -> None:
+        raise StoreError("cannot write: No space left on device")
+
+
+@pytest.mark.parametrize("answer", [FAILED, REFUSED, None])
+def test_a_full_disk_does_not_keep_the_other_messages(bench: Bench, answer: Woken | None) -> None:
+    bench.gateway.answer = lambda wake: answer if wake.gateway == "g" else SENT
+    bench.tables["odd"] = {"type": "nobody's"}
+    stuck = [bench.put("bad", session=str(number), gateway="g" if number else "odd") for number in range(4)]
+    bench.put("fine", gateway="h")
+    bench.outbox = FullDisk(bench.home, print)
+
+    assert bench.run()
+
+    assert bench.outbox.ids() == [wake.id for wake in stuck]
+    assert bench.gateway.texts()[-1] == "fine"
+    assert "No space left" in json.dumps(bench.journal.records(None))
+
+
+def test_a_message_that_cannot_be_read_does_not_keep_the_others(bench: Bench) -> None:
+    unreadable = bench.put("unreadable")
+    bench.put("fine")
+
+    class Guarded(Outbox):
+        def get(self, name: str) -> dict[str, Any] | None:
+            if name == unreadable.id:
+                raise StoreError("cannot read: Permission denied")
+            return super().get(name)
+
+    bench.outbox = Guarded(bench.home, print)
+
+    assert bench.run()
+
+    assert bench.gateway.texts() == ["fine"]
+    assert bench.outbox.ids() == [unreadable.id]
+    assert "Permission denied" in json.dumps(bench.journal.records(None))
+
+
+def test_a_fault_of_the_deliverer_costs_one_message_its_turn(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = bench.put("broken")
+    bench.put("fine", session="t")
+    real = Deliverer._attempt
+
+    def attempt(self: Deliverer, wake: Wake, *arguments: Any, **options: Any) -> Woken:
+        if wake.id == broken.id:
+            raise RuntimeError("unforeseen")
+        return real(self, wake, *arguments, **options)
+
+    monkeypatch.setattr(Deliverer, "_attempt", attempt)
+
+    bench.run()
+
+    assert bench.outbox.ids() == [broken.id]
+    assert bench.records()[0] == ("error", "kept", "RuntimeError: unforeseen")
+
+
+def test_what_is_left_decides_when_it_is_pushed_again(bench: Bench) -> None:
+    def due() -> float:
+        return round(os.stat(os.path.join(bench.outbox.folder, "next-push")).st_mtime - time.time(), -1)
+
+    bench.gateway.answer = lambda _wake: FAILED
+    bench.put("hello")
+    bench.run()
+    assert due() == 30
+    bench.run()
+    assert due() == 60
+    for _ in range(8):
+        bench.run()
+    assert due() == 600
+
+    bench.put("new", session="t")
+    bench.run()
+    assert due() == 30
+
+
+def test_a_push_comes_when_the_pause_of_the_other_side_is_over(bench: Bench) -> None:
+    bench.gateway.answer = lambda _wake: FAILED._replace(retry_after=200.0)
+    bench.put("hello")
+    bench.run()
+    due = os.stat(os.path.join(bench.outbox.folder, "next-push")).st_mtime - time.time()
+    assert 190 < due <= 200
 
 
 def test_a_message_that_is_not_one_is_kept_and_reported(bench: Bench) -> None:
@@ -487,11 +611,11 @@ def test_nothing_is_lost_and_order_is_kept_whatever_gateways_do(
 
     bench.gateway.answer = answer
     kept = [bench.put(str(number), session, gateway) for number, (gateway, session) in enumerate(messages)]
-    for _ in range(30):
+    for turn in range(30):
         assert {wake.id for wake in kept} == {wake.id for wake in delivered} | set(bench.outbox.ids())
+        # Changed settings, so that refused messages are tried again.
+        bench.tables = {name: {"type": "recorder", "turn": turn} for name in "gh"}
         bench.run()
-        for wake in kept:
-            bench.outbox.retry(wake.id)
 
     assert bench.outbox.count() == 0
     assert sorted(wake.id for wake in delivered) == [wake.id for wake in kept], "each exactly once"
@@ -603,6 +727,110 @@ def test_an_outbox_that_cannot_be_used_is_said_in_one_line(
     assert main([]) == 1
 
     assert "cannot lock" in capsys.readouterr().err
+
+
+STUCK = """
+import sys, time
+from hookrouter import hookimpl
+from hookrouter.answering import Woken
+
+class Stuck:
+    type = "stuck"
+
+    def check(self, settings):
+        return []
+
+    def deliver(self, wake, settings):
+        while True:
+            try:
+                time.sleep(60)
+            except BaseException:
+                pass
+
+@hookimpl
+def gateway():
+    return Stuck()
+"""
+
+RUN_STUCK = """
+import sys
+from hookrouter import delivery
+from hookrouter.delivery import Deliverer, main
+delivery.ATTEMPT_SECONDS, delivery.GRACE_SECONDS = 0.2, 0.2
+import hookrouter.registry
+import stuck
+real = hookrouter.registry.Plugins.gateways
+hookrouter.registry.Plugins.gateways = lambda self: {**real(self), "stuck": stuck.gateway()}
+sys.exit(main([]))
+"""
+
+
+def test_a_gateway_that_cannot_be_stopped_does_not_hold_the_lock_for_ever(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "stuck.py").write_text(STUCK)
+    Path(bench.home.config_file).write_text('[gateways.g]\ntype = "stuck"\n[gateways.h]\ntype = "inbox"\n')
+    stuck = bench.put("stuck")
+    bench.put("fine", gateway="h")
+    command = [sys.executable, "-c", RUN_STUCK]
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ)
+        assert done.returncode == 1
+        assert "Timeout" in done.stderr
+
+    # The first one died on it; the next one took it last.
+    assert bench.outbox.ids() == [stuck.id]
+    with bench.outbox.delivering():
+        pass
+
+
+def test_plugins_that_cannot_be_asked_keep_the_messages(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, real: RealProcess
+) -> None:
+    def exits(_plugins: object) -> None:
+        sys.exit(3)
+
+    monkeypatch.setattr("hookrouter.registry.Plugins.gateways", exits)
+    monkeypatch.chdir("/")
+    wake = bench.put("hello")
+
+    assert main([]) == 0
+
+    assert "no active plugin brings a gateway 'command'" in bench.message(wake)["last_error"]
+    assert "SystemExit: 3" in json.dumps(bench.journal.records(None))
+
+
+def test_the_deliverer_clears_away_what_is_old(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    bench.journal.write({}, "silent")
+    old = time.time() - 31 * 86400
+    os.utime(Path(bench.home.logs, "silent.jsonl"), (old, old))
+    for folder in (bench.home.state, bench.outbox.folder):
+        Store(folder, print).write("wake", "x", {})
+        locks = Path(folder, "locks")
+        locks.mkdir()
+        (locks / "a-left.lock").write_text("")
+        os.utime(locks / "a-left.lock", (old, old))
+    bench.outbox.remove("x")
+
+    assert main([]) == 0
+
+    assert not Path(bench.home.logs, "silent.jsonl").exists()
+    assert os.listdir(Path(bench.home.state, "locks")) == os.listdir(Path(bench.outbox.folder, "locks")) == []
+
+
+def test_a_home_that_cannot_be_told_is_said_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setenv("HOOKROUTER_HOME", "relative")
+
+    assert main([]) == 1
+
+    assert "HOOKROUTER_HOME is 'relative'" in capsys.readouterr().err
 
 
 def test_the_gateways_of_the_distribution_are_found_more_than_once() -> None:

@@ -173,7 +173,7 @@ for number in range(300):
     assert [process.returncode for process in writers] == [0] * 4
     records = reader.records("s")
     rotated = [name for name in os.listdir(tmp_path) if name[-1].isdigit()]
-    assert len(rotated) > 20
+    assert len(rotated) > 3
     assert all((tmp_path / name).stat().st_size > 2000 for name in rotated)
     for name in range(4):
         assert [record["n"] for record in records if record["writer"] == str(name)] == list(range(300))
@@ -199,3 +199,42 @@ def test_any_bytes_are_read_without_an_error(lines):
 )
 def test_whatever_is_capped_is_json(value):
     json.dumps(cap(value, max_string=5, max_items=2, depth=2), allow_nan=False)
+
+
+def test_an_open_folder_is_closed_before_the_first_record(journal, tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs").chmod(0o777)
+    assert journal.write({}, "s")
+    assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
+
+
+def test_a_folder_of_somebody_else_gets_no_record(journal, tmp_path, monkeypatch):
+    (tmp_path / "logs").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert not journal.write({}, "s")
+    assert os.listdir(tmp_path / "logs") == []
+
+
+def test_sessions_that_were_long_silent_are_removed(tmp_path):
+    journal = Journal(str(tmp_path), max_bytes=10)
+    old = time.time() - 31 * 86400
+    for session in ("silent", "spoke", None):
+        for _ in range(2):
+            journal.write({"n": 1}, session)
+    journal.write({"n": 1}, "spoke")
+    (tmp_path / "lone.jsonl.lock").write_text("")
+    (tmp_path / "delivery.log").write_text("")
+    for name in os.listdir(tmp_path):
+        if name != "spoke.jsonl.1":
+            os.utime(tmp_path / name, (old, old))
+    before = set(os.listdir(tmp_path))
+    assert "silent.jsonl.2" in before
+
+    journal.prune(30 * 86400)
+
+    gone = before - set(os.listdir(tmp_path))
+    assert gone == {"silent.jsonl.1", "silent.jsonl.2", "silent.jsonl.lock", "lone.jsonl.lock"}
+
+
+def test_a_journal_that_is_not_there_needs_no_pruning(journal):
+    journal.prune(0)

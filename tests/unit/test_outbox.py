@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from hookrouter import outbox as outbox_module
 from hookrouter.answering import Wake
 from hookrouter.home import Home
-from hookrouter.outbox import Outbox, prepare_log, spawn_delivery, wake_of
+from hookrouter.outbox import Outbox, prepare_log, push, spawn_delivery, wake_of
 from hookrouter.store import StoreBusy, StoreError
 
 if TYPE_CHECKING:
@@ -144,11 +145,6 @@ def test_an_attempt_is_counted_before_it_is_made_and_a_failure_kept(outbox: Outb
     assert message is not None
     assert message["given_up"] == {"reason": "wrong token", "at": message["given_up"]["at"], "settings": "abc"}
 
-    assert outbox.retry(name)
-    message = outbox.get(name)
-    assert message is not None
-    assert (message["given_up"], message["next_attempt_at"], message["attempts"]) == (None, None, 1)
-
 
 def test_a_dropped_message_does_not_come_back(outbox: Outbox) -> None:
     name = outbox.put(wake()).id
@@ -157,7 +153,6 @@ def test_a_dropped_message_does_not_come_back(outbox: Outbox) -> None:
     assert not outbox.remove(name)
     assert outbox.record_attempt(name) is None
     outbox.record_failure(name, "too late")
-    assert not outbox.retry(name)
     assert outbox.count() == 0
 
 
@@ -372,3 +367,147 @@ def test_the_deliverer_leaves_the_session_that_started_it(hookrouter_home: Path)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
 
     assert (done.stdout, done.stderr) == ("0 True /\n", "")
+
+
+@pytest.fixture
+def spawned(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The deliverers that were started: none really is."""
+    started: list[list[str]] = []
+
+    def spawn(_path: str, argv: list[str], _environ: object, **_options: object) -> int:
+        started.append(argv)
+        return 1
+
+    monkeypatch.setattr(os, "posix_spawn", spawn)
+    return started
+
+
+def let_pass(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    now = time.time() + seconds
+    monkeypatch.setattr(time, "time", lambda: now)
+
+
+def test_a_push_starts_a_deliverer_for_what_waits(outbox: Outbox, home: Home, spawned: list[list[str]]) -> None:
+    assert not push({}, home)
+    outbox.put(wake())
+
+    assert push({}, home)
+
+    assert [argv[-2:] for argv in spawned] == [["deliver", "--detach"]]
+
+
+def test_a_push_for_an_empty_outbox_looks_at_one_folder(
+    outbox: Outbox, home: Home, spawned: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox.remove(outbox.put(wake()).id)
+    with monkeypatch.context() as patch:
+        for name in ("stat", "open", "utime", "listdir"):
+            patch.setattr(os, name, lambda *_arguments, **_options: pytest.fail("more than one look"))
+        assert not push({}, home)
+    assert spawned == []
+
+
+def test_pushes_come_at_intervals(
+    outbox: Outbox, home: Home, spawned: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox.put(wake())
+    assert [push({}, home) for _ in range(5)] == [True, False, False, False, False]
+    let_pass(monkeypatch, 25)
+    assert not push({}, home)
+    let_pass(monkeypatch, 10)
+    assert push({}, home)
+    assert not push({}, home)
+
+
+def test_a_deliverer_that_a_hook_just_started_is_not_doubled_by_a_push(
+    outbox: Outbox, home: Home, spawned: list[list[str]]
+) -> None:
+    outbox.put(wake())
+    spawn_delivery({}, home)
+    assert not push({}, home)
+    assert len(spawned) == 1
+
+
+def test_a_push_waits_as_long_as_the_deliverer_said(
+    outbox: Outbox, home: Home, spawned: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox.put(wake())
+    outbox.postpone(300)
+    let_pass(monkeypatch, 290)
+    assert not push({}, home)
+    let_pass(monkeypatch, 20)
+    assert push({}, home)
+
+
+def test_a_clock_set_back_does_not_stop_pushes(
+    outbox: Outbox, home: Home, spawned: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox.put(wake())
+    outbox.postpone(30)
+    let_pass(monkeypatch, -1e6)
+    assert push({}, home)
+
+
+def test_a_changed_config_makes_a_push_due(
+    outbox: Outbox, home: Home, spawned: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(home.config_file).write_text("")
+    outbox.put(wake())
+    outbox.postpone(30)
+    assert not push({}, home)
+    later = time.time() + 5
+    os.utime(home.config_file, (later, later))
+    let_pass(monkeypatch, 5)
+    assert push({}, home)
+
+
+def test_no_push_while_a_deliverer_works(outbox: Outbox, home: Home, spawned: list[list[str]]) -> None:
+    outbox.put(wake())
+    with outbox.delivering():
+        assert not push({}, home)
+    assert push({}, home)
+
+
+def test_the_lock_of_a_killed_deliverer_does_not_stop_pushes(
+    outbox: Outbox, home: Home, spawned: list[list[str]]
+) -> None:
+    outbox.put(wake())
+    locks = Path(outbox.folder, "locks")
+    locks.mkdir()
+    (locks / "outbox-delivery.lock").write_text("process 1")
+    assert push({}, home)
+
+
+def test_a_push_that_cannot_be_noted_is_not_made(
+    outbox: Outbox, home: Home, spawned: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox.put(wake())
+
+    def full(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "utime", full)
+    assert not push({}, home)
+    assert spawned == []
+
+
+def test_a_push_that_cannot_start_a_deliverer_says_nothing(
+    outbox: Outbox, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox.put(wake())
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert not push({}, home)
+
+
+def test_a_message_can_be_removed_where_no_lock_can_be_made(outbox: Outbox) -> None:
+    name = outbox.put(wake()).id
+    Path(outbox.folder, "locks").write_text("a file where the folder should be")
+    assert outbox.remove(name)
+    assert outbox.count() == 0
+
+
+def test_the_state_folder_is_closed_before_the_first_message(outbox: Outbox, home: Home) -> None:
+    Path(home.state).mkdir()
+    Path(home.state).chmod(0o777)
+    outbox.put(wake())
+    assert Path(home.state).stat().st_mode & 0o777 == 0o700

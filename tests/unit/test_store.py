@@ -314,3 +314,73 @@ def test_any_bytes_are_a_document_or_quarantined(content):
         document = store.read("question", "a")
         assert isinstance(document, dict) or (document is None and len(reports) == 1)
         assert store.read("question", "a") == document
+
+
+def test_an_open_folder_is_closed_before_the_first_document(store, tmp_path):
+    for folder in (tmp_path / "state", tmp_path / "state" / "inner"):
+        folder.mkdir()
+        folder.chmod(0o777)
+    inner = Store(str(tmp_path / "state" / "inner"), print, base=store.folder)
+    inner.write("question", "a", {})
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "state", tmp_path / "state" / "inner")] == [
+        0o700,
+        0o700,
+    ]
+
+
+def test_an_open_folder_is_closed_before_the_first_lock(store, tmp_path):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(0o777)
+    with store.lock("question", "a", 0):
+        assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+
+
+def test_a_folder_of_somebody_else_is_not_written(store, tmp_path, monkeypatch):
+    (tmp_path / "state").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(StoreError, match=r"belongs to the user .*; make it yours, or set HOOKROUTER_HOME"):
+        store.write("question", "a", {})
+    with pytest.raises(StoreError, match="belongs to the user"), store.lock("question", "a", 0):
+        pass
+    assert os.listdir(tmp_path / "state") == []
+
+
+def test_a_lock_needs_no_room_for_the_name_of_its_holder(tmp_path):
+    code = (
+        "import resource, signal, sys; from hookrouter.store import Store\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "with Store(sys.argv[1], print).lock('a', 'b', 0): print('held')\n"
+    )
+    with python(code, str(tmp_path / "state")) as process:
+        assert process.communicate(timeout=30)[0] == "held\n"
+
+
+def test_what_was_set_aside_long_ago_is_removed(store, tmp_path):
+    store.write("question", "kept", {})
+    (tmp_path / "state" / "question-file.json").write_text("{")
+    (tmp_path / "state" / "question-folder.json").mkdir()
+    (tmp_path / "state" / "question-folder.json" / "x").write_text("")
+    assert [name for name, _ in store.entries("question")] == ["kept"]
+    quarantine = tmp_path / "state" / "quarantine"
+    assert len(os.listdir(quarantine)) == 2
+
+    store.prune(3600)
+    assert len(os.listdir(quarantine)) == 2
+    store.prune(-60)
+    assert os.listdir(quarantine) == []
+    assert store.read("question", "kept") == {}
+
+
+def test_locks_that_a_killed_process_left_are_removed_and_held_ones_stay(store, tmp_path):
+    with store.lock("answer", "held", 0):
+        left = tmp_path / "state" / "locks" / "answer-left.lock"
+        left.write_text("process 1")
+        for name in ("left", "held"):
+            os.utime(tmp_path / "state" / "locks" / f"answer-{name}.lock", (0, 0))
+        store.prune(3600)
+        assert os.listdir(left.parent) == ["answer-held.lock"]
+
+
+def test_nothing_to_prune_is_no_error(store):
+    store.prune(0)
