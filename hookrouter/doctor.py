@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter import settings
 from hookrouter.commands import contributed
-from hookrouter.config import INBOX
 from hookrouter.executable import script_argv
+from hookrouter.registry import NOT_INSTALLED, PluginStatus
 from hookrouter.settings import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hookrouter.context import Services
+    from hookrouter.home import Home
+    from hookrouter.registry import PluginInfo
 
-__all__ = ["ERROR", "MINIMUM_CLIENT", "OK", "WARNING", "Finding", "examine"]
+__all__ = ["ERROR", "MINIMUM_CLIENT", "OK", "WARNING", "Finding", "examine", "remedy"]
 
 OK = "ok"
 WARNING = "warning"
@@ -31,6 +33,9 @@ ERROR = "error"
 
 MINIMUM_CLIENT = (2, 0, 76)
 """The oldest Claude Code whose question dialog is known."""
+
+FAILURE_CLIENT = (2, 1, 295)
+"""The oldest Claude Code that knows ``onFailure``."""
 
 MINIMUM_TMUX = (3, 0)
 """The oldest tmux of which all that the backend uses is documented."""
@@ -60,10 +65,10 @@ def examine(app: Services, settings_file: str | None = None, folder: str | None 
     project's and the local one of ``folder`` (the current one by default) does. Starts tmux and Claude Code to ask for
     their versions. Mends nothing; as anywhere, an unreadable document that it comes across is set aside.
     """
-    here = os.getcwd() if folder is None else folder
+    here = _working_folder() if folder is None else folder
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("tmux", lambda: _tmux(app)),
-        ("client", lambda: _client(app.environ)),
+        ("client", lambda: _client(app)),
         ("settings", lambda: _settings(app, settings_file, here)),
         ("config", lambda: _config(app)),
         ("agents", lambda: _agents(app)),
@@ -72,7 +77,7 @@ def examine(app: Services, settings_file: str | None = None, folder: str | None 
         ("plugins", lambda: _plugins(app)),
         ("home", lambda: _home(app)),
         ("outbox", lambda: _outbox(app)),
-        ("speed", _speed),
+        ("speed", lambda: _speed(app.environ)),
     )
     findings: list[Finding] = []
     for name, check in checks:
@@ -88,6 +93,26 @@ def examine(app: Services, settings_file: str | None = None, folder: str | None 
                 )
             )
     return findings
+
+
+def remedy(plugin: PluginInfo, home: Home) -> str:
+    """Return what mends a plugin that is broken; empty for any other."""
+    if plugin.status != PluginStatus.BROKEN:
+        return ""
+    if plugin.reason == NOT_INSTALLED:
+        return f"install the plugin {plugin.name}, or remove [plugins.{plugin.name}] from {home.config_file}"
+    return (
+        f"mend, upgrade or uninstall {plugin.distribution}, or disable the plugin: "
+        f"[plugins.{plugin.name}] enabled = false in {home.config_file}"
+    )
+
+
+def _working_folder() -> str | None:
+    """Return the current folder; None where it was deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
 
 
 def _tmux(app: Services) -> Iterator[Finding]:
@@ -109,9 +134,9 @@ def _tmux(app: Services) -> Iterator[Finding]:
         yield Finding(OK, "tmux", f"{output} at {path}")
 
 
-def _client(environ: Mapping[str, str]) -> Iterator[Finding]:
+def _client(app: Services) -> Iterator[Finding]:
     fix = "npm install -g @anthropic-ai/claude-code"
-    path = shutil.which("claude", path=environ.get("PATH"))
+    path = shutil.which("claude", path=app.environ.get("PATH"))
     if path is None:
         yield Finding(WARNING, "client", "Claude Code (claude) is not on PATH, its version is not known", fix)
         return
@@ -121,17 +146,35 @@ def _client(environ: Mapping[str, str]) -> Iterator[Finding]:
     if problem or version is None:
         said = problem or f"it says {output!r}"
         yield Finding(WARNING, "client", f"{path} --version does not tell its version: {said}", fix)
-    elif tuple(map(int, version.groups())) < MINIMUM_CLIENT:
+        return
+    known = tuple(map(int, version.groups()))
+    if known < MINIMUM_CLIENT:
         yield Finding(ERROR, "client", f"Claude Code {version[0]} at {path} is older than {minimum}", "claude update")
-    else:
-        yield Finding(OK, "client", f"Claude Code {version[0]} at {path}")
+        return
+    yield Finding(OK, "client", f"Claude Code {version[0]} at {path}")
+    if known < FAILURE_CLIENT and any(want.block_on_failure for want in settings.wanted_registrations(app)):
+        since = ".".join(map(str, FAILURE_CLIENT))
+        yield Finding(
+            WARNING,
+            "client",
+            f"Claude Code {version[0]} is older than {since}: it lets a call through where a plugin that is set to "
+            "fail closed crashes the whole hook",
+            "claude update",
+        )
 
 
 def _ask(arguments: Sequence[str], seconds: float) -> tuple[str, str]:
     """Run a program that prints its version; return the first line of its output, and what went wrong."""
     try:
         done = subprocess.run(
-            arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False, errors="replace"
+            arguments,
+            # The current folder may be gone, and Node does not start in one that is.
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+            errors="replace",
         )
     except subprocess.TimeoutExpired:
         return "", f"no answer within {seconds:g} s"
@@ -141,8 +184,21 @@ def _ask(arguments: Sequence[str], seconds: float) -> tuple[str, str]:
     return output, f"exit code {done.returncode}: {output}" if done.returncode else ""
 
 
-def _settings(app: Services, settings_file: str | None, folder: str) -> Iterator[Finding]:
-    scopes = [settings.settings_path(scope, app.environ, folder) for scope in settings.SCOPES]
+def _settings(app: Services, settings_file: str | None, folder: str | None) -> Iterator[Finding]:
+    try:
+        scopes = [settings.settings_path("user", app.environ, "")]
+    except SettingsError as error:
+        yield Finding(ERROR, "settings", str(error), "export HOME=...")
+        return
+    if folder is None:
+        yield Finding(
+            WARNING,
+            "settings",
+            "the working folder does not exist any more, so its settings were not looked at",
+            "cd to a folder that exists",
+        )
+    else:
+        scopes += [settings.settings_path(scope, app.environ, folder) for scope in settings.SCOPES[1:]]
     chosen = [settings_file] if settings_file is not None else []
     texts: dict[str, str] = {}
     for path in dict.fromkeys([*chosen, *scopes]):
@@ -297,8 +353,8 @@ def _answering(app: Services) -> Iterator[Finding]:
 def _gateways(app: Services) -> Iterator[Finding]:
     offered = app.plugins.gateways()
     path = app.home.config_file
-    for name, table in app.config.gateways.items():
-        kind = str(table.get("type", INBOX))
+    for name in app.config.gateways:
+        kind, own = app.config.gateway(name) or ("", {})
         gateway = offered.get(kind)
         if gateway is None:
             yield Finding(
@@ -309,7 +365,7 @@ def _gateways(app: Services) -> Iterator[Finding]:
             )
             continue
         try:
-            problems = gateway.check({key: value for key, value in table.items() if key != "type"})
+            problems = gateway.check(own)
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a finding about that plugin
             problems = [f"the plugin's check failed: {type(error).__name__}: {error}"]
         for problem in problems:
@@ -321,12 +377,18 @@ def _gateways(app: Services) -> Iterator[Finding]:
 def _plugins(app: Services) -> Iterator[Finding]:
     listing = app.plugins.listing()
     for info in listing:
-        if info.status == "broken":
+        closed = app.config.plugin(info.name).on_error == "closed"
+        if info.status == PluginStatus.BROKEN:
+            refuses = "; it is set to fail closed, so all that it guards is refused" if closed else ""
             yield Finding(
-                ERROR,
+                ERROR, "plugins", f"{_described(info)} is broken: {info.reason}{refuses}", remedy(info, app.home)
+            )
+        elif info.status == PluginStatus.DISABLED and closed:
+            yield Finding(
+                WARNING,
                 "plugins",
-                f"{info.name} ({info.distribution} {info.version}) is broken: {info.reason}",
-                f"upgrade or uninstall {info.distribution}, or disable it: [plugins.{info.name}] enabled = false",
+                f"{_described(info)} is set to fail closed, but disabled, so it guards nothing",
+                f"remove enabled = false from [plugins.{info.name}] in {app.home.config_file}, or the table",
             )
     for name in app.config.plugins:
         if name not in {info.name for info in listing}:
@@ -338,16 +400,20 @@ def _plugins(app: Services) -> Iterator[Finding]:
             )
     for problem in contributed(app.plugins.cli_commands())[1]:
         yield Finding(WARNING, "plugins", problem, "disable one of the plugins, or have its command renamed")
-    active = sum(info.status == "active" for info in listing)
+    active = sum(info.status == PluginStatus.ACTIVE for info in listing)
     yield Finding(OK if active else WARNING, "plugins", f"{active} active", "" if active else "install a plugin")
+
+
+def _described(plugin: PluginInfo) -> str:
+    installed = f"{plugin.distribution} {plugin.version}".strip()
+    return f"{plugin.name} ({installed})" if installed else plugin.name
 
 
 def _home(app: Services) -> Iterator[Finding]:
     home = app.home
-    config = os.path.dirname(home.config_file)
     problems = [finding for folder in (home.state, home.logs, home.cache) for finding in _folder(folder)]
     yield from problems
-    for name in (home.state, home.logs, home.cache, config, home.prompts):
+    for name in (home.state, home.logs, home.cache, home.root, home.prompts):
         yield from _modes(name)
     disk = os.statvfs(_existing(home.state))
     free = disk.f_bavail * disk.f_frsize
@@ -409,9 +475,11 @@ def _outbox(app: Services) -> Iterator[Finding]:
         yield Finding(
             ERROR if given_up else WARNING,
             "outbox",
-            f"message {message['id']} to agent {message.get('agent')!r} ({message.get('subject')}) waits; gateway "
-            f"{message.get('gateway')!r}: {reason}",
-            "correct the gateway's settings; the next message tries it again, or run: hookrouter deliver",
+            f"message {message['id']} to agent {message.get('agent')!r} ({message.get('subject')}) "
+            f"{'was given up' if given_up else 'waits'}; gateway {message.get('gateway')!r}: {reason}",
+            f"correct [gateways.{message.get('gateway')}] in {app.home.config_file}, then run: hookrouter deliver"
+            if given_up
+            else "hookrouter deliver",
         )
     if not messages:
         yield Finding(OK, "outbox", "no message waits for delivery")
@@ -427,8 +495,16 @@ def _outbox(app: Services) -> Iterator[Finding]:
             )
 
 
-def _speed() -> Iterator[Finding]:
+def _speed(environ: Mapping[str, str]) -> Iterator[Finding]:
     """Look for compiled modules: without them, every hook run compiles anew, four times as slow."""
+    if environ.get("PYTHONDONTWRITEBYTECODE"):
+        yield Finding(
+            WARNING,
+            "speed",
+            "PYTHONDONTWRITEBYTECODE is set: where Claude Code is started with it, every hook run compiles anew what "
+            "is not compiled yet",
+            "unset PYTHONDONTWRITEBYTECODE",
+        )
     folder = os.path.dirname(os.path.abspath(__file__))
     missing = []
     for name in ("__main__.py", "run.py", "discovery.py", "manager.py"):

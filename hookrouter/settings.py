@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import pwd
 import re
 import shlex
 import stat
@@ -25,9 +26,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import asdict, evolve, field, frozen
 
 from hookrouter.clock import iso
+from hookrouter.discovery_scan import SCAN_SECONDS
 from hookrouter.executable import PROGRAM, script_argv
 from hookrouter.home import HOME_VARIABLE
+from hookrouter.hooks import RAW_HOOK, hook_names
 from hookrouter.json_edit import Array, Document, JsonTextError, Object, Scalar
+from hookrouter.registry import UNKNOWN_HOOKS, PluginStatus
 from hookrouter.store import StoreBusy, StoreError
 from hookrouter.tables import EVENTS, TOOLS
 
@@ -39,12 +43,14 @@ if TYPE_CHECKING:
     from hookrouter.json_edit import Node
     from hookrouter.registry import PluginInfo
     from hookrouter.store import Store
+    from hookrouter.tables import EventRecord
 
 __all__ = [
     "SCOPES",
     "Change",
     "Difference",
     "Entry",
+    "Listener",
     "Record",
     "Registration",
     "SettingsError",
@@ -52,7 +58,7 @@ __all__ = [
     "hook_command",
     "hooks_disabled",
     "install",
-    "listened_hooks",
+    "listeners",
     "merge",
     "parse_command",
     "read_text",
@@ -74,23 +80,17 @@ REPLACING_EVENTS = ("WorktreeCreate",)
 """Events at which a registered hook takes over from Claude Code: it must create the worktree, and one that prints no
 path fails. ``raw_event``, which only watches, must not register there."""
 
-_TIMEOUT = 60.0
-_TIMEOUTS = {
-    # All hooks of a session's end share 1.5 s, and a larger number here makes every exit wait for up to that long.
-    "SessionEnd": 1.5,
-    # Runs for each batch of lines while Claude writes.
-    "MessageDisplay": 10.0,
-    "UserPromptSubmit": 30.0,
-    "PreModelSwitch": 30.0,
-    "PostModelSwitch": 30.0,
-}
-"""Seconds. Where Claude Code's own default is below a minute it is kept."""
+UNBLOCKED_EVENTS = ("PermissionRequest", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle")
+"""Events that can be refused, but not by ``onFailure``: Claude Code ignores it, or (PermissionRequest) exit code 2."""
+
+_MINIMUM_TIMEOUT = 60.0
+
+_MARGIN = SCAN_SECONDS + 5.0
+"""Seconds beside the plugins' own: a scan for plugins, and the start of the process on a machine under load."""
 
 _FIXED_TIMEOUTS = ("SessionEnd", "MessageDisplay")
-"""Events whose timeout plugins with long timeouts do not raise."""
-
-_START_SECONDS = 5.0
-"""Added to the plugins' timeouts for the start of the process, on a machine under load."""
+"""Events that keep Claude Code's own timeout. All hooks of a session's end share it, and a larger number there makes
+every exit wait for up to that long; the other runs for each batch of lines while Claude writes."""
 
 _LOCK_SECONDS = 10.0
 
@@ -113,6 +113,8 @@ class Registration:
     """A shell command line."""
     timeout: float
     """Seconds."""
+    block_on_failure: bool = False
+    """Whether Claude Code is to refuse the call where the program crashes, hangs or cannot be started."""
 
     def group(self) -> dict[str, Any]:
         """Return the matcher group as JSON has it."""
@@ -122,7 +124,18 @@ class Registration:
     def handler(self) -> dict[str, Any]:
         """Return the handler as JSON has it."""
         timeout = int(self.timeout) if self.timeout == int(self.timeout) else self.timeout
-        return {"type": "command", "command": self.command, "timeout": timeout}
+        failure = {"onFailure": "block"} if self.block_on_failure else {}
+        return {"type": "command", "command": self.command, "timeout": timeout, **failure}
+
+
+class Listener(NamedTuple):
+    """A plugin for which Claude Code must call hookrouter."""
+
+    hooks: tuple[str, ...]
+    timeout: float
+    """Seconds that all its calls in one run may take together."""
+    closed: bool
+    """Whether it is set to fail closed."""
 
 
 class Entry(NamedTuple):
@@ -201,12 +214,29 @@ class Change(NamedTuple):
 
 
 def settings_path(scope: str, environ: Mapping[str, str], folder: str) -> str:
-    """Return the absolute path of a scope's settings file; ``project`` and ``local`` are those of ``folder``."""
+    """Return the absolute path of a scope's settings file; ``project`` and ``local`` are those of ``folder``.
+
+    Raises SettingsError where the user's home folder is not known.
+    """
     if scope == "user":
-        home = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+        home = environ.get("CLAUDE_CONFIG_DIR")
+        if not home:
+            home = os.path.join(_users_home(environ), ".claude")
         return os.path.abspath(os.path.join(home, "settings.json"))
     name = {"project": "settings.json", "local": "settings.local.json"}[scope]
     return os.path.abspath(os.path.join(folder, ".claude", name))
+
+
+def _users_home(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME", "")
+    if not os.path.isabs(home):
+        with suppress(KeyError):
+            home = pwd.getpwuid(os.getuid()).pw_dir
+    if not os.path.isabs(home):
+        raise SettingsError(
+            f"HOME is {home!r}, so there is no user's settings file; set HOME, or name the file with --settings"
+        )
+    return home
 
 
 def hook_command(script: Sequence[str], home: str | None, event_word: str) -> str:
@@ -245,70 +275,84 @@ def parse_command(command: str, arguments: Sequence[str] | None = None) -> OurCo
     return OurCommand(program, rest[1], home)
 
 
-def listened_hooks(plugins: Iterable[PluginInfo], config: Config) -> dict[str, float]:
-    """Return the hooks for which Claude Code must call hookrouter, each with the seconds its plugins may take in all.
+def listeners(plugins: Iterable[PluginInfo], config: Config) -> list[Listener]:
+    """Return the plugins for which Claude Code must call hookrouter.
 
-    Those of the active plugins, and those of a broken plugin that is set to fail closed: it can only refuse where it is
-    called. A plugin that was never imported and must fail closed counts as one that guards every tool.
+    The active ones, and broken ones that are set to fail closed: they can only refuse where they are called.
     """
-    seconds: dict[str, float] = {}
+    found = []
     for plugin in plugins:
         settings = config.plugin(plugin.name)
-        if plugin.status == "active":
-            hooks = plugin.hooks
-        elif plugin.status == "broken" and settings.on_error == "closed":
-            hooks = plugin.hooks if plugin.hooks_known else ("pre_tool_use",)
-        else:
-            continue
-        for hook in hooks:
-            seconds[hook] = seconds.get(hook, 0.0) + settings.timeout
-    return seconds
+        closed = settings.on_error == "closed"
+        if plugin.status == PluginStatus.ACTIVE or (plugin.status == PluginStatus.BROKEN and closed):
+            hooks = plugin.hooks if plugin.hooks_known else UNKNOWN_HOOKS
+            found.append(Listener(hooks, settings.timeout, closed))
+    return found
 
 
-def registrations(hooks: Mapping[str, float], script: Sequence[str], home: str | None) -> list[Registration]:
-    """Return the entries that these hooks need, events in Claude Code's order, so that no call runs hookrouter twice.
+def registrations(plugins: Sequence[Listener], script: Sequence[str], home: str | None) -> list[Registration]:
+    """Return the entries that these plugins need, events in Claude Code's order, so that no call runs hookrouter twice.
 
-    ``hooks`` as :func:`listened_hooks` gives them; a hook that is about no event needs no entry. An event's own hook
-    (or ``raw_event``) needs every call, so no tool is named beside it; exact tool names share one group; MCP tools have
-    a group of their own, because one character outside the names makes the whole matcher an unanchored expression.
+    A hook that is about no event needs no entry. An event's own hook (or ``raw_event``) needs every call, so no tool is
+    named beside it; exact tool names share one group, but those that a plugin guards which is set to fail closed have
+    one of their own; MCP tools have their own too, because one character outside the names makes the whole matcher an
+    unanchored expression.
+
+    The timeout leaves room for every plugin to take all of its own. ``onFailure`` is set where a guard could not refuse
+    by itself, because the whole program failed (measured on Claude Code 2.1.330: a crash, a timeout, a program that
+    cannot be started and a reply of the wrong shape then refuse the call; clients that do not know the key, 2.0.76 and
+    2.1.200, read the file all the same and let the call through).
     """
-    targets = _targets()
     wanted: list[Registration] = []
     for word, record in EVENTS.items():
         event = record.name
+        matchers = _matchers(record)
         seconds = 0.0
-        matchers: set[str | None] = set()
-        for hook, hook_seconds in hooks.items():
-            if hook == "raw_event":
-                if event in REPLACING_EVENTS:
-                    continue
-                matchers.add(None)
-            elif targets.get(hook, ("", None))[0] == event:
-                matchers.add(targets[hook][1])
-            else:
-                continue
-            seconds += hook_seconds
-        if not matchers:
-            continue
-        timeout = _TIMEOUTS.get(event, _TIMEOUT)
-        if event not in _FIXED_TIMEOUTS:
-            timeout = max(timeout, seconds + _START_SECONDS)
+        guarded: dict[str | None, bool] = {}
+        for plugin in plugins:
+            called = {matchers[hook] for hook in plugin.hooks if hook in matchers}
+            seconds += plugin.timeout if called else 0
+            for matcher in called:
+                guarded[matcher] = guarded.get(matcher, False) or plugin.closed
+        timeout = record.timeout if event in _FIXED_TIMEOUTS else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
+        can_block = record.can_block and event not in UNBLOCKED_EVENTS
         command = hook_command(script, home, word)
-        if None in matchers:
-            wanted.append(Registration(event, None, command, timeout))
-            continue
-        exact = sorted(matcher for matcher in matchers if matcher and matcher != MCP_MATCHER)
-        if exact:
-            wanted.append(Registration(event, "|".join(exact), command, timeout))
-        if MCP_MATCHER in matchers:
-            wanted.append(Registration(event, MCP_MATCHER, command, timeout))
+        wanted.extend(
+            Registration(event, matcher, command, timeout, block_on_failure=closed and can_block)
+            for matcher, closed in _groups(guarded)
+        )
     return wanted
 
 
+def _groups(guarded: Mapping[str | None, bool]) -> list[tuple[str | None, bool]]:
+    """Join matchers into as few groups as they need; a group is guarded where one of its matchers is."""
+    if None in guarded:
+        return [(None, any(guarded.values()))]
+    groups: list[tuple[str | None, bool]] = []
+    for closed in (False, True):
+        exact = sorted(name for name in guarded if name and name != MCP_MATCHER and guarded[name] is closed)
+        if exact:
+            groups.append(("|".join(exact), closed))
+    if MCP_MATCHER in guarded:
+        groups.append((MCP_MATCHER, guarded[MCP_MATCHER]))
+    return groups
+
+
+def _matchers(event: EventRecord) -> dict[str, str | None]:
+    """Return the hooks that calls of an event concern, each with the narrowest matcher for those calls."""
+    tools = {**{tool: tool for tool in TOOLS}, "mcp__server__tool": MCP_MATCHER}
+    found: dict[str, str | None] = {hook_names(event.name, tool)[0]: matcher for tool, matcher in tools.items()}
+    # Last, because on an event that is about no tool all of the names above are the event's own hook.
+    for hook in hook_names(event.name):
+        if hook != RAW_HOOK or event.name not in REPLACING_EVENTS:
+            found[hook] = None
+    return found
+
+
 def wanted_registrations(app: Services) -> list[Registration]:
-    """Return the entries that an environment's active plugins need, for the running installation of hookrouter."""
-    home = os.path.dirname(app.home.config_file) if app.environ.get(HOME_VARIABLE) else None
-    return registrations(listened_hooks(app.plugins.listing(), app.config), script_argv(), home)
+    """Return the entries that an environment's plugins need, for the running installation of hookrouter."""
+    home = app.home.root if app.environ.get(HOME_VARIABLE) else None
+    return registrations(listeners(app.plugins.listing(), app.config), script_argv(), home)
 
 
 def registered(text: str) -> list[Entry]:
@@ -332,8 +376,17 @@ def differences(text: str | None, wanted: Sequence[Registration]) -> list[Differ
         missing.remove(match)
         if entry.command != match.command:
             found.append(Difference(f"{label}: runs {entry.command!r} instead of {match.command!r}", harmless=False))
-        elif _outdated(entry.handler, match):
+            continue
+        if entry.handler.get("args") is not None:
+            found.append(Difference(f"{label}: has its arguments in args, which old clients ignore", harmless=True))
+        if _seconds(entry.handler.get("timeout")) != match.timeout:
             found.append(Difference(f"{label}: its timeout is not {match.timeout:g} s", harmless=True))
+        if match.block_on_failure and not _blocks_on_failure(entry.handler):
+            text = f'{label}: it lacks "onFailure": "block", so a plugin that fails closed cannot refuse in a crash'
+            found.append(Difference(text, harmless=False))
+        elif _blocks_on_failure(entry.handler) and not match.block_on_failure:
+            text = f'{label}: it has "onFailure": "block", and no plugin that fails closed listens'
+            found.append(Difference(text, harmless=True))
     found.extend(Difference(f"{_label(want.event, want.matcher)}: not registered", harmless=False) for want in missing)
     return found
 
@@ -554,20 +607,6 @@ def _save_record(store: Store, target: str, record: Record) -> None:
     store.write(RECORD_KIND, target, {"version": 1, "settings": target, "saved_at": iso(), **asdict(record)})
 
 
-def _targets() -> dict[str, tuple[str, str | None]]:
-    """Return the event and the matcher of every hook about an event; matcher None for the event's own hook."""
-    targets: dict[str, tuple[str, str | None]] = {}
-    for event in EVENTS.values():
-        if event.is_tool:
-            targets[f"{event.hook}_mcp"] = (event.name, MCP_MATCHER)
-            for tool, suffix in TOOLS.items():
-                targets[f"{event.hook}_{suffix}"] = (event.name, tool)
-    # Last, so that post_tool_use_failure can never be a tool named "failure".
-    for event in EVENTS.values():
-        targets[event.hook] = (event.name, None)
-    return targets
-
-
 def _label(event: str, matcher: str | None) -> str:
     return event if matcher is None else f"{event} ({matcher})"
 
@@ -689,7 +728,11 @@ def _match(entry: Entry, wanted: Sequence[Registration]) -> Registration | None:
 def _outdated(handler: Object, want: Registration) -> bool:
     if handler.get("args") is not None or _string(handler.get("command")) != want.command:
         return True
-    return _seconds(handler.get("timeout")) != want.timeout
+    return _seconds(handler.get("timeout")) != want.timeout or _blocks_on_failure(handler) != want.block_on_failure
+
+
+def _blocks_on_failure(handler: Object) -> bool:
+    return _string(handler.get("onFailure")) == "block"
 
 
 def _seconds(timeout: Node | None) -> float | None:
@@ -716,11 +759,18 @@ def _new_event(document: Document, event: str) -> dict[str, str]:
 
 
 def _update(document: Document, entry: Entry, want: Registration) -> Document:
-    """Bring one handler up to date. Keys that someone added to it stay, but for ``args``, which changes the command."""
+    """Bring one handler up to date.
+
+    Keys that someone added to it stay, but for ``args``, which changes the command, and an ``onFailure`` that blocks
+    where no plugin asks for that.
+    """
     if not _outdated(entry.handler, want):
         return document
-    if entry.handler.get("args") is not None:
-        document = document.remove(entry.handler, entry.handler.index("args"))
+    superfluous = ["args"] if want.block_on_failure or not _blocks_on_failure(entry.handler) else ["args", "onFailure"]
+    for key in superfluous:
+        handler = _handler(document, entry)
+        if handler.get(key) is not None:
+            document = document.remove(handler, handler.index(key))
     for key, value in want.handler().items():
         handler = _handler(document, entry)
         current = handler.get(key)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
+
 import typer
 
 from hookrouter.application import Application
@@ -18,7 +21,10 @@ def doctor(settings: SettingsOption = None, scope: ScopeOption = None, as_json: 
     Each finding says how to mend it. The exit code is 1 where there is an error, 0 with warnings only. Nothing is
     mended by itself. Without --settings and --scope, the file that registers hookrouter is looked for.
     """
-    findings = examine(Application.from_environ(), chosen_settings(settings, scope))
+    path = chosen_settings(settings, scope)
+    # Plugins are imported for this, and one may print.
+    with redirect_stdout(sys.stderr):
+        findings = examine(Application.from_environ(), path)
     errors = sum(finding.level == ERROR for finding in findings)
     if as_json:
         echo_json({"ok": not errors, "findings": [finding._asdict() for finding in findings]})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import typer
 
 from hookrouter import settings as settings_file
 from hookrouter.application import Application
-from hookrouter.cli.options import DryRun, Json, Scope, ScopeOption, SettingsOption, chosen_settings, echo_json, fail
+from hookrouter.cli.errors import CommandError
+from hookrouter.cli.options import DryRun, Json, Scope, ScopeOption, SettingsOption, chosen_settings, echo_json
+from hookrouter.doctor import remedy
 from hookrouter.names import printable
 from hookrouter.settings import SettingsError, wanted_registrations
 
@@ -26,23 +27,23 @@ def install(
 ) -> None:
     """Register hookrouter in a Claude Code settings file, for the events and tools that active plugins implement.
 
-    Run it again whenever plugins were added, removed, enabled or disabled: it updates its own entries and leaves every
-    other key and hook as it is. The former file is kept beside it. With HOOKROUTER_HOME set, the entries set it too.
-    Running sessions notice the change by themselves.
+    Run it again whenever plugins were added or removed, or their enabled, on_error or timeout was changed: it updates
+    its own entries and leaves every other key and hook as it is. The former file is kept beside it. With
+    HOOKROUTER_HOME set, the entries set it too. Running sessions notice the change by themselves.
     """
-    path = chosen_settings(settings, scope) or _user_settings()
+    path = _chosen_or_user(settings, scope)
     app = Application.from_environ()
-    for problem in app.config.problems:
-        typer.echo(f"hookrouter: warning: {printable(problem)}", err=True)
+    warnings = [printable(problem) for problem in app.config.problems]
+    for info in app.plugins.broken():
+        warnings.append(printable(f"the plugin {info.name} is broken: {info.reason}; fix: {remedy(info, app.home)}"))
+    for warning in warnings:
+        typer.echo(f"hookrouter: warning: {warning}", err=True)
     try:
         wanted = wanted_registrations(app)
         change = settings_file.install(path, wanted, app.store, dry_run=dry_run)
     except SettingsError as error:
-        fail(str(error))
-    for info in app.plugins.listing():
-        if info.status == "broken":
-            typer.echo(f"hookrouter: warning: the plugin {info.name} is broken: {printable(info.reason)}", err=True)
-    _report(change, wanted, dry_run=dry_run, as_json=as_json)
+        raise CommandError(str(error)) from None
+    _report(change, wanted, warnings, dry_run=dry_run, as_json=as_json)
 
 
 def uninstall(
@@ -52,20 +53,22 @@ def uninstall(
 
     What anyone else wrote into the file since then stays.
     """
-    path = chosen_settings(settings, scope) or _user_settings()
+    path = _chosen_or_user(settings, scope)
     app = Application.from_environ()
     try:
         change = settings_file.uninstall(path, app.store, dry_run=dry_run)
     except SettingsError as error:
-        fail(str(error))
-    _report(change, (), dry_run=dry_run, as_json=as_json)
+        raise CommandError(str(error)) from None
+    _report(change, (), (), dry_run=dry_run, as_json=as_json)
 
 
-def _user_settings() -> str:
-    return settings_file.settings_path(Scope.USER.value, os.environ, os.getcwd())
+def _chosen_or_user(settings: str | None, scope: Scope | None) -> str:
+    return chosen_settings(settings, scope) or chosen_settings(None, Scope.USER) or ""
 
 
-def _report(change: Change, wanted: Sequence[Registration], *, dry_run: bool, as_json: bool) -> None:
+def _report(
+    change: Change, wanted: Sequence[Registration], warnings: Sequence[str], *, dry_run: bool, as_json: bool
+) -> None:
     if as_json:
         echo_json(
             {
@@ -74,9 +77,16 @@ def _report(change: Change, wanted: Sequence[Registration], *, dry_run: bool, as
                 "dry_run": dry_run,
                 "backup": change.backup,
                 "registered": [
-                    {"event": want.event, "matcher": want.matcher, "command": want.command, "timeout": want.timeout}
+                    {
+                        "event": want.event,
+                        "matcher": want.matcher,
+                        "command": want.command,
+                        "timeout": want.timeout,
+                        "block_on_failure": want.block_on_failure,
+                    }
                     for want in wanted
                 ],
+                "warnings": list(warnings),
                 "diff": change.diff() if dry_run else None,
             }
         )

@@ -13,8 +13,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hookrouter import __version__
+from hookrouter.cli.errors import CommandError
 from hookrouter.commands import BUILT_IN, CommandEntry, contributed
+from hookrouter.home import HomeError
 from hookrouter.names import printable
+from hookrouter.registry import PluginStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,13 +44,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     app.callback()(_options)
     try:
-        typer.main.get_command(app).main(args=arguments, prog_name="hookrouter")
+        # Not standalone, so that what is wrong with a command line arrives here.
+        result = typer.main.get_command(app).main(args=arguments, prog_name="hookrouter", standalone_mode=False)
     except SystemExit as stopped:
         if isinstance(stopped.code, str):
             _say(stopped.code)
             return 1
         return stopped.code or 0
-    return 0
+    except typer.Abort:
+        _say("aborted")
+        return 1
+    except (CommandError, HomeError) as error:
+        _say(str(error))
+        _echo_error(arguments, str(error))
+        return 2
+    except _ClickError as error:
+        error.show()
+        _echo_error(arguments, error.format_message())
+        return int(error.exit_code)
+    return result if isinstance(result, int) else 0
+
+
+_ClickError: Any = typer.BadParameter.__mro__[2]
+"""ClickException. typer brings a copy of click or uses the real one, and of its errors exports only this descendant."""
+
+
+def _echo_error(arguments: Sequence[str], message: str) -> None:
+    """Write the JSON document of a built-in command that failed, if it was asked for one."""
+    name = next((word for word in arguments if not word.startswith("-")), None)
+    if "--json" in arguments and any(command.name == name for command in BUILT_IN):
+        from hookrouter.cli.options import echo_json
+
+        echo_json({"error": printable(message)})
 
 
 def _print_version(value: bool) -> None:
@@ -109,7 +137,7 @@ class _Commands(TyperGroup):
         for problem in problems:
             _say(f"note: {problem}")
         for info in listing:
-            if info.status != "active":
+            if info.status != PluginStatus.ACTIVE:
                 _say(f"note: the plugin {info.name} is {info.status} ({info.reason}); its commands are missing")
         raise typer.Exit(2)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from enum import StrEnum
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from hookrouter.settings import settings_path
+from hookrouter.cli.errors import CommandError
+from hookrouter.settings import SettingsError, settings_path
 
-__all__ = ["DryRun", "Json", "Scope", "ScopeOption", "SettingsOption", "chosen_settings", "echo_json", "fail"]
+__all__ = ["DryRun", "Json", "Scope", "ScopeOption", "SettingsOption", "chosen_settings", "echo_json"]
 
 
 class Scope(StrEnum):
@@ -38,20 +39,24 @@ Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for 
 
 
 def chosen_settings(settings: str | None, scope: Scope | None) -> str | None:
-    """Return the absolute path that the options name; None where neither was given. Ends the program if both were."""
+    """Return the absolute path that the options name; None where neither was given. Raises CommandError if both were.
+
+    Only a path that depends on the working folder needs one.
+    """
     if settings is not None and scope is not None:
-        fail("--settings and --scope name two files; give one of them")
-    if settings is not None:
-        return os.path.abspath(os.path.expanduser(settings))
-    return None if scope is None else settings_path(scope.value, os.environ, os.getcwd())
+        raise CommandError("--settings and --scope name two files; give one of them")
+    try:
+        if settings is not None:
+            return os.path.abspath(os.path.expanduser(settings))
+        if scope is None:
+            return None
+        return settings_path(scope.value, os.environ, "" if scope is Scope.USER else os.getcwd())
+    except SettingsError as error:
+        raise CommandError(str(error)) from None
+    except FileNotFoundError:
+        raise CommandError("the working folder does not exist any more; change to one that does") from None
 
 
 def echo_json(document: object) -> None:
     """Write a result for a program: one JSON document, indented."""
     typer.echo(json.dumps(document, indent=2))
-
-
-def fail(message: str, code: int = 2) -> NoReturn:
-    """Say on stderr what is wrong, and end the program."""
-    typer.echo(f"hookrouter: {message}", err=True)
-    raise typer.Exit(code)

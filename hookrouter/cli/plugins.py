@@ -8,6 +8,7 @@ import typer
 
 from hookrouter.application import Application
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.doctor import remedy
 from hookrouter.names import printable
 
 __all__ = ["app", "list_plugins"]
@@ -37,14 +38,11 @@ def list_plugins(
 ) -> None:
     """List the installed plugins in the order in which they are called.
 
-    A plugin is active, disabled (in config.toml) or broken (it cannot be imported, or its hooks do not fit the specs);
-    the reason is shown.
+    A plugin is active, disabled (in config.toml) or broken (it cannot be imported, its hooks do not fit the specs, or
+    config.toml sets it to fail closed and it is not installed); the reason is shown, and what to do.
     """
-    infos = [
-        info
-        for info in Application.from_environ().plugins.listing()
-        if hook is None or hook.replace("-", "_") in info.hooks
-    ]
+    app = Application.from_environ()
+    infos = [info for info in app.plugins.listing() if hook is None or hook.replace("-", "_") in info.hooks]
     if as_json:
         echo_json(
             [
@@ -52,6 +50,7 @@ def list_plugins(
                     "name": info.name,
                     "status": info.status,
                     "reason": info.reason,
+                    "fix": remedy(info, app.home),
                     "distribution": info.distribution,
                     "version": info.version,
                     "entry_point": info.value,
@@ -64,7 +63,8 @@ def list_plugins(
     if not infos:
         typer.echo("no plugin is installed" if hook is None else f"no plugin implements {printable(hook)}")
     for info in infos:
-        typer.echo(f"{info.name}  {info.status}  {info.distribution} {info.version}")
-        if info.reason:
-            typer.echo(f"  why: {printable(info.reason)}")
+        typer.echo(f"{info.name}  {info.status}  {info.distribution} {info.version}".rstrip())
+        for label, text in (("why", info.reason), ("fix", remedy(info, app.home))):
+            if text:
+                typer.echo(f"  {label}: {printable(text)}")
         typer.echo(f"  hooks: {', '.join(info.hooks) or ('none' if info.hooks_known else 'not known')}")

@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,85 @@ def test_a_guard_that_cannot_be_imported_keeps_its_entries(site: Path, tmp_path:
     (site / "watcher_plugin.py").write_text("import no_such_module\n")
     hookrouter("install", "--settings", str(path))
     assert ("PreToolUse", None) in commands(path)
+
+
+def test_a_guards_entries_block_on_failure_while_it_is_one(site: Path, tmp_path: Path, hookrouter_home: Path) -> None:
+    path = tmp_path / "settings.json"
+    (site / "watcher_plugin.py").write_text(PLUGIN.format(hook="pre_tool_use_bash"))
+    hookrouter("install", "--settings", str(path))
+    without = path.read_text()
+    assert "onFailure" not in without
+    config = hookrouter_home / "config.toml"
+    config.write_text('[plugins.watcher]\non_error = "closed"\n')
+    hookrouter("install", "--settings", str(path))
+    groups = json.loads(path.read_text())["hooks"]["PreToolUse"]
+    assert {group["matcher"]: group["hooks"][0].get("onFailure") for group in groups} == {
+        "AskUserQuestion": None,
+        "Bash": "block",
+    }
+    config.unlink()
+    hookrouter("install", "--settings", str(path))
+    assert json.loads(path.read_text()) == json.loads(without)
+    hookrouter("uninstall", "--settings", str(path))
+    assert not path.exists()
+
+
+def test_a_deleted_working_folder_matters_only_where_it_is_meant(tmp_path: Path) -> None:
+    settings = Path.home() / ".claude" / "settings.json"
+
+    def gone(*arguments: str) -> subprocess.CompletedProcess[str]:
+        shell = f'mkdir {tmp_path}/gone && cd {tmp_path}/gone && rmdir {tmp_path}/gone && exec "$@"'
+        words = ["sh", "-c", shell, "sh", *script_argv(), *arguments]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        assert "Traceback" not in done.stderr
+        return done
+
+    assert gone("install").returncode == 0
+    assert commands(settings)
+    assert "inbox  active" in gone("plugins", "list").stdout
+    report = gone("doctor", "--json")
+    checked = [finding for finding in json.loads(report.stdout)["findings"] if finding["check"] == "settings"]
+    assert [finding["level"] for finding in checked] == ["warning", "ok"]
+    for arguments in (["--scope", "project"], ["--settings", "relative.json"]):
+        done = gone("install", *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == "hookrouter: the working folder does not exist any more; change to one that does\n"
+    assert gone("uninstall").returncode == 0
+    assert not settings.exists()
+
+
+def environment(folder: Path) -> Path:
+    """Make a Python environment that borrows everything from this one, and return its hookrouter script."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    (library,) = folder.glob("lib/python*/site-packages")
+    (library / "borrowed.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    script = folder / "bin" / "hookrouter"
+    body = "import sys\nfrom hookrouter.__main__ import main\nsys.exit(main())\n"
+    script.write_text(f"#!{folder}/bin/python\n{body}")
+    script.chmod(0o755)
+    return script
+
+
+def test_an_install_from_another_environment_takes_the_entries_over(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"model": "opus"}\n')
+    first, second = (environment(tmp_path / name) for name in ("first", "second"))
+    entries = []
+    for script in (first, second, second):
+        done = subprocess.run(
+            [script, "install", "--settings", settings], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        entries.append(commands(settings))
+    assert done.stdout.startswith(f"{settings}: nothing to change\n")
+    assert len(list(settings.parent.glob("settings.json.hookrouter-backup-*"))) == 2
+    assert entries[0].keys() == entries[1].keys()
+    assert all(f" {first} run " in command for command in entries[0].values())
+    assert all(f" {second} run " in command for command in entries[1].values())
+    assert settings.read_text().count(" run stop") == 1
+    shutil.rmtree(first.parent.parent)
+    subprocess.run([second, "uninstall", "--settings", settings], check=True, capture_output=True, timeout=60)
+    assert settings.read_text() == '{"model": "opus"}\n'
 
 
 def test_scopes_dry_run_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

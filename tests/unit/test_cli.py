@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pwd
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from hookrouter import __version__
 from hookrouter.cli.main import main
 from hookrouter.commands import contributed
 from hookrouter.hookspecs.commands import Command
+from hookrouter.registry import NOT_INSTALLED
+from hookrouter.testing.plugins import write_plugin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,6 +148,7 @@ def test_plugins_are_listed_with_status_version_and_hooks(capsys: pytest.Capture
         "name": "greeter",
         "status": "active",
         "reason": "",
+        "fix": "",
         "distribution": "greeter",
         "version": "1.0",
         "entry_point": "greeter_plugin",
@@ -164,10 +168,76 @@ def test_disabled_and_broken_plugins_are_listed_with_the_reason(
     (hookrouter_home / "config.toml").write_text("[plugins.inbox]\nenabled = false\n")
     assert main(["plugins", "list"]) == 0
     out = capsys.readouterr().out
-    assert "greeter  broken  greeter 1.0\n  why: ModuleNotFoundError: No module named 'no_such_module'\n" in out
+    assert "greeter  broken  greeter 1.0\n  why: ModuleNotFoundError: No module named 'no_such_module'\n  fix: " in out
+    assert f"[plugins.greeter] enabled = false in {hookrouter_home}/config.toml" in out
     assert "inbox  disabled" in out
     assert main(["greet", "Ada"]) == 2
     assert "the plugin greeter is broken (ModuleNotFoundError" in capsys.readouterr().err
+
+
+def test_a_guard_that_is_not_installed_is_shown_with_what_to_do(
+    tmp_path: Path, hookrouter_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (hookrouter_home / "config.toml").write_text('[plugins.lost]\non_error = "closed"\n')
+    fix = f"install the plugin lost, or remove [plugins.lost] from {hookrouter_home}/config.toml"
+    assert main(["plugins", "list"]) == 0
+    assert f"lost  broken\n  why: {NOT_INSTALLED}\n  fix: {fix}\n  hooks: not known\n" in capsys.readouterr().out
+    assert main(["plugins", "list", "--json"]) == 0
+    (lost,) = (each for each in json.loads(capsys.readouterr().out) if each["name"] == "lost")
+    assert (lost["status"], lost["fix"]) == ("broken", fix)
+    path = tmp_path / "settings.json"
+    assert main(["install", "--json", "--settings", str(path)]) == 0
+    captured = capsys.readouterr()
+    warning = f"the plugin lost is broken: {NOT_INSTALLED}; fix: {fix}"
+    report = json.loads(captured.out)
+    assert report["warnings"] == [warning]
+    assert captured.err == f"hookrouter: warning: {warning}\n"
+    guarded = [(entry["event"], entry["matcher"]) for entry in report["registered"] if entry["block_on_failure"]]
+    assert guarded == [("PreToolUse", None)]
+
+
+@pytest.mark.parametrize("command", [["install"], ["uninstall"], ["plugins", "list"], ["doctor"]])
+@pytest.mark.parametrize("wrong", ["option", "home", "file", "two files"])
+def test_with_json_a_failure_is_one_json_document_too(
+    command: list[str],
+    wrong: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "settings.json").write_text("{broken")
+    arguments = [*command, "--json"]
+    if wrong == "option":
+        arguments += ["--nope"]
+    elif wrong == "home":
+        monkeypatch.delenv("HOOKROUTER_HOME")
+        monkeypatch.setenv("HOME", "nowhere")
+        monkeypatch.setattr(pwd, "getpwuid", lambda uid: {}[uid])
+    else:
+        arguments += ["--settings", str(tmp_path / "settings.json")]
+        arguments += ["--scope", "user"] if wrong == "two files" else []
+    code = main(arguments)
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    if command == ["doctor"] and wrong == "file":
+        assert (code, document["ok"]) == (1, False)
+        return
+    assert code == 2
+    assert list(document) == ["error"]
+    assert document["error"].split("\n")[0] in captured.err
+
+
+def test_a_plugin_that_prints_does_not_spoil_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_plugin(tmp_path / "site", "noisy", "print('imported')\n" + GREETER)
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    monkeypatch.delitem(sys.modules, "noisy", raising=False)
+    main(["doctor", "--json"])
+    captured = capsys.readouterr()
+    assert "findings" in json.loads(captured.out)
+    assert "imported" in captured.err
 
 
 def test_of_two_commands_with_one_name_the_first_is_used() -> None:

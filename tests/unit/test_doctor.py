@@ -14,6 +14,7 @@ from hookrouter.answering import Wake
 from hookrouter.application import Application
 from hookrouter.doctor import ERROR, OK, WARNING, Finding, examine
 from hookrouter.settings import install, wanted_registrations
+from hookrouter.testing.plugins import write_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,6 +191,61 @@ def test_a_table_for_a_plugin_that_is_not_installed_is_found(machine: Path) -> N
     assert any("no-such-plugin" in finding.message for finding in findings("plugins"))
 
 
+def test_a_guard_that_cannot_guard_is_found_with_what_mends_it(machine: Path) -> None:
+    configure(
+        machine,
+        '[plugins.lost]\non_error = "closed"\n[plugins.inbox]\nenabled = false\non_error = "closed"\n',
+    )
+    problems = {finding.message.split()[0]: finding for finding in findings("plugins") if finding.level != OK}
+    assert {name: finding.level for name, finding in problems.items()} == {"lost": ERROR, "inbox": WARNING}
+    assert "not installed" in problems["lost"].message
+    assert "all that it guards is refused" in problems["lost"].message
+    assert problems["lost"].fix.startswith("install the plugin lost, or remove [plugins.lost] from ")
+    assert "guards nothing" in problems["inbox"].message
+
+
+def test_two_distributions_with_one_plugin_name_are_found(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in ("one", "two"):
+        folder = machine / "sites" / number
+        write_plugin(folder, "twin", "")
+        metadata = folder / "twin-1.0.dist-info" / "METADATA"
+        metadata.write_text(metadata.read_text().replace("Name: twin", f"Name: twin-{number}"))
+        monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(machine / "sites" / name) for name in ("one", "two")))
+    (found,) = (finding for finding in findings("plugins") if finding.message.startswith("twin "))
+    assert found.level == ERROR
+    assert "twin-one, twin-two" in found.message
+
+
+def test_a_client_that_lets_failures_of_guards_through_is_found(machine: Path) -> None:
+    program(machine / "bin", "claude", "2.1.294 (Claude Code)")
+    assert [finding.level for finding in findings("client")] == [OK]
+    configure(machine, '[plugins.ask-user-question]\non_error = "closed"\n')
+    assert [finding.level for finding in findings("client")] == [OK, WARNING]
+    assert any("onFailure" in finding.message and finding.level == ERROR for finding in findings("settings"))
+    program(machine / "bin", "claude", "2.1.295 (Claude Code)")
+    assert [finding.level for finding in findings("client")] == [OK]
+
+
+def test_the_switch_against_compiled_modules_is_found(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    assert not [finding for finding in findings("speed") if "PYTHONDONTWRITEBYTECODE" in finding.message]
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert findings("speed")[0].level == WARNING
+    assert findings("speed")[0].fix == "unset PYTHONDONTWRITEBYTECODE"
+
+
+def test_a_deleted_working_folder_is_a_warning(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = machine / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    found = findings("settings")
+    assert [finding.level for finding in found] == [WARNING, OK]
+    assert "working folder" in found[0].message
+    assert [finding.level for finding in findings("client")] == [OK]
+
+
 def test_an_open_home_is_found(machine: Path) -> None:
     state = machine / "home" / "state"
     (state / "question-x.json").write_text("{}")
@@ -222,8 +278,14 @@ def test_undelivered_messages_and_quarantined_documents_are_found(machine: Path)
         )
     )
     (waiting,) = findings("outbox")
-    assert waiting.level == WARNING
+    assert (waiting.level, waiting.fix) == (WARNING, "hookrouter deliver")
     assert "Which one?" in waiting.message
+    assert "waits" in waiting.message
+    app.outbox.record_failure(app.outbox.ids()[0], "no such chat", given_up="fingerprint")
+    (given_up,) = findings("outbox")
+    assert given_up.level == ERROR
+    assert "was given up" in given_up.message
+    assert given_up.fix == f"correct [gateways.inbox] in {machine}/home/config.toml, then run: hookrouter deliver"
     (machine / "home" / "state" / "question-x.json").write_text("{broken")
     app.store.read("question", "x")
     assert [finding.level for finding in findings("documents")] == [WARNING]

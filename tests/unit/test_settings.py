@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import stat
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 from hookrouter.config import Config, PluginConfig
 from hookrouter.discovery import DiscoveredPlugin
 from hookrouter.json_edit import Document, JsonTextError
-from hookrouter.registry import PluginInfo
+from hookrouter.registry import NOT_INSTALLED, UNKNOWN_HOOKS, PluginInfo, Plugins, PluginStatus
 from hookrouter.settings import (
+    Listener,
     Record,
     Registration,
     SettingsError,
@@ -23,7 +25,7 @@ from hookrouter.settings import (
     hook_command,
     hooks_disabled,
     install,
-    listened_hooks,
+    listeners,
     merge,
     parse_command,
     registered,
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
 SCRIPT = ["/opt/hookrouter/bin/hookrouter"]
 
 
-def wanted(*hooks: str, script: list[str] = SCRIPT, seconds: float = 10) -> list[Registration]:
-    return registrations(dict.fromkeys(hooks, seconds), script, None)
+def wanted(*hooks: str, script: list[str] = SCRIPT, seconds: float = 10, closed: bool = False) -> list[Registration]:
+    return registrations([Listener(hooks, seconds, closed)], script, None)
 
 
 def shape(entries: list[Registration]) -> list[tuple[str, str | None]]:
@@ -49,10 +51,11 @@ def shape(entries: list[Registration]) -> list[tuple[str, str | None]]:
 
 
 def plugin(name: str, status: str, hooks: tuple[str, ...] | None) -> PluginInfo:
-    found = DiscoveredPlugin(name=name, value=name, distribution="d", version="1", hooks=hooks, error="", files=())
+    found = DiscoveredPlugin(name=name, value=name, distribution="d", version="1", hooks=hooks)
     return PluginInfo(found, status, "")
 
 
+GUARD = wanted("pre_tool_use_ask_user_question", "stop", closed=True)
 QUESTION = wanted("pre_tool_use_ask_user_question", "stop")
 
 
@@ -94,30 +97,100 @@ _HOOKS = st.sampled_from(
 )
 
 
-@given(st.sets(_HOOKS))
-def test_no_call_matches_two_entries(hooks: set[str]) -> None:
-    entries = wanted(*hooks)
+@given(st.sets(_HOOKS), st.sets(_HOOKS))
+def test_no_call_matches_two_entries(hooks: set[str], guarded: set[str]) -> None:
+    entries = registrations([Listener(tuple(hooks), 1, False), Listener(tuple(guarded), 1, True)], SCRIPT, None)
     for name in {entry.event for entry in entries}:
         matchers = [entry.matcher for entry in entries if entry.event == name]
         assert matchers == [None] or None not in matchers
         exact = [tool for matcher in matchers if matcher and "*" not in matcher for tool in matcher.split("|")]
         assert len(exact) == len(set(exact))
-        assert len(matchers) == len(set(matchers)) <= 2
+        assert len(matchers) == len(set(matchers)) <= 3
 
 
-def test_timeouts_leave_room_for_the_plugins_but_never_hold_up_the_end_of_a_session() -> None:
-    timeouts = {entry.event: entry.timeout for entry in wanted("stop", "session_end", "user_prompt_submit")}
-    assert timeouts == {"Stop": 60, "SessionEnd": 1.5, "UserPromptSubmit": 30}
-    slow = {entry.event: entry.timeout for entry in wanted("stop", "session_end", seconds=120)}
-    assert slow == {"Stop": 125, "SessionEnd": 1.5}
+def test_timeouts_leave_room_for_the_plugins_and_a_scan_but_never_hold_up_the_end_of_a_session() -> None:
+    hooks = ("stop", "session_end", "user_prompt_submit", "message_display")
+    timeouts = {entry.event: entry.timeout for entry in wanted(*hooks)}
+    assert timeouts == {"Stop": 60, "SessionEnd": 1.5, "UserPromptSubmit": 60, "MessageDisplay": 10}
+    slow = {entry.event: entry.timeout for entry in wanted(*hooks, seconds=120)}
+    assert slow == {"Stop": 170, "SessionEnd": 1.5, "UserPromptSubmit": 170, "MessageDisplay": 10}
+
+
+def test_a_plugin_counts_once_for_an_event_however_many_of_its_hooks_are_called() -> None:
+    one = Listener(("pre_tool_use_bash", "pre_tool_use", "raw_event", "stop"), 30, closed=False)
+    other = Listener(("pre_tool_use_mcp",), 7.5, closed=False)
+    timeouts = {entry.event: entry.timeout for entry in registrations([one, other], SCRIPT, None)}
+    assert (timeouts["PreToolUse"], timeouts["Stop"]) == (87.5, 80)
 
 
 def test_only_plugins_that_can_answer_or_must_refuse_are_registered() -> None:
-    config = Config(plugins={"guard": PluginConfig(on_error="closed"), "new": PluginConfig(on_error="closed")})
-    assert listened_hooks([plugin("a", "active", ("stop",)), plugin("b", "active", ("stop",))], config) == {"stop": 20}
-    assert listened_hooks([plugin("a", "disabled", ("stop",)), plugin("b", "broken", ("stop",))], config) == {}
-    assert listened_hooks([plugin("guard", "broken", ("pre_tool_use_bash",))], config) == {"pre_tool_use_bash": 10}
-    assert listened_hooks([plugin("new", "broken", None)], config) == {"pre_tool_use": 10}
+    config = Config(plugins={"guard": PluginConfig(on_error="closed", timeout=20), "x": PluginConfig(enabled=False)})
+    listed = [
+        plugin("a", PluginStatus.ACTIVE, ("stop",)),
+        plugin("b", PluginStatus.BROKEN, ("setup",)),
+        plugin("x", PluginStatus.DISABLED, ("setup",)),
+    ]
+    assert listeners(listed, config) == [Listener(("stop",), 10, closed=False)]
+    for status in (PluginStatus.ACTIVE, PluginStatus.BROKEN):
+        guard = plugin("guard", status, ("pre_tool_use_bash",))
+        assert listeners([guard], config) == [Listener(("pre_tool_use_bash",), 20, closed=True)]
+
+
+def test_a_guard_that_is_not_known_guards_every_tool_and_nothing_else() -> None:
+    config = Config(plugins={"guard": PluginConfig(on_error="closed")})
+    missing = Plugins((), config, pytest.fail).listing()
+    assert [(info.status, info.reason) for info in missing] == [(PluginStatus.BROKEN, NOT_INSTALLED)]
+    for listed in ([plugin("guard", PluginStatus.BROKEN, None)], missing):
+        assert listeners(listed, config) == [Listener(UNKNOWN_HOOKS, 10, closed=True)]
+    assert shape(registrations(listeners(missing, config), SCRIPT, None)) == [
+        ("PreToolUse", None),
+        ("PermissionRequest", None),
+    ]
+
+
+def test_claude_code_refuses_what_a_guard_guards_if_the_whole_program_fails() -> None:
+    entries = wanted("pre_tool_use_bash", "user_prompt_submit", "permission_request", "stop", "setup", closed=True)
+    failing = {entry.event: entry.handler().get("onFailure") for entry in entries}
+    assert failing == {
+        "PreToolUse": "block",
+        "UserPromptSubmit": "block",
+        "PermissionRequest": None,
+        "Stop": None,
+        "Setup": None,
+    }
+    assert all("onFailure" not in entry.handler() for entry in wanted("pre_tool_use", "user_prompt_submit"))
+
+
+def test_tools_that_no_guard_watches_stay_free_of_its_failures() -> None:
+    guard = Listener(("pre_tool_use_bash", "pre_tool_use_write"), 10, closed=True)
+    other = Listener(("pre_tool_use_ask_user_question", "pre_tool_use_mcp", "pre_tool_use_write"), 10, closed=False)
+    entries = registrations([other, guard], SCRIPT, None)
+    assert [(entry.matcher, entry.block_on_failure) for entry in entries] == [
+        ("AskUserQuestion", False),
+        ("Bash|Write", True),
+        ("mcp__.*", False),
+    ]
+
+
+def test_a_guard_that_comes_and_goes_changes_only_its_key() -> None:
+    text = '{\n  "model": "opus"\n}\n'
+    first, record = merge(text, QUESTION, None)
+    guarded, record = merge(first, GUARD, record)
+    assert first is not None
+    assert guarded is not None
+    assert [entry.handler() for entry in GUARD] == [
+        handler for groups in json.loads(guarded)["hooks"].values() for group in groups for handler in group["hooks"]
+    ]
+    assert guarded.replace(',\n            "onFailure": "block"', "") == first
+    assert merge(guarded, GUARD, record)[0] == guarded
+    assert differences(guarded, GUARD) == []
+    assert [found.harmless for found in differences(first, GUARD)] == [False]
+    assert [found.harmless for found in differences(guarded, QUESTION)] == [True]
+    assert merge(guarded, QUESTION, record)[0] == first
+    assert merge(guarded, (), record)[0] == text
+    explicit = first.replace('"timeout": 60', '"timeout": 60,\n            "onFailure": "continue"')
+    assert merge(explicit, QUESTION, record)[0] == explicit
+    assert differences(merge(explicit, GUARD, record)[0], GUARD) == []
 
 
 @pytest.mark.parametrize("path", ["/a/hookrouter", "/with space/hookrouter", "/it's/$HOME/hookrouter"])
@@ -222,7 +295,7 @@ def _others(text: str, original: Any) -> Any:
     return value
 
 
-_WANTED = st.sets(_HOOKS, max_size=4).map(lambda hooks: wanted(*hooks))
+_WANTED = st.builds(lambda hooks, closed: wanted(*hooks, closed=closed), st.sets(_HOOKS, max_size=4), st.booleans())
 
 
 @settings(deadline=None)
@@ -359,9 +432,20 @@ def test_the_switch_for_all_hooks_is_seen() -> None:
 
 def test_scopes_name_the_files_that_claude_code_reads(tmp_path: Path) -> None:
     assert settings_path("user", {"CLAUDE_CONFIG_DIR": "/c"}, "/w") == "/c/settings.json"
-    assert settings_path("user", {}, "/w") == os.path.expanduser("~/.claude/settings.json")
+    assert settings_path("user", {"HOME": "/h"}, "/w") == "/h/.claude/settings.json"
+    known = os.path.join(pwd.getpwuid(os.getuid()).pw_dir, ".claude", "settings.json")
+    assert {settings_path("user", environ, "/w") for environ in ({}, {"HOME": ""}, {"HOME": "x"})} == {known}
     assert settings_path("project", {}, "/w") == "/w/.claude/settings.json"
     assert settings_path("local", {}, "/w") == "/w/.claude/settings.local.json"
+
+
+def test_a_user_without_a_home_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    with pytest.raises(SettingsError, match=r"HOME is ''.*set HOME"):
+        settings_path("user", {}, "/w")
 
 
 @pytest.fixture

@@ -1,0 +1,7 @@
+"""How a command says that it cannot do its work. Imports nothing, because every command is started through this."""
+
+__all__ = ["CommandError"]
+
+
+class CommandError(Exception):
+    """A command line or a file cannot be used. The message says why, for a person."""

@@ -1,0 +1,78 @@
+"""Plugins that are set to fail closed and take the whole hook down, on the real client: the call is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrouter.testing.client import find_client
+from hookrouter.testing.plugins import write_plugin
+from hookrouter.testing.scripted_model import ScriptedModel, bash
+from hookrouter.testing.stage import Stage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hookrouter.testing.terminal import PrivateTmux
+
+pytestmark = pytest.mark.live
+
+GUARD = """
+import os, signal, time
+from hookrouter import hookimpl
+
+@hookimpl
+def pre_tool_use_bash(event, tool_input, context):
+    open({called!r}, "w").close()
+    {end}
+"""
+
+EXITS = "os._exit(3)"
+CRASHES = "os.kill(os.getpid(), signal.SIGSEGV)"
+# As code does that never returns to the interpreter: hookrouter's own limit cannot end it.
+HANGS = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]); time.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ("end", "on_error", "said"),
+    [
+        (EXITS, "closed", "failed; blocking because onFailure"),
+        (CRASHES, "closed", "failed; blocking because onFailure"),
+        (HANGS, "closed", "timed out; blocking because onFailure"),
+        (EXITS, "open", None),
+    ],
+    ids=["exits", "crashes", "hangs", "open"],
+)
+def test_a_guard_that_takes_the_hook_down_refuses_the_call(
+    end: str,
+    on_error: str,
+    said: str | None,
+    tmp_path: Path,
+    tmux_server: PrivateTmux,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called, marker = tmp_path / "called", tmp_path / "marker"
+    write_plugin(tmp_path / "site", "guard", GUARD.format(called=str(called), end=end))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    stage = Stage(str(tmp_path), f'[plugins.guard]\ntimeout = 2\non_error = "{on_error}"\n')
+    # In the default mode nothing asks a server whether the command is safe.
+    stage.client_home.write_settings({"permissions": {"allow": ["Bash"], "defaultMode": "default"}})
+    stage.record("Stop")
+    stage.install()
+    settings = stage.client_home.read_settings()
+    for group in settings["hooks"]["PreToolUse"]:
+        group["hooks"][0]["timeout"] = 5
+    stage.client_home.write_settings(settings)
+    program = find_client()
+    assert program is not None
+    with ScriptedModel() as model:
+        model.script("touch", bash(f"touch {marker}"))
+        with stage.client(program, tmux_server, model) as client:
+            client.submit("please RUN touch")
+            stage.wait_payload("Stop", timeout=30)
+        (result,) = model.tool_results().values()
+    assert called.exists()
+    assert marker.exists() is (said is None)
+    if said is not None:
+        assert said in result
