@@ -110,7 +110,8 @@ def _value(entry: EntryPoint) -> str:
     """Return what an entry point refers to, without extras; as it is where it has no such form."""
     try:
         return f"{entry.module}:{entry.attr}" if entry.attr else entry.module
-    except AttributeError:
+    except (AttributeError, AssertionError, ValueError):
+        # What is raised has changed from one Python version to the next.
         return entry.value
 
 

@@ -63,7 +63,8 @@ def test_a_thousand_payloads_each_get_silence_or_one_document_and_one_record(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     spawned: list[Any] = []
-    monkeypatch.setattr("hookrouter.outbox.spawn_delivery", lambda *arguments: spawned.append(arguments))
+    for name in ("spawn_delivery", "push"):
+        monkeypatch.setattr(f"hookrouter.outbox.{name}", lambda *arguments: spawned.append(arguments))
     environ = {"HOOKROUTER_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     rng = random.Random(seed)
     originals = payloads()
