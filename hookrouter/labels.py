@@ -2,6 +2,8 @@
 
 Measured on Claude Code 2.1.330 with labels of some 200 different characters: what PreToolUse shows as the label is not
 what PostToolUse records. Typed text is recorded verbatim and is no business of this module.
+
+Questions and descriptions are drawn cut in the same way as labels, but a question is recorded whole.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["recorded_label"]
+__all__ = ["cut", "recorded_label"]
+
+_LONGEST = 2000
 
 _REMOVED = re.compile("[\ufe0e\ufe0f]")
 _BLANKS = re.compile("[\t\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
@@ -22,12 +26,23 @@ def recorded_label(label: str) -> str:
 
     Text and emoji variation selectors are removed; control and format characters, line breaks and other characters
     that show nothing become U+FFFD each, but for the joiners and direction marks that scripts need; a run of blanks
-    becomes one space, and blanks at the ends are cut.
+    becomes one space, and blanks at the ends are cut. A label that is too long is cut first, see :func:`cut`.
     """
+    label = cut(label)
     if label.isascii() and label.isprintable() and "  " not in label:
         return label.strip()
     shown = "".join("\ufffd" if _is_replaced(character) else character for character in _REMOVED.sub("", label))
     return _BLANKS.sub(" ", shown).strip(" ")
+
+
+def cut(text: str) -> str:
+    """Return a question, label or description as the client cuts it: after 2,000 UTF-16 units, with an ellipsis."""
+    if len(text) <= _LONGEST // 2:
+        return text
+    units = text.encode("utf-16-le", "surrogatepass")
+    if len(units) <= 2 * _LONGEST:
+        return text
+    return units[: 2 * _LONGEST].decode("utf-16-le", "replace") + "…"
 
 
 def _is_replaced(character: str) -> bool:

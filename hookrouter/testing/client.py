@@ -26,6 +26,7 @@ __all__ = [
     "ClientError",
     "ClientHome",
     "ClientSession",
+    "check_client",
     "find_client",
     "install_client",
     "main",
@@ -92,17 +93,44 @@ def install_client(version: str = CLIENT_VERSION, folder: str | None = None) -> 
     return program
 
 
+def check_client(program: str, environ: Mapping[str, str], timeout: float = 20.0) -> str:
+    """Return what ``program --version`` says, which must be a version of Claude Code. Raises ClientError.
+
+    ``environ`` is the whole environment of the call, so that it writes nothing into the user's home.
+    """
+    try:
+        done = subprocess.run(
+            [program, "--version"],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ClientError(f"{program} --version: {error}") from None
+    said = done.stdout.strip()
+    if "Claude Code" not in said:
+        what = repr(said.splitlines()[0][:80]) if said else "nothing"
+        raise ClientError(f"{program} is no Claude Code client: its --version says {what}")
+    return said
+
+
 class ClientHome:
     """The isolated HOME and project folder of one client, seeded so that it starts without a dialog."""
 
     def __init__(self, folder: str) -> None:
-        """Create ``home`` and ``project`` below ``folder``, which must exist."""
+        """Create ``home``, ``project`` and ``tmp`` below ``folder``, which must exist."""
         folder = os.path.realpath(folder)
         self.home = os.path.join(folder, "home")
         self.project = os.path.join(folder, "project")
+        self.temporary = os.path.join(folder, "tmp")
         self.settings_file = os.path.join(self.home, ".claude", "settings.json")
         os.makedirs(os.path.dirname(self.settings_file), mode=0o700, exist_ok=True)
         os.makedirs(self.project, mode=0o700, exist_ok=True)
+        os.makedirs(self.temporary, mode=0o700, exist_ok=True)
         seed = {
             "hasCompletedOnboarding": True,
             "theme": "dark",
@@ -149,6 +177,8 @@ class ClientHome:
         """Return the environment that the client needs, without PATH."""
         return {
             "HOME": self.home,
+            "TMPDIR": self.temporary,
+            "CLAUDE_CODE_TMPDIR": self.temporary,
             "SHELL": "/bin/sh",
             "ANTHROPIC_API_KEY": _KEY,
             "ANTHROPIC_BASE_URL": model.url,
@@ -224,8 +254,11 @@ class ClientSession:
         self.stop()
 
     def start(self, timeout: float = 45.0) -> None:
-        """Start the client and wait, ``timeout`` seconds at most, for its prompt box. Raises ClientError."""
-        self._pane = self._server.start(
+        """Start the client and wait, ``timeout`` seconds at most, for its prompt box.
+
+        Raises ClientError, at once where the client's process ends.
+        """
+        pane = self._pane = self._server.start(
             self.session,
             self._command,
             cwd=self.home.project,
@@ -233,10 +266,20 @@ class ClientSession:
             width=self._size[0],
             height=self._size[1],
         )
+        shown = ""
+
+        def is_up(screen: str) -> bool:
+            nonlocal shown
+            shown = "\n".join(line for line in screen.splitlines() if line.strip()) or "nothing"
+            if not _has_empty_box(screen) and pane.dead():
+                raise ClientError(f"{self._command[0]} ended instead of showing a prompt; on its screen:\n{shown}")
+            return _has_empty_box(screen)
+
         try:
-            self._pane.wait_for(_has_empty_box, timeout)
-        except WaitTimeoutError as error:
-            raise ClientError(f"{self._command[0]} did not come up: {error}") from None
+            pane.wait_for(is_up, timeout)
+        except WaitTimeoutError:
+            fault = f"{self._command[0]} showed no prompt within {timeout:g} s; on its screen:\n{shown}"
+            raise ClientError(fault) from None
 
     def stop(self) -> None:
         """End the client as a person closes its terminal. Never raises."""
@@ -277,11 +320,12 @@ class ClientSession:
             else:
                 return
 
-    def wait_dialog(self, text: str = "Esc to cancel", timeout: float = 15.0) -> str:
+    def wait_dialog(self, text: str = "", timeout: float = 15.0) -> str:
         """Wait until a question dialog with ``text`` is on screen, and return the screen. Raises WaitTimeoutError."""
 
         def dialog_is_open(screen: str) -> bool:
-            return prompt_box(screen) is None and "Esc to cancel" in screen and text in screen
+            # A narrow pane wraps the footer.
+            return prompt_box(screen) is None and "Esctocancel" in _squeezed(screen) and text in screen
 
         return self.pane.wait_for(dialog_is_open, timeout)
 

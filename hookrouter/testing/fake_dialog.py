@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering import Screen, TerminalGone
+from hookrouter.labels import cut, recorded_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DialogModel", "FakeTerminal"]
 
-_REPLACED = re.compile(r"\r?\n")
+_PREVIEW_WIDTH = 40
+"""Columns that a box of narrow previews has for them."""
+_AROUND_PREVIEW = 9
+"""Rows that a preview page needs below its question and beside preview and footer, with the two that it leaves free."""
 
 
 @lru_cache(maxsize=4096)
@@ -59,11 +63,6 @@ def _wrap(text: str, width: int) -> list[str]:
                 line += character
         lines.append(line)
     return lines
-
-
-def _one_line(text: str) -> str:
-    """Return a label or description as the client draws and records it."""
-    return re.sub(r"[ \t]+", " ", _REPLACED.sub("\ufffd", text))
 
 
 class _Text:
@@ -113,7 +112,7 @@ class _Question:
         self.header: str = raw.get("header") or ""
         self.multi = bool(raw.get("multiSelect"))
         self.options: list[Mapping[str, Any]] = list(raw["options"])
-        self.labels: list[str] = [_one_line(option["label"]) for option in self.options]
+        self.labels: list[str] = [recorded_label(option["label"]) for option in self.options]
         self.preview = not self.multi and any(option.get("preview") for option in self.options)
         self.cursor = 0
         self.ticked = [False] * len(self.options)
@@ -373,12 +372,14 @@ class DialogModel:
             return _clip(head, foot, height, None)
         question = self.questions[self.tab]
         head = [*([""] if question.preview else []), "─" * width, *self._header(width), ""]
-        asked = _wrap(question.text, width)
+        asked = _wrap(cut(question.text), width)
         if len(asked) > 1:
-            asked = [f"│ {line}".rstrip() for line in _wrap(question.text, width - 2)]
+            asked = [f"│ {line}".rstrip() for line in _wrap(cut(question.text), width - 2)]
         head += [*asked, ""]
         if question.preview:
-            head += self._preview(question, width)
+            # The preview gets what the rest of the page, with two rows to spare, leaves of the pane.
+            rest = len(head) + _AROUND_PREVIEW + len(self._footer(question, width))
+            head += self._preview(question, width, height - rest)
             rows_from = len(head)
         else:
             rows_from = len(head)
@@ -410,7 +411,7 @@ class DialogModel:
             indent = 9 if question.multi else 5
             wrapped = _wrap(label, width - indent)
             lines.append(f"{mark} {number + 1}. {box}{wrapped[0]}")
-            described = _one_line(option.get("description") or "")
+            described = recorded_label(option.get("description") or "")
             lines += [" " * indent + line for line in wrapped[1:]]
             lines += [" " * indent + line for line in (_wrap(described, width - indent) if described else [])]
         count = len(question.options)
@@ -430,7 +431,7 @@ class DialogModel:
             lines += [" " * 5 + line for line in shown[1:]]
         return [line.rstrip() for line in lines]
 
-    def _preview(self, question: _Question, width: int) -> list[str]:
+    def _preview(self, question: _Question, width: int, room: int) -> list[str]:
         left: list[str] = []
         focused = min(question.cursor, len(question.options) - 1)
         column = 34 if width >= 70 else 28
@@ -439,12 +440,19 @@ class DialogModel:
             wrapped = _wrap(label + (" ✔" if question.chosen == number else ""), column - 7)
             left.append(f"{mark} {number + 1}. {wrapped[0]}")
             left += [f"    {line}" for line in wrapped[1:]]
-        inner = width - column - 4
-        shown: list[str] = []
-        for line in (question.options[focused].get("preview") or "No preview available").split("\n"):
-            shown += _wrap(line, inner)
+        previews = [option.get("preview") or "No preview available" for option in question.options]
+        longest = max(_cells(line) for preview in previews for line in preview.split("\n"))
+        inner = min(max(_PREVIEW_WIDTH, longest), width - column - 4)
+        shown = [part for line in previews[focused].split("\n") for part in _wrap(line, inner)]
+        hidden = 0
+        if len(shown) > room:
+            hidden = len(shown) - max(1, room - 1)
+            shown = shown[:-hidden] if hidden else shown
         right = [f"┌{'─' * (inner + 2)}┐"]
-        right += [f"│ {line}{' ' * (inner - _cells(line))} │" for line in shown[:20]]
+        right += [f"│ {line}{' ' * (inner - _cells(line))} │" for line in shown]
+        if hidden:
+            notice = f"─── ✂ ─── {hidden} lines hidden "
+            right.append(f"├{notice}{'─' * (inner + 2 - _cells(notice))}┤")
         right += [f"└{'─' * (inner + 2)}┘", ""]
         empty = "Add notes on this design…" if question.notes_open else "press n to add notes"
         noted = _wrap(question.notes.value or empty, width - column - 7)
@@ -477,9 +485,9 @@ class DialogModel:
             answer = question.answer()
             if answer is None:
                 continue
-            asked = _wrap(question.text, width - 3)
+            asked = _wrap(cut(question.text), width - 3)
             if len(asked) > 1:
-                asked = _wrap(question.text, width - 5)
+                asked = _wrap(cut(question.text), width - 5)
                 lines += [f" │ {'●' if not number else ' '} {line}".rstrip() for number, line in enumerate(asked)]
             else:
                 lines.append(f" ● {asked[0]}")
@@ -497,10 +505,12 @@ def _clip(head: list[str], foot: list[str], height: int, rows_from: int | None) 
     over = len(head) + len(foot) - height
     if over <= 0:
         return head + foot
+    if over == 1:
+        return head[1:] + foot
     # A blank line before the footer, or above the review's rows, gives way to the notice.
-    notice = f" ↑ {over + 1} more lines"
+    notice = f" ↑ {over - 1} more lines"
     if rows_from is None:
-        return [*head[over + 1 : -1], notice, *foot] if not head[-1] else [*head[over + 1 :], notice, *foot]
+        return [*head[over:-1], notice, *foot]
     blank = foot.index("")
     return [*head[over:], *foot[:blank], notice, *foot[blank + 1 :]]
 

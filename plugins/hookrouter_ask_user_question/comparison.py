@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.labels import recorded_label
 from hookrouter.names import printable
+from hookrouter.typing_limits import NOTES_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    "NOTES_ONLY",
     "PLAIN",
     "QUOTED",
     "STYLES",
@@ -35,9 +35,6 @@ QUOTED = "quoted"
 PLAIN = "plain"
 """The style of 2.1.234 and earlier."""
 STYLES = (QUOTED, PLAIN)
-
-NOTES_ONLY = "(notes only)"
-"""What the client records for a note without a choice."""
 
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x20)} | {
     0x08: "\\b",

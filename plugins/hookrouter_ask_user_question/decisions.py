@@ -6,14 +6,13 @@ Every fault is found in one go, and each message names the question and what is 
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.decisions import Chat, MultiSelect, Select, Type
 from hookrouter.names import printable
-from hookrouter_ask_user_question.comparison import NOTES_ONLY
+from hookrouter.typing_limits import chat_faults, text_faults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
     from hookrouter.decisions import Decision
     from hookrouter.tools import AskUserQuestionInput, Question
 
-__all__ = ["MAX_TEXT", "DecisionError", "check_decisions", "parse_decisions", "to_json"]
-
-MAX_TEXT = 5000
-"""Characters of a free text: what was seen to be recorded exactly on Claude Code 2.0.76 to 2.1.330."""
+__all__ = ["DecisionError", "check_decisions", "parse_decisions", "to_json"]
 
 _KEYS = {
     "select": ("optionIndex", "notes"),
@@ -32,7 +28,6 @@ _KEYS = {
     "multi-select": ("selectedIndices", "text"),
     "chat": ("text",),
 }
-_PROMPT_PREFIXES = {"/": "a slash command", "!": "a shell command", "#": "a memory note"}
 
 
 class DecisionError(ValueError):
@@ -196,10 +191,6 @@ def _check_multi_select(item: dict[str, Any], question: Question, faults: list[s
 
 def _check_chat(item: dict[str, Any], _question: Question, faults: list[str]) -> Decision | None:
     text = _text(item, "text", faults)
-    if text is not None and (command := _PROMPT_PREFIXES.get(text.lstrip()[:1])):
-        faults.append(
-            f'"text" becomes a prompt, and one that starts with {text.lstrip()[0]!r} is {command}; begin with a word'
-        )
     return None if text is None else Chat(text)
 
 
@@ -241,26 +232,9 @@ def _text(item: dict[str, Any], key: str, faults: list[str]) -> str | None:
         found = f"must be a text, not {_name(text)}" if key in item else "is missing"
         faults.append(f'"{key}" {found}')
         return None
-    before = len(faults)
-    if not text.strip():
-        faults.append(f'"{key}" is empty: Claude Code would decline the form or record nothing')
-    if len(text) > MAX_TEXT:
-        faults.append(f'"{key}" has {len(text)} characters; at most {MAX_TEXT} are allowed')
-    refused = sorted({character for character in text if _is_refused(character)})
-    if refused:
-        names = ", ".join(f"U+{ord(character):04X}" for character in refused[:5])
-        faults.append(
-            f'"{key}" holds characters that a terminal does not take as text ({names}); allowed are newline and tab'
-        )
-    if text.endswith("\\"):
-        faults.append(f'"{key}" ends in a backslash, after which Enter makes a new line instead of submitting')
-    if text.strip() == NOTES_ONLY:
-        faults.append(f'"{key}" is {NOTES_ONLY!r}, which Claude Code reads as no answer')
-    return text if len(faults) == before else None
-
-
-def _is_refused(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\t"
+    refused = (chat_faults if item.get("action") == "chat" else text_faults)(text)
+    faults += [f'"{key}" {fault}' for fault in refused]
+    return None if refused else text
 
 
 def _has_previews(question: Question) -> bool:

@@ -80,7 +80,18 @@ class CommandGateway:
     type = "command"
 
     def check(self, settings: Mapping[str, object]) -> list[str]:
-        """Return one problem for each key that is missing, unknown or of the wrong kind."""
+        """Return one problem for each key that is missing, unknown or of the wrong kind.
+
+        In a table without any, the program is looked up, as the delivery does it.
+        """
+        problems = self._faults(settings)
+        if problems:
+            return problems
+        table = _Table(**cast("dict[str, Any]", dict(settings)))
+        missing = _missing(os.path.expanduser(table.argv[0]), os.path.expanduser(table.cwd), os.environ)
+        return [f"argv: {missing}"] if missing else []
+
+    def _faults(self, settings: Mapping[str, object]) -> list[str]:
         problems = []
         argv = settings.get("argv")
         if "argv" not in settings:
@@ -110,7 +121,8 @@ class CommandGateway:
         Its stdout goes to ``logs/gateway-<name>.log``, its stderr too, after it has ended. A program that leaves a
         process behind and exits has delivered; that process is left alone.
         """
-        problems = self.check(settings)
+        # A program that is missing now may be there at the next try.
+        problems = self._faults(settings)
         if problems:
             return Woken(delivered=False, reason="; ".join(problems), retry=False)
         table = _Table(**cast("dict[str, Any]", dict(settings)))
@@ -224,6 +236,15 @@ def _not_started(program: str, cwd: str, environ: Mapping[str, str], error: OSEr
     if found and os.path.exists(found):
         return f"program {found} cannot start: the interpreter that its first line names was not found"
     return f"program not found: {program}"
+
+
+def _missing(program: str, cwd: str, environ: Mapping[str, str]) -> str:
+    """Say why a program would not be found from ``cwd``; empty where it would."""
+    folders = [""] if "/" in program else os.get_exec_path(environ)
+    files = [path for path in (os.path.join(cwd, folder, program) for folder in folders) if os.path.isfile(path)]
+    if not files:
+        return f"program not found: {program}"
+    return "" if any(os.access(path, os.X_OK) for path in files) else f"program not executable: {files[0]}"
 
 
 def _is_argument(value: object) -> bool:

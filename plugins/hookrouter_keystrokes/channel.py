@@ -34,10 +34,12 @@ class Pace(NamedTuple):
     """Between two looks at the screen."""
     settle: float = 0.25
     """How long the dialog must have been visible before any key but an arrow (the client's input guard)."""
-    effect: float = 0.4
+    effect: float = 0.8
     """For the effect of a key to show, before it is tested whether the key was lost."""
     invisible: float = 0.06
     """After a key that changes nothing on the screen, such as C-e."""
+    hidden: float = 0.2
+    """For the effect of an arrow key while the row with the cursor is not visible, so that it may well show none."""
     stuck: float = 5.0
     """For anything at all to happen after a key."""
     absent: float = 5.0
@@ -122,6 +124,8 @@ class _Typist:
         self.calm = 0.0
         """How long the screen must stay as it is before the next key, because a probe may still be on its way."""
         self.calm_since: float | None = None
+        self.unproven = False
+        """Whether an arrow key was pressed whose effect could not be seen."""
         self.budget = _STEPS + _STEPS_PER_QUESTION * len(request.form.questions)
 
     def end(self, outcome: str, reason: str) -> Delivery:
@@ -156,6 +160,10 @@ class _Typist:
             if self.pending.probe is not None:
                 self.calm = max(self.pace.settle, now - self.pending.since)
             self.pending = None
+        if self.unproven and not (isinstance(state, Page) and state.cursor is None):
+            # The effects of arrow keys that were not waited for come one by one, as far apart as the keys.
+            self.calm = self.pace.hidden + self.pace.settle
+            self.unproven = False
         if self.calm and not self.is_calm(now, changed=not settled):
             return None
         step = self.planner.next_step(screen, self.request.form, self.request.decisions, self.taken)
@@ -188,7 +196,7 @@ class _Typist:
                 return self.end(DeliveryOutcome.DELIVERED, step.why)
             last = self.taken[-1].step
             state = read(self.taken[-1].screen, self.request.form)
-            if isinstance(last, Press) and last.key == "Enter" and _submits(state, self.request.form):
+            if isinstance(last, Press) and _submits(last.key, state, self.request.form):
                 return self.end(DeliveryOutcome.DELIVERED, "the client took the answer")
         return self.end(DeliveryOutcome.REFUSED, "the question was answered or closed by somebody else")
 
@@ -216,13 +224,19 @@ class _Typist:
         self.taken.append(Taken(step, screen))
         if isinstance(state, Page) and state.at(RowKind.CHAT) and step[0] == "Enter":
             self.chatting = True
-        if isinstance(step, Press) and step.key in _INVISIBLE:
+        if isinstance(step, Press) and (step.key in _INVISIBLE or _ticks_unseen(step.key, state, self.request.form)):
             self.sleep(self.pace.invisible)
         else:
             self.pending = _Pending(step, state, now, None)
 
     def unchanged(self, pending: _Pending, state: DialogState, now: float) -> Delivery | None:
         """Deal with a step that shows no effect yet."""
+        hidden = isinstance(state, Page) and state.cursor is None
+        if hidden and pending.step[0] in _ARROWS and now - pending.since >= self.pace.hidden:
+            # From one hidden row to the next: nothing will show, and input is handled in order.
+            self.pending = None
+            self.unproven = True
+            return None
         if now - pending.since >= self.pace.stuck:
             what = "the pasted text" if isinstance(pending.step, Paste) else f"the key {pending.step.key}"
             return self.end(DeliveryOutcome.REFUSED, f"the client does not react to {what}")
@@ -236,12 +250,24 @@ class _Typist:
         return None
 
 
-def _submits(state: DialogState, form: AskUserQuestionInput) -> bool:
-    """Whether Enter on this screen answers the whole form."""
+def _submits(pressed: str, state: DialogState, form: AskUserQuestionInput) -> bool:
+    """Whether this key on this screen answers the whole form."""
     if isinstance(state, Review):
-        return state.on_submit
+        return pressed == "Enter" and state.on_submit
     alone = len(form.questions) == 1 and not form.questions[0].multi_select
-    return alone and isinstance(state, (Page, Tail))
+    if pressed.isdigit():
+        return alone and isinstance(state, Page) and state.cursor is None
+    return alone and pressed == "Enter" and isinstance(state, (Page, Tail))
+
+
+def _ticks_unseen(pressed: str, state: DialogState, form: AskUserQuestionInput) -> bool:
+    """Whether this is the digit that ticks an option above the visible part."""
+    return (
+        pressed.isdigit()
+        and isinstance(state, Page)
+        and state.cursor is None
+        and bool(form.questions[state.question].multi_select)
+    )
 
 
 def _name(step: Press | Paste) -> str:
@@ -249,13 +275,19 @@ def _name(step: Press | Paste) -> str:
 
 
 def _probe(step: Press | Paste, state: DialogState) -> str | None:
-    """Return an arrow key that certainly moves the cursor on this screen, or None where there is none."""
+    """Return an arrow key that certainly moves the cursor on this screen, or None where there is none.
+
+    The key may reach the prompt box instead, if the dialog closes late: Down does nothing there, but Up brings back an
+    old prompt, so Up is pressed only where the dialog cannot have closed.
+    """
     if isinstance(step, Paste) or isinstance(state, (Prompt, Unknown)):
         return None
     if isinstance(state, Review):
-        return "Down" if state.on_submit else "Up"
+        return "Down" if state.on_submit else None
     if isinstance(state, Tail) or state.cursor is None:
         return "Down"
     if state.notes is not None and state.notes.focused:
         return None
-    return "Up" if state.rows[state.cursor].kind in (RowKind.CHAT, RowKind.SKIP) else "Down"
+    if state.rows[state.cursor].kind not in (RowKind.CHAT, RowKind.SKIP):
+        return "Down"
+    return "Up" if step.key in _ARROWS else None

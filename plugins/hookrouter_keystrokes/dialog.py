@@ -10,20 +10,23 @@ Texts are compared without white space (:func:`key`), because the client wraps t
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter.labels import cut
 from hookrouter_keystrokes import grammar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hookrouter.answering import Screen
-    from hookrouter.tools import AskUserQuestionInput, Question
+    from hookrouter.tools import AskUserQuestionInput, Option, Question
 
 __all__ = [
+    "UNSURE",
     "Closed",
     "DialogState",
     "Notes",
@@ -35,9 +38,13 @@ __all__ = [
     "Tail",
     "Unknown",
     "client_version",
+    "exact_key",
     "key",
     "read",
 ]
+
+UNSURE = "too little of the question is visible to be sure that it is this one; make the pane larger"
+"""Why a dialog that fits the form as far as it is visible is left alone."""
 
 
 class RowKind:
@@ -60,7 +67,7 @@ class Row(NamedTuple):
     checked: bool | None = None
     """The box of a multi-select row; for a single-select whether this row was chosen before."""
     text: str = ""
-    """What is typed in the type row; empty while it shows its placeholder."""
+    """What is typed in the type row; empty while it shows its placeholder, one blank where only blanks are typed."""
 
 
 class Notes(NamedTuple):
@@ -86,6 +93,17 @@ class Page(NamedTuple):
     """For each question whether its tab is marked as answered; None where the tab bar is not readable."""
     clipped: bool = False
     """Whether a part of the dialog is not visible."""
+    first: int = 0
+    """The index of the first visible option; the number of options where none is visible."""
+
+    @property
+    def above(self) -> int:
+        """How many options are hidden above the visible rows while the cursor is on one of them, else 0.
+
+        A cursor that is not visible is always on such an option: what does not fit the pane is lost at the top, and
+        the client scrolls its list so that the row with the cursor is in it.
+        """
+        return self.first if self.cursor is None else 0
 
     def at(self, kind: str, option: int | None = None) -> bool:
         """Whether the cursor is on this row."""
@@ -163,6 +181,31 @@ def key(text: str) -> str:
     return "".join(character for character in unicodedata.normalize("NFD", text) if not _ignored(character))
 
 
+@lru_cache(maxsize=512)
+def exact_key(text: str) -> str:
+    """Return ``text`` like :func:`key`, but with its emoji: what tells texts apart whose keys are the same."""
+    return "".join(
+        character
+        for character in unicodedata.normalize("NFD", text)
+        if character != "\ufffd" and (not _ignored(character) or unicodedata.category(character) in ("So", "Sk"))
+    )
+
+
+@lru_cache(maxsize=512)
+def _drawn(text: str) -> tuple[str, ...]:
+    """Return the keys of a question, label or description as clients draw it: whole or, where it is long, cut."""
+    return tuple(dict.fromkeys((key(cut(text)), key(text))))
+
+
+def _described(option: Option) -> list[tuple[str, str]]:
+    """Return the keys of an option's text, label and description, each without and with the mark of a chosen one."""
+    return [
+        (label + description, label + grammar.CHOSEN + description)
+        for label in _drawn(option.label)
+        for description in _drawn(option.description or "")
+    ]
+
+
 @lru_cache(maxsize=4096)
 def _width(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
@@ -190,6 +233,10 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     review = _review(lines, form)
     if review is not None:
         return review
+    if _review_rows(lines) is not None:
+        cut_off = len(lines) > 2 and _MORE_ABOVE.fullmatch(lines[-3])
+        why = UNSURE if cut_off else "the review on screen is not this form's"
+        return Unknown(why, dialog=True)
     body = _above_footer(lines)
     if body is not None:
         return _page(body, form, screen.width)
@@ -281,21 +328,26 @@ def _page(body: _Body, form: AskUserQuestionInput, width: int) -> DialogState:
     while lines and not lines[-1]:
         lines.pop()
     found: list[Page] = []
+    unsure = False
     for number, question in enumerate(form.questions):
-        for reader in (_list_rows, _preview_rows):
-            page = reader(lines, question, number, form, width, body)
-            if page is not None:
+        for page in (
+            _list_rows(lines, question, number, form, width, body),
+            _preview_rows(lines, question, number, form, width, body),
+            _no_rows(lines, question, number, body),
+        ):
+            if page is not None and page.rows:
                 found.append(page)
                 break
+            unsure = unsure or page is not None
     if len(found) > 1:
         return Unknown("the visible part of the dialog fits more than one question of the form", dialog=True)
     if found:
-        return _with_last_rows(found[0], last, cursors)
+        return _with_last_rows(found[0], last, cursors, editing=body.editing)
     tail = _tail(lines, cursors)
-    return tail or Unknown("the dialog on screen is not this question", dialog=True)
+    return tail or Unknown(UNSURE if unsure else "the dialog on screen is not this question", dialog=True)
 
 
-def _with_last_rows(page: Page, last: list[Row], cursors: list[Row]) -> DialogState:
+def _with_last_rows(page: Page, last: list[Row], cursors: list[Row], *, editing: bool) -> DialogState:
     rows = page.rows + tuple(last)
     cursor = page.cursor
     if cursors:
@@ -304,14 +356,18 @@ def _with_last_rows(page: Page, last: list[Row], cursors: list[Row]) -> DialogSt
         if len(cursors) > 1 or not (cursor is None or page.preview or page.rows[cursor].kind == RowKind.SUBMIT):
             return Unknown("two cursors on one question page", dialog=True)
         cursor = rows.index(cursors[0], len(page.rows))
-    if cursor is None and not page.clipped:
+    if cursor is None and (not page.clipped or not page.first or editing):
         return Unknown("a question page without a cursor", dialog=True)
     return page._replace(rows=rows, cursor=cursor)
 
 
 _ROW = re.compile(rf"([{grammar.ROW_MARKS}]) (\d)\. ?(.*)")
 _BOX = re.compile(r"(\[[ ✔]\])(?: (.*)|$)")
+_BOX_INDENT = 9
+"""Columns before the text of a multi-select's row."""
 _SUBMIT_ROW = re.compile(rf"([{grammar.CURSOR} ]) +({grammar.SUBMIT}|{grammar.NEXT})")
+_BLANKS = " "
+"""What a field holds that shows neither its placeholder nor any text: blanks that nobody can see."""
 _PLACEHOLDERS = frozenset(seen.text for seen in grammar.PLACEHOLDERS)
 
 
@@ -324,7 +380,7 @@ class _Parsed(NamedTuple):
 def _list_rows(
     lines: list[str], question: Question, number: int, form: AskUserQuestionInput, width: int, body: _Body
 ) -> Page | None:
-    """Read a page in the plain layout, or return None where it is not this question's."""
+    """Read a page in the plain layout; None where it is not this question's, no rows where that is not certain."""
     multi = bool(question.multi_select)
     end = len(lines)
     tail: list[Row] = []
@@ -338,18 +394,21 @@ def _list_rows(
             marks.append(tail[0])
         end -= 1
     count = len(question.options)
+    unsure: Page | None = None
     for start in range(end):
         row = _ROW.fullmatch(lines[start])
         if row is None or not 1 <= int(row[2]) <= count + 1:
             continue
         first = int(row[2]) - 1
         parsed = _sequence(lines, start, end, question, first, multi)
-        if parsed is None or not _fits_above(lines[:start], question, first, width):
+        if parsed is None:
+            continue
+        fits = _fits_above(lines, start, question, first, body, width)
+        if not _is_certain(fits, question, parsed):
+            unsure = unsure if fits is None else Page(number, (), None)
             continue
         arrows = any(lines[at][:1] in ("↑", "↓") for at in range(start, end))
         if parsed[-1].row.kind != RowKind.TYPE and not body.hidden and not arrows:
-            continue
-        if parsed[0].row.kind != RowKind.OPTION and len(_unquoted(lines[:start])) < _CERTAIN:
             continue
         rows = [item.row for item in parsed]
         marked = [row for row, item in zip(rows, parsed, strict=True) if item.marked] + marks
@@ -359,8 +418,22 @@ def _list_rows(
         cursor = next((at for at, row in enumerate(rows) if marked and row is marked[0]), None)
         tabs = _tabs(lines[:start], question, form, width)
         clipped = bool(body.hidden or arrows or first)
-        return Page(number, tuple(rows), cursor, tabs=tabs, clipped=clipped)
-    return None
+        return Page(number, tuple(rows), cursor, tabs=tabs, clipped=clipped, first=first)
+    return unsure
+
+
+def _no_rows(lines: list[str], question: Question, number: int, body: _Body) -> Page | None:
+    """Read a multi-select of which only the end of an option and the row that leaves it are visible."""
+    submit = _SUBMIT_ROW.fullmatch(lines[-1]) if lines else None
+    if submit is None or not question.multi_select or not body.hidden or body.editing:
+        return None
+    if submit[1] == grammar.CURSOR or any(line[:_BOX_INDENT].strip() for line in lines[:-1]):
+        return None
+    shown = key("".join(lines[:-1]))
+    if not any(plain.endswith(shown) for option in question.options for plain, _ in _described(option)):
+        return None
+    rows = (Row(RowKind.SUBMIT),) if len(shown) >= _CERTAIN else ()
+    return Page(number, rows, None, clipped=True, first=len(question.options))
 
 
 def _sequence(
@@ -397,11 +470,18 @@ def _option(lines: list[str], at: int, end: int, question: Question, index: int,
         if box is None:
             return None
         checked, rest = box[1] == grammar.TICKED, box[2] or ""
-    option = question.options[index]
-    label, description = key(option.label), key(option.description or "")
-    plain = label + description
-    chosen = label + grammar.CHOSEN + description
-    shown = key(rest)
+    for plain, chosen in _described(question.options[index]):
+        found = _option_end(lines, at, end, key(rest), plain, chosen, multi)
+        if found is not None:
+            stop, marked = found
+            return _Parsed(Row(RowKind.OPTION, index, checked if multi else marked), start[1] == grammar.CURSOR, stop)
+    return None
+
+
+def _option_end(
+    lines: list[str], at: int, end: int, shown: str, plain: str, chosen: str, multi: bool
+) -> tuple[int, bool] | None:
+    """Return the line after the option that starts at ``at``, and whether it has the mark of a chosen one."""
     stop = at + 1
     # Beyond the shortest match only empty-looking lines can follow (a text whose end is ignored by key()).
     while shown not in (plain, chosen) or (
@@ -413,9 +493,7 @@ def _option(lines: list[str], at: int, end: int, question: Question, index: int,
         stop += 1
     while stop < end and not key(lines[stop]):
         stop += 1
-    if not multi:
-        checked = shown == chosen
-    return _Parsed(Row(RowKind.OPTION, index, checked), start[1] == grammar.CURSOR, stop)
+    return stop, shown == chosen
 
 
 def _type_row(lines: Sequence[str], number: int, multi: bool) -> tuple[Row, bool] | None:
@@ -441,6 +519,8 @@ def _type_row(lines: Sequence[str], number: int, multi: bool) -> tuple[Row, bool
     text = "\n".join([first, *(line[indent:] if not line[:indent].strip() else line.strip() for line in lines[1:])])
     if text in _PLACEHOLDERS:
         text = ""
+    elif not text.strip():
+        text = _BLANKS
     return Row(RowKind.TYPE, None, checked, text), start[1] == grammar.CURSOR
 
 
@@ -470,33 +550,47 @@ def _heads(lines: list[str], width: int) -> Iterator[tuple[list[str], list[str]]
                 yield lines[start:split], lines[split:]
 
 
-_CERTAIN = 12
-"""How many characters of a cut text must be visible to tell which text it is."""
+_CERTAIN = 24
+"""How many characters of the question and its options must be visible to tell whose page it is."""
 
 
-def _fits_above(above: list[str], question: Question, first: int, width: int) -> bool:
-    """Whether the lines above the first visible row are the question's, or what a small pane has left of them.
+def _fits_above(lines: list[str], start: int, question: Question, first: int, body: _Body, width: int) -> int | None:
+    """Compare the lines above the first visible row with the question, or with what a small pane has left of it.
 
-    What is left must fill the screen from its very top.
+    What is left must fill the screen from its very top. Returns how many characters of the form it shows, at least
+    _CERTAIN for the whole question, or None where it is something else.
     """
-    wanted = key(question.question)
-    if any(_unquoted(text) == wanted and _is_header(header) for header, text in _heads(above, width)):
-        return True
+    above = lines[:start]
+    texts = _drawn(question.question)
     shown = _unquoted(above)
+    # Below the question a list that does not fit begins with an arrow, or with the cursor in its place.
+    mark = lines[start][:1]
+    if first == 0 or mark == "↑" or (mark == grammar.CURSOR and body.hidden):
+        if any(_unquoted(text) in texts and _is_header(header) for header, text in _heads(above, width)):
+            return _CERTAIN
+        if shown.endswith(texts) and (_is_header(above) or shown in texts):
+            return _CERTAIN
+        if any(wanted.endswith(shown) for wanted in texts) and (shown or first == 0):
+            return len(shown)
     if first == 0:
-        if shown.endswith(wanted):
-            return _is_header(above) or shown == wanted
-        return wanted.endswith(shown)
-    option = question.options[first - 1]
-    label, description = key(option.label), key(option.description or "")
-    return (label + grammar.CHOSEN + description).endswith(shown) or (label + description).endswith(shown)
+        return None
+    if any(each.endswith(shown) for each in itertools.chain(*_described(question.options[first - 1]))):
+        return len(shown)
+    return None
+
+
+def _is_certain(fits: int | None, question: Question, parsed: list[_Parsed]) -> bool:
+    if fits is None:
+        return False
+    options = [question.options[item.row.option] for item in parsed if item.row.option is not None]
+    return fits + sum(len(key(option.label + (option.description or ""))) for option in options) >= _CERTAIN
 
 
 def _tabs(above: list[str], question: Question, form: AskUserQuestionInput, width: int) -> tuple[bool, ...] | None:
     """Read the tab bar; None where it is scrolled away, wrapped or shortened."""
-    wanted = key(question.question)
+    texts = _drawn(question.question)
     for header, text in _heads(above, width):
-        if _unquoted(text) == wanted and _is_header(header):
+        if _unquoted(text) in texts and _is_header(header):
             return _bar(key("".join(header)), form)
     return None
 
@@ -506,10 +600,17 @@ def _bar(shown: str, form: AskUserQuestionInput) -> tuple[bool, ...] | None:
     done: list[bool] = []
     for question in form.questions:
         header = key(question.header or "")
-        if not rest[1:].startswith(header) or rest[:1] not in (grammar.TAB_OPEN, grammar.TAB_DONE):
+        mark, rest = rest[:1], rest[1:]
+        if mark not in (grammar.TAB_OPEN, grammar.TAB_DONE):
             return None
-        done.append(rest[0] == grammar.TAB_DONE)
-        rest = rest[1 + len(header) :]
+        if rest.startswith(header):
+            rest = rest[len(header) :]
+        else:
+            # A narrow pane shortens the headers.
+            start, ellipsis, rest = rest.partition("…")
+            if not ellipsis or not header.startswith(start):
+                return None
+        done.append(mark == grammar.TAB_DONE)
     return tuple(done) if rest in ("", key(grammar.BAR_END)) else None
 
 
@@ -523,18 +624,23 @@ _SQUEEZED_SECOND = re.compile(r" (\d)\.(.*)")
 def _preview_rows(
     lines: list[str], question: Question, number: int, form: AskUserQuestionInput, width: int, body: _Body
 ) -> Page | None:
-    """Read a page in the layout with previews, or return None where it is not this question's."""
+    """Read a page in the layout with previews; None and no rows as for the plain one."""
     if question.multi_select:
         return None
+    unsure: Page | None = None
     for top, line in enumerate(lines):
         box = _BOX_TOP.search(line)
-        if box is None or not _fits_above(lines[:top], question, 0, width):
+        if box is None:
             continue
         column = sum(_width(character) for character in line[: box.start()])
         halves = [_split_at(line, column) for line in lines[top:]]
         notes = _notes([right for _, right in halves], body.editing)
         parsed = _preview_labels([left.rstrip() for left, _ in halves], question)
         if notes is None or parsed is None:
+            continue
+        fits = _fits_above(lines, top, question, 0, body, width)
+        if not _is_certain(fits, question, parsed):
+            unsure = unsure if fits is None else Page(number, (), None)
             continue
         marked = [at for at, item in enumerate(parsed) if item.marked]
         if len(marked) > 1:
@@ -544,7 +650,7 @@ def _preview_rows(
         return Page(
             number, rows, marked[0] if marked else None, preview=True, notes=notes, tabs=tabs, clipped=bool(body.hidden)
         )
-    return None
+    return unsure
 
 
 def _notes(right: list[str], editing: bool) -> Notes | None:
@@ -558,12 +664,12 @@ def _notes(right: list[str], editing: bool) -> Notes | None:
     text = "\n".join([first[1], *(line[_NOTES_INDENT:] for line in rest)]).rstrip("\n")
     if key(text) == key(grammar.NOTES_EMPTY.text):
         return Notes(focused=False, text="")
-    cut = key(text).removesuffix("…")
+    begun = key(text).removesuffix("…")
     if key(text) == key(grammar.NOTES_OPEN.text) or (
-        editing and cut != key(text) and cut in key(grammar.NOTES_OPEN.text)
+        editing and begun != key(text) and begun in key(grammar.NOTES_OPEN.text)
     ):
         return Notes(focused=True, text="")
-    return Notes(focused=editing, text=text)
+    return Notes(focused=editing, text=text if text.strip() else _BLANKS)
 
 
 def _preview_labels(left: list[str], question: Question) -> list[_Parsed] | None:
@@ -584,18 +690,18 @@ def _preview_labels(left: list[str], question: Question) -> list[_Parsed] | None
                 return None
             mark, shown = squeezed[1], key(squeezed[2] + second[2])
             stop += 1
-        label = key(option.label)
+        labels = _drawn(option.label)
         # The mark of a chosen option stands behind the label's first line.
-        while shown.replace(grammar.CHOSEN, "") != label.replace(grammar.CHOSEN, ""):
+        while shown.replace(grammar.CHOSEN, "") not in [label.replace(grammar.CHOSEN, "") for label in labels]:
             if stop >= len(left) or not left[stop].strip():
                 return None
             shown += key(left[stop])
             stop += 1
-        parsed.append(_Parsed(Row(RowKind.OPTION, index, shown != label), mark == grammar.CURSOR, stop))
+        parsed.append(_Parsed(Row(RowKind.OPTION, index, shown not in labels), mark == grammar.CURSOR, stop))
         at = stop
     rest = [line for line in left[at:] if line.strip()]
     # 2.1.50 showed the focused option's description below the labels.
-    descriptions = [key(option.description or "") for option in question.options]
+    descriptions = [each for option in question.options for each in _drawn(option.description or "")]
     if rest and key("".join(rest)) not in descriptions:
         return None
     return parsed
@@ -625,13 +731,8 @@ _ANSWER_LINE = re.compile(rf"   {grammar.ARROW} ?(.*)")
 
 def _review(lines: list[str], form: AskUserQuestionInput) -> Review | None:
     """Read the review screen, whose last two lines are its two rows; None where it is not this form's."""
-    if len(lines) < 3:
-        return None
-    rows = [re.fullmatch(rf"([{grammar.CURSOR} ]) (.*)", line) for line in lines[-2:]]
-    if rows[0] is None or rows[1] is None or (rows[0][2], rows[1][2]) != (grammar.SUBMIT_ANSWERS, grammar.CANCEL):
-        return None
-    marks = [row[1] == grammar.CURSOR for row in rows if row is not None]
-    if sum(marks) != 1:
+    marks = _review_rows(lines)
+    if marks is None or len(lines) < 3 or sum(marks) != 1:
         return None
     body = lines[:-2]
     hidden = 0
@@ -647,29 +748,43 @@ def _review(lines: list[str], form: AskUserQuestionInput) -> Review | None:
     return Review(listed[0], listed[1], marks[0])
 
 
+def _review_rows(lines: list[str]) -> list[bool] | None:
+    """Return which of the review's two rows have the cursor, or None where the screen does not end in them."""
+    rows = [re.fullmatch(rf"([{grammar.CURSOR} ]) (.*)", line) for line in lines[-2:]]
+    if [row and row[2] for row in rows] != [grammar.SUBMIT_ANSWERS, grammar.CANCEL]:
+        return None
+    return [row[1] == grammar.CURSOR for row in rows if row is not None]
+
+
 def _review_list(
     body: list[str], form: AskUserQuestionInput, hidden: int
 ) -> tuple[tuple[str | None, ...], tuple[bool, ...]] | None:
     title = max((at for at, line in enumerate(body) if line == grammar.REVIEW), default=None)
     count = len(form.questions)
-    if title is not None and title > 0:
-        before = [line for line in body[:title] if line]
-        if not before or not _is_header(before[-1:]):
-            # A wrapped bar ends in a line without its glyphs.
-            before = before[-_HEADER_LINES:]
-            if not any(_is_header([line]) for line in before):
-                return None
+    if title is not None:
+        # A wrapped tab bar ends in a line without its glyphs.
+        before = [line for line in body[:title] if line][-_HEADER_LINES:]
+        if not any(_is_header([line]) for line in before) and (before or not hidden):
+            return None
     if title is not None:
         at = title + 1
         while at < len(body) and (not body[at] or key(body[at]) in _REVIEW_NOTICES):
             at += 1
         answers = _answers(body, at, form, 0)
-        return None if answers is None else (tuple(answers), (False,) * count)
+        if answers is None or (not any(answers) and not (before and _bar(key(before[-1]), form))):
+            return None
+        return tuple(answers), (False,) * count
     if not hidden:
         return None
+    if count == 1 and body and all(not line[:3].strip() for line in body):
+        # The whole question is scrolled away: only its answer, or the end of that, is visible.
+        whole = _ANSWER_LINE.fullmatch(body[0])
+        if whole is None or len(key("".join(body))) < _CERTAIN:
+            return None
+        return ("\n".join([whole[1], *(line[3:] for line in body[1:])]).rstrip("\n"),), (False,)
     for first in range(count - 1, -1, -1):
         # Only the end of one question is visible, with its answer.
-        answers = _answers(body, 0, form, first, cut=True)
+        answers = _answers(body, 0, form, first, open_top=True)
         if answers is not None and answers[first] is not None:
             return tuple(answers), tuple(number < first for number in range(count))
     for at in range(len(body)):
@@ -690,19 +805,19 @@ def _review_list(
 
 
 def _answers(
-    body: list[str], at: int, form: AskUserQuestionInput, first: int, *, cut: bool = False
+    body: list[str], at: int, form: AskUserQuestionInput, first: int, *, open_top: bool = False
 ) -> list[str | None] | None:
     """Read question and answer pairs from line ``at`` to the end; questions in order, some may be missing."""
     found: list[str | None] = [None] * len(form.questions)
     number = first
     while at < len(body):
         for candidate in range(number, len(form.questions)):
-            stop = _question_at(body, at, key(form.questions[candidate].question), cut=cut)
+            stop = _question_at(body, at, _drawn(form.questions[candidate].question), open_top=open_top)
             if stop is not None:
                 break
         else:
             return None
-        cut = False
+        open_top = False
         start = _ANSWER_LINE.fullmatch(body[stop]) if stop < len(body) else None
         if start is None:
             return None
@@ -720,14 +835,14 @@ def _answers(
     return found
 
 
-def _question_at(body: list[str], at: int, wanted: str, *, cut: bool) -> int | None:
+def _question_at(body: list[str], at: int, texts: tuple[str, ...], *, open_top: bool) -> int | None:
     """Return the line after the question that starts at ``at``, or None where it is another text."""
     first = _QUESTION_LINE.fullmatch(body[at])
     shown = ""
     if first is not None:
         shown = key(first[1])
         at += 1
-    elif not cut:
+    elif not open_top:
         return None
     while at < len(body) and not _ANSWER_LINE.fullmatch(body[at]):
         more = _QUESTION_MORE.fullmatch(body[at])
@@ -735,20 +850,24 @@ def _question_at(body: list[str], at: int, wanted: str, *, cut: bool) -> int | N
             return None
         shown += key(more[1] if more else body[at])
         at += 1
-    if shown == wanted or (cut and first is None and shown and wanted.endswith(shown)):
+    if shown in texts or (open_top and first is None and shown and any(wanted.endswith(shown) for wanted in texts)):
         return at
     return None
 
 
 _PROMPT_LINES = 6
+_TITLED_RULE = re.compile(rf"{grammar.RULE}{{3,}}(?:.*{grammar.RULE})?")
 
 
 def _prompt(lines: list[str], form: AskUserQuestionInput, width: int) -> Prompt | None:
     """Read the prompt box: between the last two rules, behind its glyph, with only status lines below."""
-    rules = [at for at, line in enumerate(lines) if _is_rule(line, width)]
-    if len(rules) < 2 or len(lines) - 1 - rules[-1] > _PROMPT_LINES:
+    bottom = next((at for at in range(len(lines) - 1, 0, -1) if _is_rule(lines[at], width)), None)
+    if bottom is None or len(lines) - 1 - bottom > _PROMPT_LINES:
         return None
-    top, bottom = rules[-2:]
+    # The upper rule may hold a word at its end, such as the model's name.
+    top = next((at for at in range(bottom - 1, -1, -1) if _TITLED_RULE.fullmatch(lines[at])), None)
+    if top is None:
+        return None
     inside = lines[top + 1 : bottom]
     if not inside or inside[0][:1] not in grammar.PROMPTS or inside[0][1:2] not in ("", " "):
         return None

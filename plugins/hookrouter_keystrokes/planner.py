@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering import Paste, Press, Stop, Taken, Wait
 from hookrouter.decisions import Chat, MultiSelect, Select, Type
+from hookrouter.labels import recorded_label
+from hookrouter.typing_limits import chat_faults, text_faults
 from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.dialog import (
+    UNSURE,
     Closed,
     Page,
     Prompt,
@@ -25,6 +28,7 @@ from hookrouter_keystrokes.dialog import (
     RowKind,
     Tail,
     client_version,
+    exact_key,
     key,
     read,
 )
@@ -43,6 +47,10 @@ _FOLDED = re.compile(grammar.PASTED_TEXT)
 _CLEARING = 60
 _CORRECTIONS = 3
 _TAIL = 20
+_REPEATS = 3
+"""How often one key is pressed on one state of the dialog, before that counts as going in circles."""
+_UNCOUNTED = frozenset(["C-e", "C-u", "BSpace"])
+"""Keys that clear a text of which only a part may be visible."""
 
 
 class GrammarPlanner:
@@ -143,23 +151,8 @@ def _impossible(question: Question, decision: Decision, *, last: bool) -> str | 
 
 
 def _untypable(text: str, *, prompt: bool = False) -> str | None:
-    if not text.strip():
-        return "an empty text would decline the form"
-    if text.rstrip(" ").endswith("\\"):
-        return "a text that ends in a backslash cannot be entered: the client makes Enter a new line after it"
-    for character in text:
-        code = ord(character)
-        if (code < 0x20 and character not in "\n\t") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000:
-            return f"the text holds the control character U+{code:04X}"
-    if prompt:
-        if text.lstrip()[:1] in ("/", "!", "#"):
-            return f"a chat text that starts with {text.lstrip()[0]!r} would be run as a command"
-    elif text.strip() in _PLACEHOLDERS:
-        return "the text cannot be told from the empty row"
-    return None
-
-
-_PLACEHOLDERS = frozenset(seen.text for seen in (*grammar.PLACEHOLDERS, grammar.NOTES_EMPTY, grammar.NOTES_OPEN))
+    faults = chat_faults(text) if prompt else text_faults(text)
+    return f"the text {faults[0]}" if faults else None
 
 
 def _same(typed: str, wanted: str, *, marked: bool | None = False) -> bool:
@@ -172,18 +165,66 @@ def _quoted(item: str) -> str:
     return json.dumps(item, ensure_ascii=False)
 
 
-def _shown_answers(question: Question, decision: Decision) -> set[str]:
-    """Return the keys of everything that the review screen may show for a decision, over all client versions."""
-    if isinstance(decision, Select):
-        return {key(question.options[decision.option_index].label)}
-    if isinstance(decision, (Type, Chat)):
-        return {key(decision.text)}
-    items = [question.options[index].label for index in sorted(set(decision.selected_indices))]
-    if decision.text is not None:
-        items.append(decision.text)
+def _joined(items: Sequence[str]) -> set[str]:
+    """Return the ways in which client versions join the items of a multi-select."""
     # Items that hold a comma or a quote are JSON-quoted from 2.1.234-2.1.238 on, plain before.
     forms = [(item, _quoted(item)) if any(sign in item for sign in ',"') else (item,) for item in items]
-    return {key(", ".join(each)) for each in itertools.product(*forms)}
+    return {", ".join(each) for each in itertools.product(*forms)}
+
+
+def _ticked(question: Question, indices: Iterable[int], text: str | None) -> set[str]:
+    items = [recorded_label(question.options[index].label) for index in sorted(set(indices))]
+    return _joined(items if text is None else [*items, text])
+
+
+def _shown_answers(question: Question, decision: Decision) -> set[str]:
+    """Return everything that the review screen may show for a decision, over all client versions."""
+    if isinstance(decision, Select):
+        return {recorded_label(question.options[decision.option_index].label)}
+    if isinstance(decision, (Type, Chat)):
+        return {decision.text}
+    return _ticked(question, decision.selected_indices, decision.text)
+
+
+def _confusable(question: Question, decision: Decision) -> set[str]:
+    """Return what the review shows for other choices whose labels have the same keys as the decision's."""
+    if isinstance(decision, (Type, Chat)):
+        return set()
+    chosen = [decision.option_index] if isinstance(decision, Select) else sorted(set(decision.selected_indices))
+    keys = [key(recorded_label(option.label)) for option in question.options]
+    wanted = [keys[index] for index in chosen]
+    found: set[str] = set()
+    for other in itertools.combinations(range(len(keys)), len(chosen)):
+        if list(other) != chosen and [keys[index] for index in other] == wanted:
+            found |= _ticked(question, other, decision.text if isinstance(decision, MultiSelect) else None)
+    return found
+
+
+def _confirms(question: Question, decision: Decision, shown: str) -> bool | None:
+    """Whether the review screen shows a decision; None where it may as well be that of another option."""
+    wanted = _shown_answers(question, decision)
+    if key(shown) not in map(key, wanted):
+        return False
+    others = _confusable(question, decision)
+    if not others:
+        return True
+    exact = exact_key(shown)
+    this, other = exact in map(exact_key, wanted), exact in map(exact_key, others)
+    return this if this != other else None
+
+
+def _ticks_shown(question: Question, shown: str | None, text: str | None) -> frozenset[int] | None:
+    """Return the options that an answer on the review screen stands for, or None where that is not certain."""
+    if shown is None:
+        return frozenset()
+    found = [
+        frozenset(indices)
+        for count in range(len(question.options) + 1)
+        for indices in itertools.combinations(range(len(question.options)), count)
+        for typed in {None, text}
+        if exact_key(shown) in map(exact_key, _ticked(question, indices, typed))
+    ]
+    return found[0] if len(set(found)) == 1 else None
 
 
 def _leaves_empty(decision: Decision) -> bool:
@@ -215,14 +256,31 @@ class _Delivery:
     def step(self, screen: Screen) -> Step:
         state = read(screen, self.form)
         if isinstance(state, Page):
-            return self.page(state, screen)
+            return self.unless_circling(state, self.page(state, screen))
         if isinstance(state, Tail):
-            return self.tail(state)
+            return self.unless_circling(state, self.tail(state))
         if isinstance(state, Review):
             return self.review(state)
         if isinstance(state, Prompt):
             return self.prompt(state)
         return Wait(state.why)
+
+    def unless_circling(self, state: DialogState, step: Step) -> Step:
+        """Return ``step``, or Stop where it was taken on this very state again and again, and led back to it."""
+        if not isinstance(step, Press) or step.key in _UNCOUNTED:
+            return step
+        # Where the row with the cursor is not visible, moving it changes nothing on the screen.
+        limit = _REPEATS
+        if isinstance(state, Page) and state.cursor is None:
+            limit += len(self.form.questions[state.question].options)
+        again = sum(
+            1
+            for at in range(len(self.taken))
+            if self.taken[at].step[0] == step.key and isinstance(self.taken[at].step, Press) and self.state(at) == state
+        )
+        if again < limit:
+            return step
+        return Stop(delivered=False, why=f"the keys lead in circles: {step.key} ({step.why}) changed nothing for good")
 
     def wrong(self, review: Review) -> list[int]:
         """Return the questions whose answer on the review screen is not the intended one."""
@@ -235,30 +293,71 @@ class _Delivery:
             elif shown is None:
                 if not _leaves_empty(decision):
                     found.append(number)
-            elif key(shown) not in _shown_answers(self.form.questions[number], decision) or _leaves_empty(decision):
+            elif _confirms(self.form.questions[number], decision, shown) is False or _leaves_empty(decision):
                 found.append(number)
         return found
+
+    def doubtful(self, review: Review) -> str | None:
+        """Return why an answer of which the review screen shows nothing wrong is not certain, or None."""
+        for number, decision in enumerate(self.decisions):
+            shown, question = review.answers[number], self.form.questions[number]
+            if shown is not None and _confirms(question, decision, shown) is None:
+                return f"the review screen does not tell the options of question {number + 1} apart"
+            if shown is None and review.hidden[number] and self.blind(number):
+                return f"neither all rows of question {number + 1} nor its answer on the review screen are visible"
+        return None
+
+    def blind(self, number: int) -> bool:
+        """Whether an option of this multi-select was set, or left as it was, without being visible."""
+        question = self.form.questions[number]
+        if not question.multi_select:
+            return False
+        seen: set[int | None] = set()
+        for at, taken in enumerate(self.taken):
+            state = self.state(at)
+            if isinstance(state, Page) and state.question == number:
+                seen.update(row.option for row in state.rows if row.kind == RowKind.OPTION)
+                if state.above and taken.step[0].isdigit():
+                    return True
+        return len(seen) < len(question.options)
 
     def completed(self, number: int, since: int = 0) -> bool:
         """Whether a step since ``taken[since]`` left this question's page forwards, with its answer entered."""
         for at in range(since, len(self.taken)):
             step = self.taken[at].step
-            if not isinstance(step, Press) or step.key not in ("Enter", "Tab"):
+            if not isinstance(step, Press) or not (step.key in ("Enter", "Tab") or step.key.isdigit()):
                 continue
             state = self.state(at)
+            if step.key.isdigit():
+                if self.is_numbered_choice(at) and isinstance(state, Page) and state.question == number:
+                    return True
+                continue
             if isinstance(state, Tail):
                 owner = self.tail_question(at)
                 if owner == number and (state.cursor == RowKind.SUBMIT or not state.submit):
                     return True
-            if not isinstance(state, Page) or state.question != number or state.cursor is None:
+            if not isinstance(state, Page) or state.question != number:
                 continue
-            kind = state.rows[state.cursor].kind
             multi = bool(self.form.questions[number].multi_select)
+            kind = RowKind.OPTION if state.cursor is None else state.rows[state.cursor].kind
+            if state.cursor is None and step.key == "Enter":
+                continue
             if (step.key == "Enter" and kind == RowKind.SUBMIT) or (step.key == "Tab" and multi):
                 return True
             if step.key == "Enter" and not multi and kind in (RowKind.OPTION, RowKind.TYPE):
                 return True
         return False
+
+    def is_numbered_choice(self, at: int) -> bool:
+        """Whether ``taken[at]`` is the digit that chose a hidden option of a single-select."""
+        step, state = self.taken[at].step, self.state(at)
+        return (
+            isinstance(step, Press)
+            and step.key.isdigit()
+            and isinstance(state, Page)
+            and bool(state.above)
+            and not self.form.questions[state.question].multi_select
+        )
 
     def last_review(self) -> int | None:
         for at in range(len(self.taken) - 1, -1, -1):
@@ -299,10 +398,14 @@ class _Delivery:
         if isinstance(decision, Select):
             if decision.notes is not None:
                 return Stop(delivered=False, why="this client's dialog shows no field for the note")
-            return self.move(page, RowKind.OPTION, decision.option_index) or Press(
-                "Enter", f"choose option {decision.option_index + 1} of question {number + 1}"
-            )
+            return self.choose(page, decision.option_index)
         return Wait("no decision for this question")
+
+    def choose(self, page: Page, option: int) -> Step:
+        what = f"choose option {option + 1} of question {page.question + 1}"
+        if option < page.above:
+            return Press(str(option + 1), f"{what} by its number, because it is above the visible part")
+        return self.move(page, RowKind.OPTION, option) or Press("Enter", what)
 
     def position(self, page: Page, kind: str, option: int | None) -> int:
         """Return a row's place among all rows of its page, visible or not."""
@@ -337,7 +440,7 @@ class _Delivery:
         if page.notes is not None and page.notes.focused:
             return Press("Escape", "leave the notes field")
         if page.cursor is None:
-            return Press("Down", "bring the cursor into view")
+            return Press(pressed, why)
         row = page.rows[page.cursor]
         if row.kind != RowKind.OPTION:
             return Press("Up", "move to an option row, from where tabs can be switched")
@@ -346,18 +449,26 @@ class _Delivery:
     def pasted_last(self, text: str) -> bool:
         return self.last is not None and self.last.step[:1] == (text,) and isinstance(self.last.step, Paste)
 
+    def holds(self, shown: str, text: str, *, marked: bool | None = False) -> bool:
+        """Whether a field holds ``text``: for certain where it was pasted here, else only if its emoji match too."""
+        if not _same(shown, text, marked=marked):
+            return False
+        pasted = any(isinstance(taken.step, Paste) and taken.step.text == text for taken in self.taken)
+        exact = exact_key(shown)
+        return pasted or exact == exact_key(text) or (bool(marked) and exact + grammar.CHOSEN == exact_key(text))
+
     def fill(self, shown: str, text: str, what: str, *, marked: bool | None = False) -> Step | None:
         """Return the step that brings ``text`` into the field under the cursor, or None where it is there."""
-        if _same(shown, text, marked=marked):
+        if self.holds(shown, text, marked=marked):
             return None
         if self.pasted_last(text):
             return Wait(f"the pasted text is not fully shown in {what}")
-        if not shown.strip():
+        if not shown:
             return Paste(text, f"put the text into {what}")
         cleared = sum(1 for taken in self.taken if isinstance(taken.step, Press) and taken.step.key == "C-u")
         if cleared > _CLEARING:
             return Stop(delivered=False, why=f"{what} holds another text that cannot be cleared")
-        if not shown.rpartition("\n")[2].strip():
+        if "\n" in shown and not shown.rpartition("\n")[2].strip():
             return Press("BSpace", f"clear the other text in {what}")
         if self.last is not None and isinstance(self.last.step, Press) and self.last.step.key == "C-e":
             return Press("C-u", f"clear the other text in {what}")
@@ -375,6 +486,13 @@ class _Delivery:
 
     def multi(self, page: Page, decision: MultiSelect, *, correcting: bool) -> Step:
         wanted = set(decision.selected_indices)
+        for index in range(page.above):
+            ticked = self.ticked(page.question, index)
+            if ticked is None:
+                return Stop(delivered=False, why="the pane does not show which options are ticked; make it larger")
+            if ticked != (index in wanted):
+                verb = "untick" if ticked else "tick"
+                return Press(str(index + 1), f"{verb} option {index + 1} by its number: it is above the visible part")
         for row in page.rows:
             if row.kind == RowKind.OPTION and row.option is not None and row.checked != (row.option in wanted):
                 verb = "tick" if row.option in wanted else "untick"
@@ -391,18 +509,44 @@ class _Delivery:
             return self.move(page, RowKind.TYPE) or Press("Enter", "untick the row for typed text")
         if page.at(RowKind.SUBMIT):
             return Press("Enter", f"leave question {page.question + 1}")
-        if decision.text is None and page.cursor is not None and page.rows[page.cursor].kind == RowKind.OPTION:
+        if decision.text is None and (page.cursor is None or page.rows[page.cursor].kind == RowKind.OPTION):
             return Press("Tab", f"leave question {page.question + 1}")
         return self.move(page, RowKind.SUBMIT) or Wait("the Submit row is not visible")
 
+    def ticked(self, number: int, option: int) -> bool | None:
+        """Return whether an option that is not visible is ticked, from what was seen and done before.
+
+        What was never seen counts as not ticked, as in a new dialog: the review screen will tell. None where not even
+        that can be read.
+        """
+        toggled = False
+        decision = self.decisions[number]
+        text = decision.text if isinstance(decision, MultiSelect) else None
+        for at in range(len(self.taken) - 1, -1, -1):
+            step, state = self.taken[at].step, self.state(at)
+            if isinstance(state, Review) and not state.hidden[number]:
+                shown = _ticks_shown(self.form.questions[number], state.answers[number], text)
+                return None if shown is None else (option in shown) != toggled
+            if not isinstance(state, Page) or state.question != number:
+                continue
+            if isinstance(step, Press):
+                by_number = bool(state.above) and step.key == str(option + 1)
+                toggled ^= by_number or (step.key == "Space" and state.at(RowKind.OPTION, option))
+            row = state.row(RowKind.OPTION, option)
+            if row is not None:
+                return bool(row.checked) != toggled
+        return toggled
+
     def unseen(self, page: Page) -> tuple[str, int | None] | None:
-        """Return a row of this multi-select that has not been seen since its page was opened, or None."""
+        """Return a row of this multi-select that has not been dealt with since its page was opened, or None."""
         seen = {row[:2] for row in page.rows}
+        seen.update((RowKind.OPTION, index) for index in range(page.above))
         for at in range(len(self.taken) - 1, -1, -1):
             state = self.state(at)
             if not isinstance(state, Page) or state.question != page.question:
                 break
             seen.update(row[:2] for row in state.rows)
+            seen.update((RowKind.OPTION, index) for index in range(state.above))
         count = len(self.form.questions[page.question].options)
         rows: list[tuple[str, int | None]] = [(RowKind.OPTION, index) for index in range(count)]
         rows.append((RowKind.TYPE, None))
@@ -411,7 +555,7 @@ class _Delivery:
     def multi_text(self, page: Page, text: str, typed: Row | None, *, correcting: bool) -> Step | None:
         step = self.move(page, RowKind.TYPE)
         what = "the row for typed text"
-        done = typed is not None and _same(typed.text, text) and typed.checked is True
+        done = typed is not None and self.holds(typed.text, text) and typed.checked is True
         # Up to 2.1.180 the client drops the text unless its box is toggled after typing; only the review shows that.
         toggle = correcting and not self.toggled_since_review(page.question)
         if done and not toggle:
@@ -449,7 +593,7 @@ class _Delivery:
         if decision.notes is None:
             if notes.text and not self.note_kept(page):
                 return self.open_notes(page, target, screen, "clear the note that somebody left")
-        elif not _same(notes.text, decision.notes):
+        elif not self.holds(notes.text, decision.notes):
             if self.note_kept(page):
                 return Stop(delivered=False, why="the note could not be entered")
             return self.open_notes(page, target, screen, "open the notes field")
@@ -467,7 +611,7 @@ class _Delivery:
 
     def note(self, decision: Select, notes: Notes) -> Step:
         if decision.notes is None:
-            if not notes.text.strip():
+            if not notes.text:
                 return Press("Escape", "leave the notes field")
             # Any other text never matches, so that the field is cleared and nothing is put in.
             step = self.fill(notes.text, "\0", "the notes field")
@@ -511,7 +655,7 @@ class _Delivery:
     def tail(self, tail: Tail) -> Step:
         number = self.tail_question(len(self.taken) - 1) if self.taken else None
         if number is None or number >= len(self.decisions):
-            return Wait("only the end of a typed text is visible, and it was not typed here")
+            return Wait(UNSURE)
         decision = self.decisions[number]
         text = decision.text if isinstance(decision, (Type, MultiSelect)) else None
         shown = key(tail.text)
@@ -537,6 +681,9 @@ class _Delivery:
             if len(backs) >= _CORRECTIONS:
                 return Stop(delivered=False, why=self.complaint(review, wrong))
             return Press("Left", f"go back: {self.complaint(review, wrong)}")
+        doubt = self.doubtful(review)
+        if doubt is not None:
+            return Stop(delivered=False, why=doubt)
         if not review.on_submit:
             return Press("Up", "move to Submit answers")
         return Press("Enter", "submit: every answer shown is the intended one")
@@ -549,7 +696,11 @@ class _Delivery:
 
     def submitted(self) -> bool:
         """Whether the last step was the one that answers the form."""
-        if self.last is None or not isinstance(self.last.step, Press) or self.last.step.key != "Enter":
+        if self.last is None or not isinstance(self.last.step, Press):
+            return False
+        if self.is_numbered_choice(len(self.taken) - 1):
+            return not _has_review(self.form) and self.chat is None
+        if self.last.step.key != "Enter":
             return False
         state = self.state(-1)
         if isinstance(state, Review):

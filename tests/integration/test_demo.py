@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from typing import TYPE_CHECKING
+import time
+from pathlib import Path
 
 import pytest
 
@@ -17,12 +18,14 @@ from hookrouter_ask_user_question.demo.rule_agent import decide
 from hookrouter_ask_user_question.demo.scenes import SCENES
 from hookrouter_ask_user_question.demo.show import SESSION, config, play
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def environ(folder: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(folder), **more}
+
+
+def folders_of_clients() -> set[str]:
+    """Return what clients without a TMPDIR of their own leave in the folder that all programs share."""
+    return {str(path) for top in Path("/tmp").glob("claude-*") if top.is_dir() for path in top.iterdir()}
 
 
 def processes_of(folder: Path) -> list[str]:
@@ -54,6 +57,7 @@ def test_the_demo_verifies_all_scenes_and_leaves_nothing(tmp_path: Path) -> None
 def test_the_demo_does_the_same_on_the_real_client(tmp_path: Path) -> None:
     program = find_client()
     assert program is not None
+    shared = folders_of_clients()
     done = subprocess.run(
         [*script_argv(), "demo", "--client", program],
         env=environ(tmp_path),
@@ -66,6 +70,37 @@ def test_the_demo_does_the_same_on_the_real_client(tmp_path: Path) -> None:
     assert f"All {len(SCENES)} forms verified" in done.stdout
     assert os.listdir(tmp_path) == []
     assert processes_of(tmp_path) == []
+    assert not {path for path in folders_of_clients() - shared if "hookrouter-demo-" in path}
+
+
+@pytest.mark.tmux
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("exit 0", "is no Claude Code client: its --version says nothing"),
+        ("echo 1.2.3", "is no Claude Code client: its --version says '1.2.3'"),
+        ('[ "$1" ] && echo "9.9.9 (Claude Code)" || echo "no license"', "ended instead of showing a prompt"),
+    ],
+)
+def test_a_program_that_is_no_client_is_refused_at_once(tmp_path: Path, program: str, said: str) -> None:
+    folder, client = tmp_path / "tmp", tmp_path / "client"
+    folder.mkdir()
+    client.write_text(f"#!/bin/sh\n{program}\n")
+    client.chmod(0o755)
+    started = time.monotonic()
+    done = subprocess.run(
+        [*script_argv(), "demo", "--client", str(client)],
+        env=environ(folder),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert time.monotonic() - started < 10
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "\n\n" not in done.stderr
+    assert os.listdir(folder) == []
 
 
 @pytest.mark.tmux

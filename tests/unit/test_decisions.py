@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from hookrouter.decisions import Chat, MultiSelect, Select, Type
 from hookrouter.tools import AskUserQuestionInput, Option, Question
-from hookrouter_ask_user_question.decisions import MAX_TEXT, DecisionError, parse_decisions, to_json
+from hookrouter.typing_limits import MAX_TEXT
+from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions, to_json
 
 SINGLE = Question(question="Which one?", header="One", options=(Option(label="A"), Option(label="B")))
 MULTI = Question(
@@ -97,6 +98,8 @@ def test_what_is_not_an_array(document: object) -> None:
         ({"action": "type", "text": "a\x9bb"}, "U+009B"),
         ({"action": "type", "text": "a\ud800"}, "U+D800"),
         ({"action": "type", "text": "path\\"}, "backslash"),
+        ({"action": "type", "text": "path\\  "}, "backslash"),
+        ({"action": "type", "text": " Type something."}, "'Type something.', which the dialog shows"),
         ({"action": "type", "text": "(notes only)"}, "no answer"),
         ({"action": "type", "text": "x" * (MAX_TEXT + 1)}, "5001 characters; at most 5000"),
         (

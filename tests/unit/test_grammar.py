@@ -14,6 +14,7 @@ from hookrouter.answering import Screen
 from hookrouter.testing.fake_dialog import DialogModel
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes.dialog import (
+    UNSURE,
     Closed,
     DialogState,
     Page,
@@ -24,6 +25,7 @@ from hookrouter_keystrokes.dialog import (
     Tail,
     Unknown,
     client_version,
+    exact_key,
     key,
     read,
 )
@@ -51,8 +53,8 @@ def typed(raw: dict[str, list[dict[str, object]]]) -> AskUserQuestionInput:
 
 
 FORMS = {path.stem: typed(json.loads(path.read_text())) for path in sorted((SCREENS / "questions").glob("*.json"))}
-# Two pairs of forms draw the same screens.
-SAME = {"markdown": "preview"}
+# These draw the same screens, or have the same texts.
+SAME = {"markdown": "preview", "tall": "tallmulti"}
 
 
 def screen(name: str) -> Screen:
@@ -208,6 +210,87 @@ def test_small_panes(name: str, form: str, question: int, cursor: int | None, cl
 
     assert isinstance(page, Page)
     assert (page.question, page.cursor, page.clipped) == (question, cursor, clipped)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "rows", "cursor", "above"),
+    [
+        ("T-multi-60x20-open", "tallmulti", [2, 3, "type", "submit", "chat"], None, 2),
+        ("T-multi-60x20-down2", "tallmulti", [2, 3, "type", "submit", "chat"], 0, 0),
+        ("T-multi-60x20-down4", "tallmulti", [2, 3, "type", "submit", "chat"], 2, 0),
+        ("T-multi-40x12-open", "tallmulti", ["submit", "chat"], None, 4),
+        ("T-multi-40x12-down4", "tallmulti", ["type", "submit", "chat"], 0, 0),
+        ("T-multi-80x24-open", "tallmulti", [0, 1, 2, 3, "type", "submit", "chat"], 0, 0),
+        ("T-single-60x20-open", "tall", [1, 2, 3, "type", "chat"], None, 1),
+        ("T-single-40x12-open", "tall", [1, "chat"], None, 1),
+        ("T-single-40x12-down1", "tall", [1, "chat"], 0, 0),
+        ("T-single-80x24-open", "tall", [0, 1, 2, 3, "type", "chat"], 0, 0),
+        ("T-cutquestion-100x30-open", "cutquestion", [0, 1, "type", "chat"], 0, 0),
+        ("T-cutpreview-80x24-open", "cutpreview", [0, 1, "chat"], 0, 0),
+        ("T-cutpreview-80x24-note", "cutpreview", [0, 1, "chat"], 0, 0),
+    ],
+)
+def test_pages_taller_than_the_pane(
+    name: str, form: str, rows: list[int | str], cursor: int | None, above: int
+) -> None:
+    page = state(f"2.1.330/{name}", form)
+
+    assert isinstance(page, Page)
+    assert [row.kind if row.option is None else row.option for row in page.rows] == rows
+    assert (page.cursor, page.above) == (cursor, above)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "keys", "size"),
+    [
+        ("T-multi-60x20-open", "tallmulti", [], (60, 20)),
+        ("T-multi-60x20-down2", "tallmulti", ["Down"] * 2, (60, 20)),
+        ("T-multi-60x20-down4", "tallmulti", ["Down"] * 4, (60, 20)),
+        ("T-multi-80x24-open", "tallmulti", [], (80, 24)),
+        ("T-single-60x20-open", "tall", [], (60, 20)),
+        ("T-single-80x24-open", "tall", [], (80, 24)),
+        ("T-cutquestion-100x30-open", "cutquestion", [], (100, 30)),
+        ("T-cutpreview-80x24-open", "cutpreview", [], (80, 24)),
+        ("T-cutpreview-80x24-note", "cutpreview", ["n"], (80, 24)),
+        ("T-cutpreview-120x40-open", "cutpreview", [], (120, 40)),
+    ],
+)
+def test_the_model_draws_what_the_client_draws(name: str, form: str, keys: list[str], size: tuple[int, int]) -> None:
+    model = DialogModel(FORMS[form])
+    for pressed in keys:
+        model.press(pressed)
+    drawn = model.render(*size)
+
+    seen = (SCREENS / "2.1.330" / f"{name}.txt").read_text().rstrip("\n").split("\n")
+    assert [line.rstrip() for line in drawn] == [line.rstrip() for line in seen[-len(drawn) :]]
+
+
+def test_too_little_of_the_question_is_another_reason_than_another_question() -> None:
+    tall = screen("2.1.330/T-cutquestion-100x30-open")
+    last = Screen(tall.lines[-11:], 100, 11)
+
+    assert read(last, FORMS["cutquestion"]) == Unknown(UNSURE, dialog=True)
+    other = read(last, FORMS["single"])
+    assert isinstance(other, Unknown)
+    assert other.why != UNSURE
+
+
+def test_a_review_that_shows_nothing_but_the_answer() -> None:
+    lines = screen("2.1.330/T-multi-40x12-review").lines
+    first = next(at for at, line in enumerate(lines) if "→" in line)
+
+    whole = read(Screen(lines[first:], 40, 8), FORMS["tallmulti"])
+    assert isinstance(whole, Review)
+    assert key(whole.answers[0] or "").startswith("Option1wordword")
+    assert read(Screen(lines[first + 1 :], 40, 7), FORMS["tallmulti"]) == Unknown(UNSURE, dialog=True)
+    # Whose answer it is cannot be told in a form of several questions.
+    assert isinstance(read(Screen(lines[first:], 40, 8), FORMS["tabs"]), Unknown)
+
+
+@pytest.mark.parametrize(("one", "other"), [("👍", "👎"), ("a 👍🏽", "a 👍🏿"), ("x ✅", "x ☑")])
+def test_the_exact_key_tells_emoji_apart(one: str, other: str) -> None:
+    assert exact_key(one) != exact_key(other)
+    assert exact_key(" ".join(one)) == exact_key(one)
 
 
 @pytest.mark.parametrize("name", ["S18-80x24-review", "S18-60x20-review", "S18-40x12-review"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -157,6 +158,65 @@ def test_four_mixed_questions_are_submitted_from_the_review_screen(width: int, h
 
     assert run.answers == MIXED_ANSWERS, delivery
     assert delivery.outcome == DeliveryOutcome.DELIVERED
+
+
+TALL = question("Which long ones?", *(f"Option {at} " + "word " * 11 + "end" for at in range(4)), multi=True)
+TALL = attrs.evolve(TALL, options=tuple(attrs.evolve(option, description="words " * 25) for option in TALL.options))
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 20), (60, 14)])
+@pytest.mark.parametrize("latency", [0.0, 0.03, 0.3])
+def test_a_form_taller_than_the_pane_is_answered(width: int, height: int, latency: float) -> None:
+    run = Run(
+        form(attrs.evolve(TALL, multi_select=False, question="One?"), TALL), width=width, height=height, latency=latency
+    )
+
+    delivery = run.deliver(Select(0), MultiSelect((1, 3), "and this"))
+
+    assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
+    labels = [option.label for option in TALL.options]
+    assert run.answers == {"One?": labels[0], TALL.question: f"{labels[1]}, {labels[3]}, and this"}
+    assert len(run.keys) < 40
+
+
+def test_a_lone_question_taller_than_the_pane_is_answered() -> None:
+    for index in range(4):
+        run = Run(form(attrs.evolve(TALL, multi_select=False)), width=60, height=14)
+
+        assert run.deliver(Select(index)).outcome == DeliveryOutcome.DELIVERED
+        assert run.answers == {TALL.question: TALL.options[index].label}
+
+
+@pytest.mark.parametrize("length", [300, 1500, 2800, 6000])
+def test_a_question_longer_than_the_pane_is_answered(length: int) -> None:
+    text = " ".join(f"word{at}" for at in range(length))[:length] + "?"
+    run = Run(form(question(text, "Alpha", "Beta")), width=100, height=30)
+
+    delivery = run.deliver(Select(1))
+
+    assert (run.answers, delivery.outcome) == ({text: "Beta"}, DeliveryOutcome.DELIVERED), delivery
+
+
+def test_a_key_that_never_takes_hold_ends_the_attempt_early() -> None:
+    run = Run(form(SINGLE))
+    # A client on which somebody holds the cursor.
+    press = run.model.press
+    run.model.press = lambda key: press("Up" if key == "Down" and run.model.questions[0].cursor else key)  # type: ignore[method-assign]
+
+    delivery = run.deliver(Select(2))
+
+    assert delivery.outcome == DeliveryOutcome.REFUSED
+    assert "in circles" in delivery.reason
+    assert len(run.keys) < 12
+
+
+def test_too_small_a_pane_is_the_reason_it_gives() -> None:
+    run = Run(form(question("Which of the two? " + "words " * 99, "A", "B")), width=60, height=8)
+
+    delivery = run.deliver(Select(1))
+
+    assert delivery.outcome == DeliveryOutcome.DELIVERED or "too little of the question" in delivery.reason
+    assert run.answers in (None, {run.form.questions[0].question: "B"})
 
 
 def test_chat_declines_the_form_and_sends_the_text_as_a_prompt() -> None:

@@ -28,3 +28,17 @@ def test_writing_a_label_twice_changes_nothing_more(label: str) -> None:
 @given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E)))
 def test_plain_labels_stay(label: str) -> None:
     assert recorded_label(label) == label
+
+
+@pytest.mark.parametrize(
+    ("label", "recorded"),
+    [
+        ("x" * 2000, "x" * 2000),
+        ("x" * 2001, "x" * 2000 + "…"),
+        ("a  b" * 600, "a b" * 500 + "…"),
+        ("\u200dx\ufe0f" * 900, "\u200dx" * 667 + "…"),
+        ("😀" * 990 + " " + "q" * 30, "😀" * 990 + " " + "q" * 19 + "…"),
+    ],
+)
+def test_long_labels_are_cut_before_they_are_written(label: str, recorded: str) -> None:
+    assert recorded_label(label) == recorded

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from hookrouter.answering import Paste, Press, Screen, Stop, Taken, Wait
 from hookrouter.decisions import Chat, MultiSelect, Select, Type
 from hookrouter.testing.fake_dialog import DialogModel
 from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter.typing_limits import PLACEHOLDERS
+from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.planner import GrammarPlanner, unanswerable
 
 if TYPE_CHECKING:
@@ -68,6 +71,7 @@ def pressed(form: AskUserQuestionInput, decisions: tuple[Decision, ...], *keys: 
         (Type("text"), ["Up", "paste text"], "Enter"),
         (Type("text"), ["Up", "paste text", "Up"], "Down"),
         (Type("text"), ["Up", "paste other"], "C-e"),
+        (Type("text"), ["Up", "Space"], "C-e"),
         (Type("text"), ["Up", "paste one", "Up"], "Down"),
         (Type("text"), ["Up", "paste one\n"], "C-e"),
     ],
@@ -210,11 +214,11 @@ def test_only_wrong_answers_are_visited_again() -> None:
         (SINGLE, (Select(-1),), "numbered 0 to 2"),
         (SINGLE, (Select(0, "note"),), "takes no notes"),
         (SINGLE, (MultiSelect((0,)),), "one option"),
-        (SINGLE, (Type(" \n "),), "empty text"),
+        (SINGLE, (Type(" \n "),), "is empty"),
         (SINGLE, (Type("path\\"),), "backslash"),
         (SINGLE, (Type("bell\a"),), r"U\+0007"),
-        (SINGLE, (Type("Type something"),), "cannot be told"),
-        (SINGLE, (Chat("!rm"),), "run as a command"),
+        (SINGLE, (Type("Type something"),), "cannot be read back"),
+        (SINGLE, (Chat("!rm"),), "is a shell command"),
         (MULTI, (Select(0),), "must be multi-select"),
         (MULTI, (MultiSelect((2,)),), "numbered 0 to 1"),
         (TABS, (Chat("x"), MultiSelect((0,)), Select(0)), "must come last"),
@@ -228,6 +232,137 @@ def test_what_cannot_be_typed_is_said_before_any_key(
     found = GrammarPlanner().next_step(screen(DialogModel(form)), form, decisions, ())
     assert isinstance(found, Stop)
     assert not found.delivered
+
+
+def test_every_placeholder_that_is_known_on_screen_is_refused_as_a_text() -> None:
+    seen = {each.text for each in (*grammar.PLACEHOLDERS, grammar.NOTES_EMPTY, grammar.NOTES_OPEN)}
+
+    assert seen == set(PLACEHOLDERS)
+
+
+TALL = AskUserQuestionInput(
+    questions=(
+        Question(
+            question="Which of these long ones?",
+            header="Long",
+            options=tuple(Option(label=f"Option {at} " + "word " * 12, description="words " * 25) for at in range(4)),
+            multi_select=True,
+        ),
+    )
+)
+
+
+def play(
+    form: AskUserQuestionInput, decisions: tuple[Decision, ...], *before: str, width: int = 60, height: int = 20
+) -> tuple[DialogModel, list[str], Step]:
+    """Let the planner answer a model; return it with the keys, and the step at which it stopped."""
+    model = DialogModel(form)
+    for key in before:
+        model.press(key)
+    taken: list[Taken] = []
+    while model.outcome is None and len(taken) < 60:
+        now = screen(model, width=width, height=height)
+        found = GrammarPlanner().next_step(now, form, decisions, taken)
+        if isinstance(found, Press):
+            model.press(found.key)
+        elif isinstance(found, Paste):
+            model.paste(found.text)
+        else:
+            return model, [each.step[0] for each in taken], found
+        taken.append(Taken(found, now))
+    return model, [each.step[0] for each in taken], Stop(delivered=model.result is not None, why="")
+
+
+@pytest.mark.parametrize("indices", [(1, 3), (0,), (0, 1, 2, 3), (2,), (3,)])
+@pytest.mark.parametrize("text", [None, "and this"])
+@pytest.mark.parametrize("before", [(), ("Space",), ("Down", "Space", "Down"), ("Down",) * 5])
+def test_options_above_the_visible_part_are_ticked_by_number(
+    indices: tuple[int, ...], text: str | None, before: tuple[str, ...]
+) -> None:
+    model, keys, stop = play(TALL, (MultiSelect(indices, text),), *before)
+
+    labels = [TALL.questions[0].options[index].label.strip() for index in indices]
+    assert model.result is not None, (keys, stop)
+    assert model.result["answers"] == {TALL.questions[0].question: ", ".join(labels + [text] * (text is not None))}
+    assert len(keys) < 40
+
+
+@pytest.mark.parametrize("index", range(4))
+@pytest.mark.parametrize("before", [(), ("Up",), ("Down",) * 3, ("Down",) * 5])
+def test_an_option_above_the_visible_part_is_chosen_by_number(index: int, before: tuple[str, ...]) -> None:
+    single = AskUserQuestionInput(questions=(attrs.evolve(TALL.questions[0], multi_select=False),))
+    model, _, stop = play(single, (Select(index),), *before, height=16)
+
+    assert model.result is not None, stop
+    assert model.result["answers"] == {single.questions[0].question: single.questions[0].options[index].label.strip()}
+
+
+def test_what_neither_page_nor_review_shows_is_not_submitted() -> None:
+    form = AskUserQuestionInput(
+        questions=(*TALL.questions, question("A last one? " + "words " * 200, "Yes please", "No thanks"))
+    )
+
+    model, _, stop = play(form, (MultiSelect((0,)), Select(0)))
+
+    assert model.result is None
+    assert stop == Stop(
+        delivered=False, why="neither all rows of question 1 nor its answer on the review screen are visible"
+    )
+
+
+def test_a_key_that_leads_in_circles_is_not_pressed_on_and_on() -> None:
+    now = screen(DialogModel(SINGLE))
+    taken: list[Taken] = []
+    for _ in range(10):
+        found = GrammarPlanner().next_step(now, SINGLE, (Select(2),), taken)
+        if not isinstance(found, Press):
+            break
+        taken.append(Taken(found, now))
+
+    assert isinstance(found, Stop)
+    assert "in circles: Down" in found.why
+    assert len(taken) == 3
+
+
+def emoji(*labels: str, multi: bool = False) -> AskUserQuestionInput:
+    return AskUserQuestionInput(questions=(question("Which face?", *labels, multi=multi), question("Sure?", "Y", "N")))
+
+
+@pytest.mark.parametrize(
+    ("labels", "multi", "chosen", "step"),
+    [
+        (("👍", "👎"), False, Select(0), "Enter"),
+        (("👍", "👎"), False, Select(1), "Left"),
+        (("ok 👍", "ok 👎"), True, MultiSelect((0,)), "Enter"),
+        (("ok 👍", "ok 👎"), True, MultiSelect((1,)), "Left"),
+        (("ok\u200c", "ok"), False, Select(0), None),
+        (("ok\u200c", "ok"), True, MultiSelect((0,)), None),
+        (("ok\u200c", "ok"), True, MultiSelect((0, 1)), "Left"),
+    ],
+)
+def test_the_review_does_not_confuse_options_that_differ_only_in_emoji(
+    labels: tuple[str, ...], multi: bool, chosen: Decision, step: str | None
+) -> None:
+    form = emoji(*labels, multi=multi)
+    model = DialogModel(form)
+    for key in ["Space", "Tab", "Enter"] if multi else ["Enter", "Enter"]:
+        model.press(key)
+    found = GrammarPlanner().next_step(screen(model), form, (chosen, Select(0)), ())
+
+    if step is None:
+        assert found == Stop(delivered=False, why="the review screen does not tell the options of question 1 apart")
+    elif step == "Left":
+        # The form's first answer is that of the first option.
+        assert isinstance(found, Press)
+        assert (found.key, "question 1" in found.why) == ("Left", True)
+    else:
+        assert isinstance(found, Press)
+        assert found.key == step
+
+
+def test_text_that_somebody_typed_is_not_taken_for_another_emoji() -> None:
+    assert pressed(SINGLE, (Type("👍"),), "Up", "paste 👎") == "C-e"
+    assert pressed(SINGLE, (Type("👍"),), "Up", "paste 👍") == "Enter"
 
 
 def test_a_dialog_with_previews_takes_no_typed_answer() -> None:
@@ -244,7 +379,7 @@ def test_the_outline_names_every_step() -> None:
     assert lines[0] == "question 1 (Which?): move to the row for typed text"
     assert lines[-1] == "review screen: compare every answer shown, then submit"
     assert GrammarPlanner().outline(SINGLE, (Type(" "),)) == [
-        "nothing: question 1: an empty text would decline the form"
+        "nothing: question 1: the text is empty: Claude Code would decline the form or record nothing"
     ]
 
 

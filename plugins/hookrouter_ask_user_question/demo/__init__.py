@@ -42,7 +42,7 @@ def demo(
     from hookrouter.testing.terminal import TmuxError, WaitTimeoutError
 
     try:
-        if client is not None and not os.access(client, os.X_OK):
+        if client is not None and (os.path.isdir(client) or not os.access(client, os.X_OK)):
             raise ClientError(f"--client: {client} is not an executable file")
         with _ending_on_signals():
             faults = _run(client, quiet=quiet)
@@ -94,10 +94,13 @@ def _session(client: str | None, stage: Stage, server: PrivateTmux, stack: conte
     forms = {scene.name: {"questions": scene.questions} for scene in SCENES}
     if client is None:
         return stage.stand_in(forms, server, session=SESSION, width=_WIDTH, height=_HEIGHT)
+    from hookrouter.testing.client import check_client
     from hookrouter.testing.scripted_model import ScriptedModel, ask
 
+    program = os.path.abspath(client)
     model = stack.enter_context(ScriptedModel({name: ask(form) for name, form in forms.items()}))
-    return stage.client(os.path.abspath(client), server, model, session=SESSION, width=_WIDTH, height=_HEIGHT)
+    check_client(program, {**stage.environ, **stage.client_home.environ(model)})
+    return stage.client(program, server, model, session=SESSION, width=_WIDTH, height=_HEIGHT)
 
 
 @contextlib.contextmanager
