@@ -15,11 +15,12 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command line (without the program's name) and return the exit code."""
     arguments = sys.argv[1:] if argv is None else argv
     command = arguments[0] if arguments else ""
-    if command == "run" and not {"--help", "-h"} & set(arguments):
+    asks_for_help = bool({"--help", "-h"} & set(arguments))
+    if command == "run" and not asks_for_help:
         from hookrouter.run import main as run
 
         return run(arguments[1:])
-    if command == "deliver":
+    if command == "deliver" and not asks_for_help:
         from hookrouter.delivery import main as deliver
 
         return deliver(arguments[1:])

@@ -44,10 +44,15 @@ BUILT_IN = (
     CommandEntry(
         "doctor", "Check the installation, and say how to mend what is wrong.", "hookrouter.cli.doctor:doctor"
     ),
+    CommandEntry(
+        "deliver",
+        "Bring the messages that wait to their agents. Hooks start this by themselves.",
+        "hookrouter.cli.deliver:deliver",
+    ),
 )
 """The core's own commands, in the order of the help page. Their names are taken: no plugin replaces one."""
 
-_RESERVED = {*(command.name for command in BUILT_IN), "deliver"}
+_RESERVED = {command.name for command in BUILT_IN}
 
 
 def contributed(commands: Iterable[tuple[str, Command]]) -> tuple[dict[str, CommandEntry], list[str]]:

@@ -7,8 +7,9 @@ let go of its lock.
 Each pass over the outbox goes through the due messages oldest first, those that never failed before those that did:
 
 - A gateway gets three tries for a new message, after 2 and then 4 seconds of waiting, and one try in each later pass.
-  A gateway that raises, hangs or returns anything but a Woken has failed; one that hangs is left alone for the rest
-  of the pass.
+  A gateway that raises or hangs has failed; one that hangs is left alone for the rest of the pass.
+- A gateway that returns anything but a Woken may have delivered, and would do the same again: its message is given up
+  until the gateway's table or its plugin changes.
 - Messages of one session stay in order: while one is not delivered, those behind it on the same gateway wait. After
   ten attempts it is passed over, so that one message that a gateway never takes does not silence a session for ever.
 - A gateway that failed three messages in a row is left alone for the rest of the pass, and every attempt has an upper
@@ -39,6 +40,7 @@ import attrs
 from hookrouter import _json
 from hookrouter.answering import Woken
 from hookrouter.clock import iso, now
+from hookrouter.discovery import file_stamp
 from hookrouter.home import HOME_VARIABLE, Home, HomeError
 from hookrouter.journal import Journal
 from hookrouter.limits import PluginTimeout, time_limit
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from hookrouter.application import Application
     from hookrouter.config import Config
 
-__all__ = ["Deliverer", "deliver_all", "main", "waits"]
+__all__ = ["PLUGIN_FAULT", "Deliverer", "deliver_all", "main", "waits"]
 
 TRIES = 3
 """Attempts that a new message gets in one pass."""
@@ -83,6 +85,9 @@ LONGEST_PAUSE = 3600.0
 
 LONGEST_WAIT = 30.0
 """A longer pause than this many seconds is not waited for, but left to a later deliverer."""
+
+PLUGIN_FAULT = "a fault of the plugin that brings the gateway type "
+"""How the reason begins with which a message is given up because of the plugin, not of the gateway's table."""
 
 _DROPPED = Woken(delivered=False, reason="dropped meanwhile", retry=False)
 
@@ -224,7 +229,11 @@ class Deliverer:
                 self._stuck.add(wake.gateway)
             return Woken(delivered=False, reason=f"{type(error).__name__}: {error}")
         if fault or not isinstance(woken, Woken):
-            return Woken(delivered=False, reason=f"the gateway returned {fault}")
+            kind = (self.config.gateway(wake.gateway) or ("", {}))[0]
+            place = f"{type(gateway).__module__}.{type(gateway).__qualname__}"
+            return Woken(
+                delivered=False, reason=f"{PLUGIN_FAULT}{kind!r}: deliver() of {place} returned {fault}", retry=False
+            )
         return woken
 
     @contextmanager
@@ -280,9 +289,10 @@ class Deliverer:
         return bool(given_up.get("settings") == self._fingerprint(str(message.get("gateway"))))
 
     def _fingerprint(self, name: str) -> str:
-        """Return a text that changes with the gateway's table."""
+        """Return a text that changes with the gateway's table and with the file of its class."""
         kind, settings = self.config.gateway(name) or ("", {})
-        pairs = [kind, *sorted((key, repr(value)) for key, value in settings.items())]
+        file = getattr(sys.modules.get(type(self.gateways.get(kind)).__module__), "__file__", None) or ""
+        pairs = [kind, file_stamp(file), *sorted((key, repr(value)) for key, value in settings.items())]
         return hashlib.sha256(_json.dumps(pairs).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def _note_error(self, message: Mapping[str, Any], reason: str) -> None:

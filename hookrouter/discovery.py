@@ -37,7 +37,7 @@ NO_CACHE_VARIABLE = "HOOKROUTER_NO_CACHE"
 class DiscoveredPlugin(Value):
     """One entry point of the group ``hookrouter``, as the last scan found it."""
 
-    __slots__ = ("distribution", "error", "files", "hooks", "name", "value", "version")
+    __slots__ = ("distribution", "error", "files", "hints", "hooks", "name", "value", "version")
 
     name: str
     """The entry point's name, which is the plugin's name everywhere."""
@@ -51,6 +51,8 @@ class DiscoveredPlugin(Value):
     """Why it cannot be used; empty where it can."""
     files: tuple[tuple[str, int], ...]
     """Files whose change makes this record stale, each with its modification time in nanoseconds."""
+    hints: tuple[str, ...]
+    """What is probably a mistake in it, one line each."""
 
     def __init__(
         self,
@@ -62,10 +64,18 @@ class DiscoveredPlugin(Value):
         hooks: tuple[str, ...] | None = None,
         error: str = "",
         files: tuple[tuple[str, int], ...] = (),
+        hints: tuple[str, ...] = (),
     ) -> None:
         """Take the fields as they are."""
         self._set(
-            name=name, value=value, distribution=distribution, version=version, hooks=hooks, error=error, files=files
+            name=name,
+            value=value,
+            distribution=distribution,
+            version=version,
+            hooks=hooks,
+            error=error,
+            files=files,
+            hints=hints,
         )
 
 
@@ -197,6 +207,7 @@ def _plugin(record: object) -> DiscoveredPlugin:
         hooks=None if hooks is None else tuple(_text(hook) for hook in _items(hooks)),
         error=_text(record["error"]),
         files=tuple((_text(path), _number(stamp)) for path, stamp in map(_items, _items(record["files"]))),
+        hints=tuple(_text(hint) for hint in _items(record["hints"])),
     )
 
 

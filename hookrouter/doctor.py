@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter import settings
 from hookrouter.commands import contributed
+from hookrouter.delivery import PLUGIN_FAULT
 from hookrouter.executable import script_argv
 from hookrouter.registry import NOT_INSTALLED, PluginStatus
 from hookrouter.settings import SettingsError
@@ -285,9 +286,23 @@ def _scripts(texts: Mapping[str, str]) -> Iterator[Finding]:
 def _config(app: Services) -> Iterator[Finding]:
     path = app.home.config_file
     for problem in app.config.problems:
-        yield Finding(ERROR, "config", problem, f"edit {path}; until then the defaults hold")
+        yield Finding(ERROR, "config", problem, f"edit {path}; until then {_meanwhile(app)}")
     if not app.config.problems:
         yield Finding(OK, "config", path if os.path.exists(path) else f"no {path}: the defaults hold")
+
+
+def _meanwhile(app: Services) -> str:
+    """Say what holds while the config cannot be used."""
+    plugins = app.config.plugins
+    kept = {
+        "fail closed": [name for name, entry in plugins.items() if entry.on_error == "closed"],
+        "disabled": [name for name, entry in plugins.items() if not entry.enabled],
+    }
+    stay = " and ".join(f"{state}: {', '.join(names)}" for state, names in kept.items() if names)
+    return (
+        "agents, gateways and answering have their defaults, so that every session is managed and its questions wait "
+        f"in the inbox; plugins that this file or the last good one closes or disables stay so ({stay or 'none'})"
+    )
 
 
 def _agents(app: Services) -> Iterator[Finding]:
@@ -369,7 +384,12 @@ def _gateways(app: Services) -> Iterator[Finding]:
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a finding about that plugin
             problems = [f"the plugin's check failed: {type(error).__name__}: {error}"]
         for problem in problems:
-            yield Finding(ERROR, "gateways", f"[gateways.{name}]: {problem}", f"edit {path}")
+            yield Finding(
+                ERROR,
+                "gateways",
+                f"[gateways.{name}]: {problem}",
+                f"correct [gateways.{name}] in {path}, or provide what it names",
+            )
         if not problems:
             yield Finding(OK, "gateways", f"{name} ({kind})")
 
@@ -472,14 +492,20 @@ def _outbox(app: Services) -> Iterator[Finding]:
     for message in messages:
         given_up = message["given_up"] is not None
         reason = message["last_error"] or "not tried yet"
+        if reason.startswith(PLUGIN_FAULT):
+            fix = (
+                "update the plugin that brings this gateway type, or report it to its authors; then: hookrouter deliver"
+            )
+        elif given_up:
+            fix = f"correct [gateways.{message.get('gateway')}] in {app.home.config_file}, then run: hookrouter deliver"
+        else:
+            fix = "hookrouter deliver"
         yield Finding(
             ERROR if given_up else WARNING,
             "outbox",
             f"message {message['id']} to agent {message.get('agent')!r} ({message.get('subject')}) "
             f"{'was given up' if given_up else 'waits'}; gateway {message.get('gateway')!r}: {reason}",
-            f"correct [gateways.{message.get('gateway')}] in {app.home.config_file}, then run: hookrouter deliver"
-            if given_up
-            else "hookrouter deliver",
+            fix,
         )
     if not messages:
         yield Finding(OK, "outbox", "no message waits for delivery")

@@ -12,11 +12,18 @@ import inspect
 import json
 import os
 import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from hookrouter.discovery import file_stamp
+from hookrouter.hookspecs import all_spec_classes
 from hookrouter.manager import implementations, load_object, validate
+from hookrouter.markers import PROJECT_NAME
 
-__all__ = ["describe", "main"]
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+__all__ = ["describe", "main", "spec_names"]
 
 MAX_ERROR = 1000
 """Characters of an error that are kept."""
@@ -32,17 +39,48 @@ def main() -> int:
 
 
 def describe(name: str, value: str) -> dict[str, object]:
-    """Import one plugin and return its hooks, its source files and, where it cannot be used, why."""
+    """Import one plugin and return its hooks, its source files, hints and, where it cannot be used, why."""
     files = _module_files(value)
     try:
         plugin = load_object(value)
         found = implementations(plugin)
         validate(name, plugin)
+        hints = _unmarked(plugin, found)
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
-        return {"hooks": None, "files": _stamped(files), "error": f"{type(error).__name__}: {error}"[:MAX_ERROR]}
+        text = f"{type(error).__name__}: {error}"[:MAX_ERROR]
+        return {"hooks": None, "files": _stamped(files), "hints": [], "error": text}
     codes = (getattr(inspect.unwrap(function), "__code__", None) for function in found.values())
     files.update(code.co_filename for code in codes if code is not None)
-    return {"hooks": sorted(found), "files": _stamped(files), "error": ""}
+    return {"hooks": sorted(found), "files": _stamped(files), "hints": hints, "error": ""}
+
+
+def spec_names() -> frozenset[str]:
+    """Return the names of all hooks."""
+    return frozenset(name for specs in all_spec_classes() for name, spec in vars(specs).items() if _is_spec(spec))
+
+
+def _is_spec(function: object) -> bool:
+    return hasattr(function, f"{PROJECT_NAME}_spec")
+
+
+def _unmarked(plugin: object, found: Container[str]) -> list[str]:
+    """Say which functions of the plugin's own have a hook's name and are none: most likely the marker was forgotten."""
+    home = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
+    hints = []
+    for name in sorted(spec_names()):
+        if name in found:
+            continue
+        function = inspect.getattr_static(plugin, name, None)
+        if isinstance(function, staticmethod | classmethod):
+            function = function.__func__
+        # Imported and inherited functions are somebody else's.
+        if (
+            inspect.isfunction(function)
+            and not _is_spec(function)
+            and function.__module__.partition(".")[0] == home.partition(".")[0]
+        ):
+            hints.append(f"{name} has a hook's name but no @hookimpl")
+    return hints
 
 
 def _module_files(value: str) -> set[str]:

@@ -40,7 +40,7 @@ class PluginStatus:
 class PluginInfo(Value):
     """One installed plugin as ``hookrouter plugins list`` shows it."""
 
-    __slots__ = ("distribution", "hooks", "hooks_known", "name", "reason", "status", "value", "version")
+    __slots__ = ("distribution", "hints", "hooks", "hooks_known", "name", "reason", "status", "value", "version")
 
     name: str
     status: str
@@ -56,6 +56,8 @@ class PluginInfo(Value):
     """The hooks that it implements; of a broken plugin, those that the last good import showed."""
     hooks_known: bool
     """False where a broken plugin was never imported; set to fail closed it is taken to listen to UNKNOWN_HOOKS."""
+    hints: tuple[str, ...]
+    """What is probably a mistake in it, one line each."""
 
     def __init__(self, plugin: DiscoveredPlugin, status: str, reason: str) -> None:
         """Take over what discovery found, with what the config makes of it."""
@@ -68,6 +70,7 @@ class PluginInfo(Value):
             value=plugin.value,
             hooks=plugin.hooks or (),
             hooks_known=plugin.hooks is not None,
+            hints=plugin.hints,
         )
 
 

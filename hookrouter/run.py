@@ -3,7 +3,9 @@
 Whatever comes in, the process exits 0 (but for the few events that block only through exit code 2) and writes one
 JSON document or nothing; what was wrong goes to the journal. The one exception is a plugin that is set to fail
 closed: where it cannot be asked, because the payload cannot be read or the plugin cannot be imported, the call is
-refused in its name.
+refused in its name. Without a home (:class:`hookrouter.home.HomeError`) nothing of this can be done: the process then
+exits 1 with one line on stderr, which Claude Code shows and goes on, or refuses the call where the entry in
+settings.json says ``"onFailure": "block"``.
 """
 
 from __future__ import annotations
@@ -105,9 +107,9 @@ def handle(event: str, payload: bytes | None, environ: Mapping[str, str]) -> Rep
     record: dict[str, Any] = {"event": EVENTS[event].name if event in EVENTS else printable(event)[:80]}
     try:
         home = Home.from_environ(environ)
-    except (OSError, ValueError):
-        # Without a home there is no journal to say it in; doctor does.
-        return Reply()
+    except (OSError, ValueError) as error:
+        # Without a home there is neither a journal to say it in nor a config that says which plugins fail closed.
+        return Reply(stderr=f"hookrouter: {printable(str(error))}\n", exit_code=1)
     journal = Journal(home.logs)
     run = _HookRun(event, payload, environ, home, journal, record)
     try:

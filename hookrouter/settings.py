@@ -92,6 +92,10 @@ _FIXED_TIMEOUTS = ("SessionEnd", "MessageDisplay")
 """Events that keep Claude Code's own timeout. All hooks of a session's end share it, and a larger number there makes
 every exit wait for up to that long; the other runs for each batch of lines while Claude writes."""
 
+_STRICT_EVENTS = ("PreToolUse", "PermissionRequest")
+"""Events under which an entry of a wrong shape makes Claude Code refuse the whole file; under any other it drops the
+entry alone, and it drops events that it does not know."""
+
 _LOCK_SECONDS = 10.0
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -178,9 +182,9 @@ class Record:
     text: str | None = None
     """The file's whole text where it held no member at all."""
     hooks: str | None = None
-    """The text of an empty ``hooks`` object, "" where there was none, None where it had events."""
+    """The text of an empty ``hooks`` object or of its null, "" where there was none, None where it had events."""
     events: Mapping[str, str] = field(factory=dict)
-    """The same for each event's array that was empty ("[]", as it was spelled) or not there ("")."""
+    """The same for each event's array that was empty ("[]", as it was spelled), null or not there ("")."""
 
 
 class Change(NamedTuple):
@@ -481,32 +485,40 @@ def _apply(path: str, wanted: Sequence[Registration], store: Store, *, dry_run: 
     target = os.path.realpath(path)
     try:
         if dry_run:
-            before = read_text(target)
+            before = _current_text(target)
             after, _ = _merged(path, before, wanted, _load_record(store, target))
             return Change(path, before, after, None)
         with store.lock(RECORD_KIND, target, _LOCK_SECONDS):
-            before = read_text(target)
-            after, record = _merged(path, before, wanted, _load_record(store, target))
+            before = _current_text(target)
+            former = _load_record(store, target)
+            after, record = _merged(path, before, wanted, former)
             change = Change(path, before, after, None)
+            # Someone may have removed the file, or our entries, since the folders were made for it.
+            made = former.folders if former is not None else ()
+            record = evolve(record, folders=tuple(dict.fromkeys([*_missing_folders(os.path.dirname(target)), *made])))
             if change.changed:
-                folders = tuple(_missing_folders(os.path.dirname(target)))
-                if folders and before is None:
-                    record = evolve(record, folders=folders)
                 if wanted:
                     # First, so that no entry is ever in the file without what is needed to take it out.
                     _save_record(store, target, record)
                 change = change._replace(backup=_write(path, target, before, after))
-                if after is None:
-                    for folder in record.folders:
-                        with suppress(OSError):
-                            os.rmdir(folder)
             if not wanted:
+                for folder in made:
+                    # It stays where anything is in it.
+                    with suppress(OSError):
+                        os.rmdir(folder)
                 store.delete(RECORD_KIND, target)
             return change
     except StoreBusy as error:
         raise SettingsError(f"{path}: another install or uninstall is at work ({error})") from None
     except StoreError as error:
         raise SettingsError(f"{path}: the state folder cannot be used: {error}") from None
+
+
+def _current_text(target: str) -> str | None:
+    try:
+        return read_text(target)
+    except SettingsError as error:
+        raise SettingsError(f"{error}; the file was left as it is") from None
 
 
 def _merged(
@@ -621,11 +633,13 @@ def _parse(text: str) -> Document:
     if not isinstance(root, Object):
         raise _shape(document, root, "the file", "an object")
     hooks = root.get("hooks")
-    if hooks is None:
+    if hooks is None or _is_null(hooks):
         return document
     if not isinstance(hooks, Object):
         raise _shape(document, hooks, '"hooks"', "an object")
     for event in hooks.elements:
+        if event.key not in _STRICT_EVENTS or _is_null(event.value):
+            continue
         if not isinstance(event.value, Array):
             raise _shape(document, event.value, f'"hooks.{event.key}"', "an array")
         for number, group in enumerate(event.value.elements):
@@ -641,6 +655,10 @@ def _parse(text: str) -> Document:
                 if not isinstance(handler.value, Object):
                     raise _shape(document, handler.value, f'"{place}.hooks[{index}]"', "an object")
     return document
+
+
+def _is_null(node: Node | None) -> bool:
+    return isinstance(node, Scalar) and node.value is None
 
 
 def _shape(document: Document, node: Node, what: str, wanted: str) -> SettingsError:
@@ -682,11 +700,11 @@ def _entries(document: Document) -> list[Entry]:
     found = []
     for event in hooks.elements if hooks is not None else ():
         for number, group in enumerate(_elements(event.value)):
-            assert isinstance(group, Object)  # noqa: S101 - checked by _parse
+            if not isinstance(group, Object):
+                continue
             for position, handler in enumerate(_elements(group.get("hooks"))):
-                assert isinstance(handler, Object)  # noqa: S101 - checked by _parse
-                command = _our_command(handler)
-                if command is not None:
+                command = _our_command(handler) if isinstance(handler, Object) else None
+                if isinstance(handler, Object) and command is not None:
                     found.append(Entry(event.key or "", _matcher(group), command, number, position, handler))
     return found
 
@@ -747,14 +765,16 @@ def _record(document: Document, text: str | None, *, missing: bool) -> Record:
     if text is None and not root.elements and not missing:
         text = document.text
     if hooks is None:
-        return Record(missing=missing, text=text, hooks="")
+        null = root.get("hooks")
+        return Record(missing=missing, text=text, hooks="" if null is None else document.raw(null))
     return Record(missing=missing, text=text, hooks=None if hooks.elements else document.raw(hooks))
 
 
 def _new_event(document: Document, event: str) -> dict[str, str]:
-    groups = _event(document, event)
+    groups, hooks = _event(document, event), _hooks(document)
     if groups is None:
-        return {event: ""}
+        null = None if hooks is None else hooks.get(event)
+        return {event: "" if null is None else document.raw(null)}
     return {} if groups.elements else {event: document.raw(groups)}
 
 
@@ -802,7 +822,15 @@ def _add(document: Document, want: Registration) -> Document:
     if groups is not None:
         return document.append(groups, want.group())
     if hooks is not None:
-        return document.append(hooks, [want.group()], want.event)
+        other = hooks.get(want.event)
+        if other is None:
+            return document.append(hooks, [want.group()], want.event)
+        if not _is_null(other):
+            raise _shape(document, other, f'"hooks.{want.event}"', "an array")
+        return _add(document.replace(other, "[]"), want)
+    null = _root(document).get("hooks")
+    if null is not None:
+        return _add(document.replace(null, "{}"), want)
     return document.append(_root(document), {want.event: [want.group()]}, "hooks")
 
 

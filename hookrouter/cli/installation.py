@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import typer
@@ -32,17 +33,22 @@ def install(
     HOOKROUTER_HOME set, the entries set it too. Running sessions notice the change by themselves.
     """
     path = _chosen_or_user(settings, scope)
+    if settings is not None:
+        _check_folder(path)
     app = Application.from_environ()
     warnings = [printable(problem) for problem in app.config.problems]
     for info in app.plugins.broken():
         warnings.append(printable(f"the plugin {info.name} is broken: {info.reason}; fix: {remedy(info, app.home)}"))
-    for warning in warnings:
-        typer.echo(f"hookrouter: warning: {warning}", err=True)
     try:
         wanted = wanted_registrations(app)
         change = settings_file.install(path, wanted, app.store, dry_run=dry_run)
+        if change.after is not None and settings_file.hooks_disabled(change.after):
+            warnings.append(printable(f"{path}: disableAllHooks is true, so no hook runs; fix: set it to false"))
     except SettingsError as error:
         raise CommandError(str(error)) from None
+    finally:
+        for warning in warnings:
+            typer.echo(f"hookrouter: warning: {warning}", err=True)
     _report(change, wanted, warnings, dry_run=dry_run, as_json=as_json)
 
 
@@ -64,6 +70,14 @@ def uninstall(
 
 def _chosen_or_user(settings: str | None, scope: Scope | None) -> str:
     return chosen_settings(settings, scope) or chosen_settings(None, Scope.USER) or ""
+
+
+def _check_folder(path: str) -> None:
+    """Refuse a file in a folder that is not there, which is most likely misspelt; a project's ``.claude`` is made."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(folder) or (os.path.basename(folder) == ".claude" and os.path.isdir(os.path.dirname(folder))):
+        return
+    raise CommandError(f"{path}: the folder {folder} does not exist; correct --settings, or make the folder first")
 
 
 def _report(

@@ -39,12 +39,15 @@ Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for 
 
 
 def chosen_settings(settings: str | None, scope: Scope | None) -> str | None:
-    """Return the absolute path that the options name; None where neither was given. Raises CommandError if both were.
+    """Return the absolute path that the options name; None where neither was given. Raises CommandError if both
+    were, and for an empty name.
 
     Only a path that depends on the working folder needs one.
     """
     if settings is not None and scope is not None:
         raise CommandError("--settings and --scope name two files; give one of them")
+    if settings == "":
+        raise CommandError("--settings is empty; name a file, or leave it out for the user's settings")
     try:
         if settings is not None:
             return os.path.abspath(os.path.expanduser(settings))

@@ -445,6 +445,25 @@ def test_an_unwritable_home_does_not_stop_a_guard(hooks: Hooks) -> None:
     assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+def test_without_a_home_one_line_says_so(hooks: Hooks) -> None:
+    gone = hooks.home.parent / "gone"
+    shell = f'mkdir {gone} && cd {gone} && rmdir {gone} && exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", *script_argv(), "run", "pre-tool-use"],
+        input=json.dumps(BASH),
+        env={**os.environ, "HOOKROUTER_HOME": "relative"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(
+        "hookrouter: HOOKROUTER_HOME is 'relative', relative to a working folder that is gone"
+    )
+    assert done.stderr.count("\n") == 1
+
+
 BANNED = {"typer", "requests", "backoff", "asyncio", "importlib.metadata", "attr", "cattrs", "subprocess", "json"}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrouter import __version__
+from hookrouter.__main__ import main as front_door
 from hookrouter.cli.main import main
 from hookrouter.commands import contributed
 from hookrouter.hookspecs.commands import Command
@@ -68,7 +69,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"hookrouter {__version__}\n"
     assert main([]) == 0
     out = capsys.readouterr().out
-    for command in ("run", "install", "uninstall", "plugins", "doctor", "answer", "questions"):
+    for command in ("run", "install", "uninstall", "plugins", "doctor", "deliver", "answer", "questions"):
         assert f"\n  {command} " in out
 
 
@@ -80,11 +81,18 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
         ["uninstall", "--help"],
         ["plugins", "list", "--help"],
         ["doctor", "--help"],
+        ["deliver", "--help"],
     ],
 )
 def test_every_command_has_a_help_page(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     assert capsys.readouterr().out.startswith(f"Usage: hookrouter {arguments[0]}")
+
+
+@pytest.mark.parametrize("command", ["run", "deliver"])
+def test_the_front_door_leads_to_the_help_pages(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert front_door([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: hookrouter {command}")
 
 
 @pytest.mark.parametrize(
@@ -96,6 +104,14 @@ def test_every_command_has_a_help_page(arguments: list[str], capsys: pytest.Capt
         (["install", "--nope"], "--nope"),
         (["install", "--scope", "moon"], "moon"),
         (["install", "--scope", "user", "--settings", "x"], "name two files"),
+        (["install", "--settings", ""], "--settings is empty"),
+        (["install", "--settings", "/nope/dir/x.json"], "the folder /nope/dir does not exist"),
+        (["install", "--settings", "/nope/.claude/x.json"], "the folder /nope/.claude does not exist"),
+        (["deliver", "--nope"], "--nope"),
+        (["plugins", "list", "--hook", "Stop"], "there is no hook 'Stop'; did you mean 'stop'?"),
+        (["plugins", "list", "--hook", "PreToolUse"], "did you mean 'pre_tool_use'?"),
+        (["plugins", "list", "--hook", "pre_tool_use_bsh"], "did you mean 'pre_tool_use_bash'?"),
+        (["plugins", "list", "--hook", "zzz"], "there is no hook 'zzz'; hook names look like"),
         (["plugins", "lost"], "lost"),
         (["\x1b[31mred"], "\\x1b[31mred"),
     ],
@@ -153,11 +169,73 @@ def test_plugins_are_listed_with_status_version_and_hooks(capsys: pytest.Capture
         "version": "1.0",
         "entry_point": "greeter_plugin",
         "hooks": ["cli_commands"],
+        "hints": [],
     }
+    assert not [each["name"] for each in listed.values() if each["hints"]]
     assert main(["plugins", "list", "--hook", "gateway", "--json"]) == 0
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["command", "inbox"]
     assert main(["plugins", "list", "--hook", "setup"]) == 0
     assert capsys.readouterr().out == "no plugin implements setup\n"
+
+
+FORGETFUL = """
+from hookrouter import hookimpl
+from hookrouter.hookspecs import EventSpecs, PreToolUseSpecs
+from os.path import join as setup
+
+@hookimpl(specname="notification")
+def told(event, context): pass
+
+def notification(event, context): pass
+
+def pre_tool_use(event, context): pass
+
+class Guard(PreToolUseSpecs, EventSpecs):
+    def stop(self, event, context): pass
+
+    @hookimpl
+    def pre_tool_use_bash(self, event, tool_input, context): pass
+
+    @staticmethod
+    def session_end(event, context): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "hooks", "names"),
+    [("", ["notification"], ["pre_tool_use"]), ("Guard", ["pre_tool_use_bash"], ["session_end", "stop"])],
+    ids=["module", "class"],
+)
+def test_a_forgotten_marker_is_hinted_at(
+    attribute: str,
+    hooks: list[str],
+    names: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_plugin(tmp_path / "site", "forgetful", FORGETFUL, attribute=attribute)
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    for _ in ("scanned", "from the index"):
+        assert main(["plugins", "list", "--json"]) == 0
+        (found,) = (each for each in json.loads(capsys.readouterr().out) if each["name"] == "forgetful")
+        assert (found["status"], found["hooks"]) == ("active", hooks)
+        assert found["hints"] == [f"{name} has a hook's name but no @hookimpl" for name in names]
+    assert main(["plugins", "list"]) == 0
+    assert f"\n  hint: {names[0]} has a hook's name but no @hookimpl\n" in capsys.readouterr().out
+
+
+def test_install_warns_of_hooks_that_are_switched_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    assert main(["install", "--settings", str(path)]) == 0
+    assert capsys.readouterr().err == ""
+    path.write_text('{"disableAllHooks": true}')
+    assert main(["install", "--json", "--settings", str(path)]) == 0
+    captured = capsys.readouterr()
+    warning = f"{path}: disableAllHooks is true, so no hook runs; fix: set it to false"
+    assert json.loads(captured.out)["warnings"] == [warning]
+    assert captured.err == f"hookrouter: warning: {warning}\n"
 
 
 @pytest.mark.usefixtures("greeter")

@@ -228,7 +228,25 @@ def test_a_bad_table_is_told_what_is_allowed(table: dict[str, Any], problem: str
 
 
 def test_a_good_table_has_no_problems() -> None:
-    assert gateway().check({"argv": ["agent"], "timeout": 2.5, "cwd": "~/x", "format": "json"}) == []
+    assert gateway().check({"argv": ["sh"], "timeout": 2.5, "cwd": "~/x", "format": "json"}) == []
+
+
+def test_a_program_is_looked_up_as_it_will_be_at_delivery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(program: str) -> list[str]:
+        return gateway().check({"argv": [program], "cwd": str(tmp_path)})
+
+    assert check("/nope/prog") == ["argv: program not found: /nope/prog"]
+    assert check("~/prog") == [f"argv: program not found: {os.environ['HOME']}/prog"]
+    assert check("./agent") == ["argv: program not found: ./agent"]
+    assert check("agent") == ["argv: program not found: agent"]
+    (tmp_path / "agent").write_text("#!/bin/sh\n")
+    assert check("./agent") == [f"argv: program not executable: {tmp_path}/./agent"]
+    (tmp_path / "agent").chmod(0o700)
+    assert check("./agent") == []
+    assert check("agent") == ["argv: program not found: agent"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert check("agent") == []
+    assert check(str(tmp_path)) == [f"argv: program not found: {tmp_path}"]
 
 
 @given(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -173,11 +174,6 @@ def raising(error: BaseException) -> Callable[[Wake], object]:
         (raising(SystemExit(3)), "SystemExit: 3"),
         (raising(KeyboardInterrupt()), "KeyboardInterrupt: "),
         (raising(GeneratorExit("odd")), "GeneratorExit: odd"),
-        (lambda _wake: Woken(delivered=True, reason=None), "the gateway returned a Woken whose reason is None"),
-        (lambda _wake: Woken(delivered="yes", reason=""), "the gateway returned a Woken whose delivered is 'yes'"),
-        (lambda _wake: FAILED._replace(retry_after="1"), "the gateway returned a Woken whose retry_after is '1'"),
-        (lambda _wake: None, "the gateway returned None, not a Woken"),
-        (lambda _wake: (True, "looks like one"), "the gateway returned (True, 'looks like one'), not a Woken"),
     ],
 )
 def test_a_gateway_that_misbehaves_has_failed_a_try(
@@ -190,6 +186,40 @@ def test_a_gateway_that_misbehaves_has_failed_a_try(
 
     assert len(bench.gateway.seen) == 3
     assert bench.message(wake)["last_error"] == reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (Woken(delivered=True, reason=None), "a Woken whose reason is None"),  # type: ignore[arg-type]
+        (Woken(delivered="yes", reason=""), "a Woken whose delivered is 'yes'"),  # type: ignore[arg-type]
+        (FAILED._replace(retry_after="1"), "a Woken whose retry_after is '1'"),  # type: ignore[arg-type]
+        (True, "True, not a Woken"),
+        (None, "None, not a Woken"),
+        ((True, "looks like one"), "(True, 'looks like one'), not a Woken"),
+    ],
+)
+def test_a_gateway_that_returns_the_wrong_thing_is_called_once_until_its_plugin_changes(
+    bench: Bench, answer: object, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin = ModuleType("pigeon")
+    plugin.__file__ = str(tmp_path / "pigeon.py")
+    monkeypatch.setitem(sys.modules, "pigeon", plugin)
+    bench.gateway = type("Loft", (Recorder,), {"__module__": "pigeon"})(lambda _wake: answer)
+    wake = bench.put("hello")
+
+    bench.run()
+    bench.run()
+
+    assert len(bench.gateway.seen) == 1
+    reason = f"a fault of the plugin that brings the gateway type 'recorder': deliver() of pigeon.Loft returned {fault}"
+    assert bench.message(wake)["last_error"] == reason
+    assert bench.records() == [("error", "given_up", reason)]
+
+    (tmp_path / "pigeon.py").write_text("# mended\n")
+    bench.gateway.answer = lambda _wake: SENT
+    bench.run()
+    assert bench.outbox.count() == 0
 
 
 def test_a_gateway_that_hangs_holds_up_the_others_for_a_bounded_time(bench: Bench) -> None:

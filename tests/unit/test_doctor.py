@@ -12,6 +12,7 @@ import pytest
 
 from hookrouter.answering import Wake
 from hookrouter.application import Application
+from hookrouter.delivery import PLUGIN_FAULT
 from hookrouter.doctor import ERROR, OK, WARNING, Finding, examine
 from hookrouter.settings import install, wanted_registrations
 from hookrouter.testing.plugins import write_plugin
@@ -155,6 +156,17 @@ def test_a_broken_config_is_an_error_and_names_the_file(machine: Path) -> None:
     assert str(machine / "home" / "config.toml") in found.fix
 
 
+def test_a_broken_config_says_what_holds_until_it_is_mended(machine: Path) -> None:
+    configure(machine, '[plugins.a]\non_error = "closed"\n[plugins.b]\nenabled = false\n')
+    assert [finding.level for finding in findings("config")] == [OK]
+    configure(machine, '[[agents]]\nid = "chief"\nsesions = ["x"]\n')
+    (found,) = findings("config")
+    assert "every session is managed and its questions wait in the inbox" in found.fix
+    assert "stay so (fail closed: a and disabled: b)" in found.fix
+    assert "defaults hold" not in found.fix
+    assert Application.from_environ().config.agents[0].id == "default"
+
+
 def test_agents_that_never_get_a_session_are_found(machine: Path) -> None:
     configure(
         machine,
@@ -184,6 +196,13 @@ def test_what_no_plugin_offers_is_an_error(machine: Path) -> None:
 def test_a_gateway_says_what_is_wrong_with_its_table(machine: Path) -> None:
     configure(machine, '[gateways.chief]\ntype = "command"\n')
     assert [finding.level for finding in findings("gateways")].count(ERROR) == 1
+
+
+def test_a_gateways_program_that_does_not_exist_is_found(machine: Path) -> None:
+    configure(machine, '[gateways.wake]\ntype = "command"\nargv = ["/nope/prog"]\n')
+    (found,) = (finding for finding in findings("gateways") if finding.level == ERROR)
+    assert found.message == "[gateways.wake]: argv: program not found: /nope/prog"
+    assert "[gateways.wake]" in found.fix
 
 
 def test_a_table_for_a_plugin_that_is_not_installed_is_found(machine: Path) -> None:
@@ -286,6 +305,11 @@ def test_undelivered_messages_and_quarantined_documents_are_found(machine: Path)
     assert given_up.level == ERROR
     assert "was given up" in given_up.message
     assert given_up.fix == f"correct [gateways.inbox] in {machine}/home/config.toml, then run: hookrouter deliver"
+    reason = f"{PLUGIN_FAULT}'pigeon': deliver() of pigeon.Loft returned True, not a Woken"
+    app.outbox.record_failure(app.outbox.ids()[0], reason, given_up="fingerprint")
+    (faulty,) = findings("outbox")
+    assert reason in faulty.message
+    assert faulty.fix.startswith("update the plugin that brings this gateway type, or report it")
     (machine / "home" / "state" / "question-x.json").write_text("{broken")
     app.store.read("question", "x")
     assert [finding.level for finding in findings("documents")] == [WARNING]

@@ -350,11 +350,11 @@ def test_a_damaged_text_is_refused_and_never_guessed(text: str, junk: str, place
         ('{"a": 1,\n "a": 2}', 'the key "a" is there twice at line 2 column 2'),
         ("[]", "the file must be an object, found an array"),
         ('{"hooks": []}', '"hooks" must be an object, found an array at line 1 column 11'),
-        ('{"hooks": null}', '"hooks" must be an object, found null'),
         ('{"hooks": {"Stop": {}}}', '"hooks.Stop" must be an array, found an object'),
-        ('{"hooks": {"Stop": ["x"]}}', '"hooks.Stop[0]" must be an object, found "x"'),
-        ('{"hooks": {"Stop": [{"hooks": {}}]}}', '"hooks.Stop[0].hooks" must be an array'),
-        ('{"hooks": {"Stop": [{"hooks": [1]}]}}', '"hooks.Stop[0].hooks[0]" must be an object, found 1'),
+        ('{"hooks": {"PreToolUse": {}}}', '"hooks.PreToolUse" must be an array, found an object'),
+        ('{"hooks": {"PreToolUse": ["x"]}}', '"hooks.PreToolUse[0]" must be an object, found "x"'),
+        ('{"hooks": {"PermissionRequest": [{"hooks": {}}]}}', '"hooks.PermissionRequest[0].hooks" must be an array'),
+        ('{"hooks": {"PreToolUse": [{"hooks": [1]}]}}', '"hooks.PreToolUse[0].hooks[0]" must be an object, found 1'),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -362,6 +362,32 @@ def test_what_cannot_be_used_is_refused_with_its_place(text: str, message: str) 
     with pytest.raises(SettingsError) as caught:
         merge(text, QUESTION, None)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "hooks",
+    [
+        "null",
+        '{"Stop": null}',
+        '{"PreToolUse": null, "Stop": [ ]}',
+        '{"Stop": ["x", {"hooks": {}}, {"hooks": [1, null]}, null]}',
+        '{"Sotp": {"a": 1}, "sessionstart": 7, "Later": ["x", {"hooks": 5}], "Setup": {}}',
+    ],
+)
+@pytest.mark.parametrize("layout", ['{"model": "opus", "hooks": HOOKS}', '{\n  "hooks": HOOKS\n}\n'])
+def test_what_claude_code_drops_is_left_as_it_is(hooks: str, layout: str) -> None:
+    text = layout.replace("HOOKS", hooks)
+    installed, record = merge(text, QUESTION, None)
+    assert installed is not None
+    assert differences(installed, QUESTION) == []
+    assert merge(installed, QUESTION, record)[0] == installed
+    before, after = json.loads(text)["hooks"] or {}, json.loads(installed)["hooks"]
+    assert {event: after[event] for event in before if event not in ("PreToolUse", "Stop")} == {
+        event: value for event, value in before.items() if event not in ("PreToolUse", "Stop")
+    }
+    assert after["Stop"][: len(before.get("Stop") or [])] == (before.get("Stop") or [])
+    assert merge(installed, (), record)[0] == text
+    assert merge(text, (), None)[0] == text
 
 
 def test_numbers_escapes_and_order_survive_as_they_are_spelled() -> None:
@@ -465,6 +491,25 @@ def test_a_missing_file_is_made_private_and_removed_again(tmp_path: Path, store:
     assert not uninstall(str(path), store).changed
 
 
+def test_a_folder_that_install_made_goes_whatever_became_of_the_file(tmp_path: Path, store: Store) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    install(str(path), QUESTION, store)
+    path.unlink()
+    install(str(path), QUESTION, store)
+    path.unlink()
+    assert not uninstall(str(path), store).changed
+    assert not path.parent.exists()
+    path.parent.mkdir()
+    install(str(path), QUESTION, store)
+    uninstall(str(path), store)
+    assert path.parent.exists()
+    path.parent.rmdir()
+    install(str(path), QUESTION, store)
+    (path.parent / "mine.md").write_text("")
+    assert uninstall(str(path), store).after is None
+    assert os.listdir(path.parent) == ["mine.md"]
+
+
 def test_mode_and_former_text_are_kept(tmp_path: Path, store: Store) -> None:
     path = tmp_path / "settings.json"
     path.write_text('{"model": "opus"}\n')
@@ -502,9 +547,9 @@ def test_a_link_stays_a_link(tmp_path: Path, store: Store) -> None:
 def test_a_file_that_cannot_be_used_is_left_alone(tmp_path: Path, store: Store, content: bytes) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(content)
-    with pytest.raises(SettingsError, match=r"settings\.json"):
+    with pytest.raises(SettingsError, match=r"settings\.json.*; the file was left as it is"):
         install(str(path), QUESTION, store)
-    with pytest.raises(SettingsError, match=r"settings\.json"):
+    with pytest.raises(SettingsError, match=r"settings\.json.*; the file was left as it is"):
         uninstall(str(path), store)
     assert path.read_bytes() == content
     assert sorted(os.listdir(tmp_path)) == ["settings.json", "state"]
