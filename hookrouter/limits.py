@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Iterator
     from types import FrameType
+
+else:
+    try:
+        # The module signal wraps every constant in an enum, which takes longer than all that hookrouter does here.
+        import _signal as signal
+    except ImportError:
+        import signal
 
 __all__ = ["PluginTimeout", "time_limit"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -19,7 +18,7 @@ from hookrouter.limits import time_limit
 from hookrouter.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Guard = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
 
@@ -45,6 +44,8 @@ def implementations(plugin: object) -> dict[str, Callable[..., Any]]:
     """
     found = {}
     for name in dir(plugin):
+        if name.startswith("__"):
+            continue
         options = _MANAGER.parse_hookimpl_opts(plugin, name)
         if options is None:
             continue
@@ -82,6 +83,16 @@ def validate(name: str, plugin: object) -> None:
     manager.check_pending()
 
 
+class _Facade:
+    """What pluggy gets in the place of a plugin: the guarded implementations, and no other name to look at."""
+
+    def __init__(self, implementations: Mapping[str, Callable[..., Any]]) -> None:
+        vars(self).update(implementations)
+
+    def __dir__(self) -> list[str]:
+        return list(vars(self))
+
+
 def build_caller(
     specs: Any, plugins: Sequence[tuple[str, object]], guard: Guard, failed: Callable[[str, BaseException], None]
 ) -> Any:
@@ -98,12 +109,12 @@ def build_caller(
     for name, plugin in reversed(plugins):
         try:
             found = implementations(plugin)
-            facade = SimpleNamespace()
-            for hook in hooks:
-                if hook in found:
-                    guarded = functools.update_wrapper(guard(name, hook, found[hook]), found[hook])
-                    setattr(facade, hook, guarded)
-            manager.register(facade, name)
+            guarded = {
+                hook: functools.update_wrapper(guard(name, hook, found[hook]), found[hook])
+                for hook in hooks
+                if hook in found
+            }
+            manager.register(_Facade(guarded), name)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gc
 import os
-import select
 import sys
 import time
 
@@ -317,8 +316,13 @@ def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _CHUNK)
     except BlockingIOError:
-        select.select([descriptor], [], [])
+        _wait(descriptor)
         return _read(descriptor)
+
+
+def _wait(descriptor: int) -> None:
+    """Wait until a descriptor that somebody has set to non-blocking can be used again."""
+    os.set_blocking(descriptor, True)
 
 
 def _write(descriptor: int, text: str) -> None:
@@ -327,7 +331,7 @@ def _write(descriptor: int, text: str) -> None:
         try:
             data = data[os.write(descriptor, data) :]
         except BlockingIOError:
-            select.select([], [descriptor], [])
+            _wait(descriptor)
         except OSError:
             # Claude Code stopped listening: there is nobody left to answer.
             return

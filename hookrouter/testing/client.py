@@ -211,6 +211,29 @@ def prompt_box(screen: str) -> _Box | None:
     return None
 
 
+class _AutoModeOffer:
+    """What client 2.1.330 sometimes asks at its start, where settings choose the default permission mode."""
+
+    _TITLE = "Make auto mode your default permission mode?"
+    _NO = "No, keep manual mode"
+    _AGAIN = 1.0
+
+    def __init__(self, pane: Pane) -> None:
+        self._pane = pane
+        self._pressed: dict[str, float] = {}
+
+    def decline(self, screen: str) -> None:
+        """Press the next key towards "No", if the dialog is on screen; a key that showed no effect again after 1 s."""
+        if self._TITLE not in screen:
+            return
+        on_no = any("❯" in line and self._NO in line for line in screen.splitlines())
+        key = "Enter" if on_no else "Down"
+        now = time.monotonic()
+        if now - self._pressed.get(key, -self._AGAIN) >= self._AGAIN:
+            self._pressed[key] = now
+            self._pane.press(key)
+
+
 class ClientSession:
     """One running client; use it as a context manager, inside a running :class:`PrivateTmux`."""
 
@@ -267,9 +290,11 @@ class ClientSession:
             height=self._size[1],
         )
         shown = ""
+        offer = _AutoModeOffer(pane)
 
         def is_up(screen: str) -> bool:
             nonlocal shown
+            offer.decline(screen)
             shown = "\n".join(line for line in screen.splitlines() if line.strip()) or "nothing"
             if not _has_empty_box(screen) and pane.dead():
                 raise ClientError(f"{self._command[0]} ended instead of showing a prompt; on its screen:\n{shown}")
