@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hookrouter.testing.client import CLIENT_VERSION, find_client
 from hookrouter.testing.terminal import PrivateTmux, find_tmux
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _numbers = count()
+
+# How long a machine takes to make an example says nothing about the code.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+if "CI" not in os.environ:
+    # In CI, Hypothesis chooses a profile of its own, which is untimed too and always draws the same examples.
+    settings.load_profile("untimed")
 
 
 def _missing(marker: str) -> str | None:
