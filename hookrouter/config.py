@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from hookrouter import _json
+from hookrouter.names import digest
 from hookrouter.values import Value
 
 TYPE_CHECKING = False
@@ -199,11 +200,7 @@ def file_key(path: str) -> list[object] | None:
 
 def cache_name(home: Home) -> str:
     """Return the name under which the compiled form of this home's config is kept in the cache folder."""
-    # FNV-1a: told apart are a handful of paths, and hashlib takes longer to import than all of this module.
-    digest = 0xCBF29CE484222325
-    for byte in os.fsencode(home.config_file):
-        digest = (digest ^ byte) * 0x100000001B3 % 2**64
-    return f"{digest:016x}"
+    return digest(home.config_file)
 
 
 def read_cache(home: Home) -> dict[str, object] | None:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HOME_VARIABLE", "Home", "HomeError", "ensure", "ensure_once"]
+__all__ = ["HOME_VARIABLE", "Home", "HomeError", "ensure", "ensure_once", "users_home"]
 
 HOME_VARIABLE = "HOOKROUTER_HOME"
 """The environment variable that puts everything in one folder."""
@@ -79,7 +79,7 @@ class Home(Value):
         chosen = environ.get(HOME_VARIABLE)
         if chosen:
             if chosen == "~" or chosen.startswith("~/"):
-                chosen = _users_home(environ) + chosen[1:]
+                chosen = users_home(environ) + chosen[1:]
             try:
                 return cls.in_folder(os.path.abspath(chosen))
             except OSError as error:
@@ -89,7 +89,7 @@ class Home(Value):
                 ) from error
         join = os.path.join
         if platform == "darwin":
-            library = join(_users_home(environ), "Library")
+            library = join(users_home(environ), "Library")
             support = join(library, "Application Support", "hookrouter")
             return cls(
                 config_file=join(support, "config.toml"),
@@ -101,7 +101,7 @@ class Home(Value):
 
         def xdg(variable: str, default: str) -> str:
             value = environ.get(variable, "")
-            return join(value if value.startswith("/") else join(_users_home(environ), default), "hookrouter")
+            return join(value if value.startswith("/") else join(users_home(environ), default), "hookrouter")
 
         config, state = xdg("XDG_CONFIG_HOME", ".config"), xdg("XDG_STATE_HOME", ".local/state")
         return cls(
@@ -147,7 +147,8 @@ def ensure_once(folder: str) -> None:
         _private.add(folder)
 
 
-def _users_home(environ: Mapping[str, str]) -> str:
+def users_home(environ: Mapping[str, str]) -> str:
+    """Return the user's home folder: an absolute ``HOME``, else what the password database says. Raises HomeError."""
     home = environ.get("HOME", "")
     if home.startswith("/"):
         return home

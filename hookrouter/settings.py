@@ -14,7 +14,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import pwd
 import re
 import shlex
 import stat
@@ -28,7 +27,7 @@ from attrs import asdict, evolve, field, frozen
 from hookrouter.clock import iso
 from hookrouter.discovery_scan import SCAN_SECONDS
 from hookrouter.executable import PROGRAM, script_argv
-from hookrouter.home import HOME_VARIABLE
+from hookrouter.home import HOME_VARIABLE, HomeError, users_home
 from hookrouter.hooks import RAW_HOOK, hook_names
 from hookrouter.json_edit import Array, Document, JsonTextError, Object, Scalar
 from hookrouter.registry import UNKNOWN_HOOKS, PluginStatus
@@ -225,22 +224,14 @@ def settings_path(scope: str, environ: Mapping[str, str], folder: str) -> str:
     if scope == "user":
         home = environ.get("CLAUDE_CONFIG_DIR")
         if not home:
-            home = os.path.join(_users_home(environ), ".claude")
+            try:
+                home = os.path.join(users_home(environ), ".claude")
+            except HomeError:
+                fault = f"HOME is {environ.get('HOME', '')!r}, so there is no user's settings file"
+                raise SettingsError(f"{fault}; set HOME, or name the file with --settings") from None
         return os.path.abspath(os.path.join(home, "settings.json"))
     name = {"project": "settings.json", "local": "settings.local.json"}[scope]
     return os.path.abspath(os.path.join(folder, ".claude", name))
-
-
-def _users_home(environ: Mapping[str, str]) -> str:
-    home = environ.get("HOME", "")
-    if not os.path.isabs(home):
-        with suppress(KeyError):
-            home = pwd.getpwuid(os.getuid()).pw_dir
-    if not os.path.isabs(home):
-        raise SettingsError(
-            f"HOME is {home!r}, so there is no user's settings file; set HOME, or name the file with --settings"
-        )
-    return home
 
 
 def hook_command(script: Sequence[str], home: str | None, event_word: str) -> str:
