@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs import PreToolUseSpecs as PreToolUseSpecs
     from hookrouter.hookspecs.commands import Command as Command
     from hookrouter.markers import hookimpl as hookimpl
+    from hookrouter.markers import waits as waits
     from hookrouter.replies import ConfigChangeReply as ConfigChangeReply
     from hookrouter.replies import CwdChangedReply as CwdChangedReply
     from hookrouter.replies import DirectoryAddedReply as DirectoryAddedReply
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Context": "hookrouter.context",
     "hookimpl": "hookrouter.markers",
+    "waits": "hookrouter.markers",
     "ConfigChangeReply": "hookrouter.replies",
     "CwdChangedReply": "hookrouter.replies",
     "DirectoryAddedReply": "hookrouter.replies",
@@ -282,6 +284,7 @@ __all__ = [
     "__version__",
     "hookimpl",
     "structure_event",
+    "waits",
 ]
 
 

@@ -11,12 +11,13 @@ Records that a hook process handles are named tuples, the others attrs classes: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrouter.decisions import Decision
+    from hookrouter.store import Store
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = [
@@ -24,10 +25,14 @@ __all__ = [
     "AnswerRequest",
     "Delivery",
     "DeliveryOutcome",
+    "FollowUp",
     "Gateway",
+    "HoldingTerminal",
     "KeystrokePlanner",
     "Paste",
     "Press",
+    "Probe",
+    "ProbingGateway",
     "Screen",
     "Step",
     "Stop",
@@ -37,6 +42,7 @@ __all__ = [
     "TerminalError",
     "TerminalGone",
     "Wait",
+    "WaitingChannel",
     "Wake",
     "Woken",
 ]
@@ -72,6 +78,8 @@ class Screen(NamedTuple):
     """Columns of the pane."""
     height: int
     """Rows of the pane."""
+    unchanged: float = 0.0
+    """Seconds for which the pane has certainly drawn nothing new; 0 where the backend cannot tell."""
 
 
 class TerminalBackend(Protocol):
@@ -98,6 +106,26 @@ class TerminalBackend(Protocol):
 
     def paste(self, address: TerminalAddress, text: str) -> None:
         """Put ``text`` in literally and at once, newlines included, without submitting it. Raises TerminalGone."""
+
+
+@runtime_checkable
+class HoldingTerminal(Protocol):
+    """What a terminal backend may offer besides: to keep other keys out of a pane while an answer is entered.
+
+    Where it does, a person's key cannot come between the look at a typed text and the key that enters it. Without it
+    such a key can get into the answer, which then is recorded differently and reported as that.
+    """
+
+    def hold(self, address: TerminalAddress, seconds: float) -> bool:
+        """Keep every key and paste but this object's own out of the pane, for ``seconds`` from now or until released.
+
+        Returns whether the pane was held without a gap since the call before, so False for a first call. The hold must
+        end in time even if this process is killed; ``press`` and ``paste`` must raise TerminalError where it has ended
+        unexpectedly. Raises TerminalError, and TerminalGone.
+        """
+
+    def release(self, address: TerminalAddress) -> None:
+        """End a hold of this object; does nothing where there is none. Raises nothing for a pane that is gone."""
 
 
 class Press(NamedTuple):
@@ -202,6 +230,16 @@ class AnswerRequest(NamedTuple):
     """Whether the question's document still exists; False once a PostToolUse or a sweep removed it."""
     deadline: float
     """``time.monotonic()`` value after which the channel gives up."""
+    session_id: str = ""
+    """Claude Code's id of the session."""
+    store: Store | None = None
+    """Where the channel may keep documents of its own."""
+    client_version: tuple[int, ...] | None = None
+    """The version of the Claude Code that asks, as its transcript says; None where it does not."""
+    stopped: Callable[[], str] = lambda: ""
+    """Why the channel must go no further, because a person has paused the session; empty while it may.
+
+    To be asked before each act; the channel then ends with ``REFUSED`` and this reason."""
 
 
 class AnswerChannel(Protocol):
@@ -213,11 +251,19 @@ class AnswerChannel(Protocol):
         """Deliver the answer, or say why not. Blocks until then; never raises for a dialog or terminal in any state."""
 
 
+@runtime_checkable
+class WaitingChannel(Protocol):
+    """What an answer channel may offer besides: to say whether something waits for the answer to a question."""
+
+    def is_waiting(self, store: Store, session_id: str, form: AskUserQuestionInput) -> bool:
+        """Whether an answer to this question would be taken at once. For lists of questions; changes nothing."""
+
+
 class Wake(NamedTuple):
     """One message to an agent."""
 
     kind: str
-    """``question``, ``mismatch``, ``unanswered`` or ``warning``."""
+    """``question``, ``mismatch``, ``unanswered``, ``warning``, ``reminder`` or ``escalation``."""
     agent: str
     """The agent's id in config.toml."""
     gateway: str
@@ -235,6 +281,20 @@ class Wake(NamedTuple):
     """ISO 8601, UTC; given by the outbox."""
 
 
+class FollowUp(NamedTuple):
+    """A message that goes out some time after another one, if it still matters then."""
+
+    wake: Wake
+    seconds: float
+    """How long to wait."""
+    after_delivery: bool = True
+    """Whether the wait begins when the other message was delivered, or already when it was put into the outbox."""
+    fallbacks: tuple[str, ...] = ()
+    """Gateways that are tried where ``wake.gateway`` fails, in order."""
+    then: tuple[FollowUp, ...] = ()
+    """What follows this one in turn."""
+
+
 class Woken(NamedTuple):
     """What came of one delivery attempt."""
 
@@ -248,7 +308,11 @@ class Woken(NamedTuple):
 
 
 class Gateway(Protocol):
-    """Wakes agents. Runs in a process of its own, never inside a hook; may block up to its own timeout."""
+    """Wakes agents. Runs in a process of its own, never inside a hook; may block up to its own timeout.
+
+    The messages of one session come one after the other; those of up to four sessions come at the same time, each in
+    a process of its own, so that nothing that is kept in memory reaches the others, or lasts.
+    """
 
     type: str
     """The value of ``type`` in ``[gateways.NAME]``."""
@@ -258,3 +322,21 @@ class Gateway(Protocol):
 
     def deliver(self, wake: Wake, settings: Mapping[str, object]) -> Woken:
         """Bring one message to its agent. Must be safe to repeat with the same ``wake.id``."""
+
+
+class Probe(NamedTuple):
+    """What a look at the other side of a gateway showed."""
+
+    usable: bool
+    message: str
+    """What answered, or what is wrong."""
+    fix: str = ""
+    """What to do where it is not usable."""
+
+
+@runtime_checkable
+class ProbingGateway(Protocol):
+    """What a gateway may offer besides: to look whether the other side is there. ``hookrouter doctor`` asks it."""
+
+    def probe(self, settings: Mapping[str, object]) -> Probe:
+        """Look, within seconds and without waking anybody; ``settings`` have passed ``check``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-__all__ = ["iso", "now"]
+__all__ = ["iso", "now", "seconds"]
 
 
 def now() -> float:
@@ -26,3 +26,16 @@ def iso(ts: float | None = None) -> str:
         f"{moment.tm_year:04d}-{moment.tm_mon:02d}-{moment.tm_mday:02d}T"
         f"{moment.tm_hour:02d}:{moment.tm_min:02d}:{moment.tm_sec:02d}.{milliseconds:03d}Z"
     )
+
+
+def seconds(text: object) -> float | None:
+    """Return the seconds since 1970 of an ISO 8601 time with its zone, as :func:`iso` writes it; None for all else."""
+    from datetime import datetime
+
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return None if moment.tzinfo is None else moment.timestamp()
+    except (ValueError, OverflowError):
+        return None

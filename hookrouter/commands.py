@@ -45,6 +45,9 @@ BUILT_IN = (
         "doctor", "Check the installation, and say how to mend what is wrong.", "hookrouter.cli.doctor:doctor"
     ),
     CommandEntry(
+        "outbox", "Show the messages that wait for delivery; retry or drop them.", "hookrouter.cli.outbox:app"
+    ),
+    CommandEntry(
         "deliver",
         "Bring the messages that wait to their agents. Hooks start this by themselves.",
         "hookrouter.cli.deliver:deliver",

@@ -27,14 +27,18 @@ __all__ = ["Agent", "AnswerConfig", "Config", "PluginConfig", "load"]
 INBOX = "inbox"
 """The gateway that always exists, and the type of its plugin."""
 
-FORMAT = 2
+FORMAT = 4
 """The version of the compiled form; a cache of another one is not read."""
+
+
+FALLBACK_AFTER = 60.0
+"""Seconds for which an agent's gateway fails before the next one is asked too, where the config names no others."""
 
 
 class Agent(Value):
     """One ``[[agents]]`` entry: which sessions an agent answers for, and how it is woken."""
 
-    __slots__ = ("enabled", "gateway", "id", "sessions", "workdirs")
+    __slots__ = ("enabled", "fallback_after", "fallbacks", "gateway", "id", "sessions", "workdirs")
 
     id: str
     sessions: tuple[str, ...]
@@ -44,6 +48,10 @@ class Agent(Value):
     enabled: bool
     gateway: str
     """A name in :attr:`Config.gateways`."""
+    fallbacks: tuple[str, ...]
+    """The names of the gateways that are asked where that one fails, in order."""
+    fallback_after: float
+    """Seconds for which a gateway fails before the next one is asked too."""
 
     def __init__(
         self,
@@ -52,15 +60,28 @@ class Agent(Value):
         workdirs: tuple[str, ...] = (),
         enabled: bool = True,
         gateway: str = INBOX,
+        fallbacks: tuple[str, ...] = (),
+        fallback_after: float = FALLBACK_AFTER,
     ) -> None:
         """Take the values as they are."""
-        self._set(id=id, sessions=sessions, workdirs=workdirs, enabled=enabled, gateway=gateway)
+        self._set(id=id, sessions=sessions, workdirs=workdirs, enabled=enabled)
+        self._set(gateway=gateway, fallbacks=fallbacks, fallback_after=fallback_after)
 
 
 class AnswerConfig(Value):
     """``[answer]``: how answers reach Claude Code."""
 
-    __slots__ = ("channels", "planner", "terminal")
+    __slots__ = (
+        "channels",
+        "escalate_after",
+        "escalate_to",
+        "planner",
+        "remind_after",
+        "remind_every",
+        "reminders",
+        "terminal",
+        "wait",
+    )
 
     channels: tuple[str, ...]
     """Answer channels in the order in which they are tried."""
@@ -68,10 +89,35 @@ class AnswerConfig(Value):
     """The keystroke planner of the keys channel."""
     terminal: str
     """The terminal backend that is asked first where a session runs."""
+    wait: float
+    """Seconds for which a hook may wait for an answer, before the question is left to whoever sees it; 0: never."""
+    remind_after: float
+    """Seconds from the wake's delivery to the first reminder of a question that is still open; 0: no reminders."""
+    remind_every: float
+    """Seconds from one reminder to the next; 0: as ``remind_after``."""
+    reminders: int
+    """How many reminders there are at most."""
+    escalate_after: float
+    """Seconds for which a question may be open before ``escalate_to`` is told."""
+    escalate_to: str
+    """The gateway that is told, by its name in :attr:`Config.gateways`; empty for none."""
 
-    def __init__(self, channels: tuple[str, ...] = ("keys",), planner: str = "grammar", terminal: str = "tmux") -> None:
+    def __init__(
+        self,
+        channels: tuple[str, ...] = ("reply", "keys"),
+        planner: str = "grammar",
+        terminal: str = "tmux",
+        wait: float = 24 * 3600.0,
+        remind_after: float = 0.0,
+        remind_every: float = 0.0,
+        reminders: int = 3,
+        escalate_after: float = 3600.0,
+        escalate_to: str = "",
+    ) -> None:
         """Take the values as they are."""
-        self._set(channels=channels, planner=planner, terminal=terminal)
+        self._set(channels=channels, planner=planner, terminal=terminal, wait=wait)
+        self._set(remind_after=remind_after, remind_every=remind_every, reminders=reminders)
+        self._set(escalate_after=escalate_after, escalate_to=escalate_to)
 
 
 class PluginConfig(Value):
@@ -220,12 +266,19 @@ def read_cache(home: Home) -> dict[str, object] | None:
     return document
 
 
+_AGENT_FIELDS = ("id", "sessions", "workdirs", "enabled", "gateway", "fallbacks", "fallback_after")
+_ANSWER_FIELDS = (
+    *("channels", "planner", "terminal", "wait"),
+    *("remind_after", "remind_every", "reminders", "escalate_after", "escalate_to"),
+)
+
+
 def encode(config: Config) -> dict[str, object]:
     """Return a config as JSON values."""
     return {
-        "agents": [[agent.id, agent.sessions, agent.workdirs, agent.enabled, agent.gateway] for agent in config.agents],
+        "agents": [[getattr(agent, name) for name in _AGENT_FIELDS] for agent in config.agents],
         "gateways": config.gateways,
-        "answer": [config.answer.channels, config.answer.planner, config.answer.terminal],
+        "answer": [getattr(config.answer, name) for name in _ANSWER_FIELDS],
         "plugins": encode_plugins(config.plugins),
         "problems": config.problems,
     }
@@ -242,14 +295,34 @@ def decode(document: object) -> Config:
     return Config(
         agents=tuple(
             Agent(
-                _typed(name, str), _strings(sessions), _strings(workdirs), _typed(enabled, bool), _typed(gateway, str)
+                _typed(name, str),
+                _strings(sessions),
+                _strings(workdirs),
+                _typed(enabled, bool),
+                _typed(gateway, str),
+                _strings(fallbacks),
+                _typed(fallback_after, float),
             )
-            for name, sessions, workdirs, enabled, gateway in _rows(table["agents"], 5)
+            for name, sessions, workdirs, enabled, gateway, fallbacks, fallback_after in _rows(
+                table["agents"], len(_AGENT_FIELDS)
+            )
         ),
         gateways={name: _typed(entry, dict) for name, entry in table["gateways"].items()},
         answer=next(
-            AnswerConfig(_strings(channels), _typed(planner, str), _typed(terminal, str))
-            for channels, planner, terminal in _rows([table["answer"]], 3)
+            AnswerConfig(
+                _strings(channels),
+                _typed(planner, str),
+                _typed(terminal, str),
+                _typed(wait, float),
+                _typed(after, float),
+                _typed(every, float),
+                _typed(reminders, int),
+                _typed(escalate_after, float),
+                _typed(escalate_to, str),
+            )
+            for channels, planner, terminal, wait, after, every, reminders, escalate_after, escalate_to in _rows(
+                [table["answer"]], len(_ANSWER_FIELDS)
+            )
         ),
         plugins=decode_plugins(table["plugins"]),
         problems=_strings(table["problems"]),

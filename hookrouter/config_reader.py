@@ -31,6 +31,9 @@ __all__ = ["read"]
 
 Folders = NewType("Folders", tuple[str, ...])
 OnError = NewType("OnError", str)
+Patience = NewType("Patience", float)
+Count = NewType("Count", int)
+Names = NewType("Names", tuple[str, ...])
 Free = NewType("Free", dict[str, object])
 GatewayTable = NewType("GatewayTable", dict[str, object])
 
@@ -43,6 +46,8 @@ _FAULTS = (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError, ValueErro
 _KIND = "config"
 """The kind of both documents in the store, the cached one and the one of the state folder."""
 _MAX_TIMEOUT = 86400
+_MAX_WAIT = 86400
+_MAX_COUNT = 100
 _SECRETS = ("token", "password", "passwd", "secret", "api_key", "apikey", "authorization")
 _INDIRECT = ("_env", "_file")
 
@@ -55,7 +60,13 @@ class AgentTable:
     sessions: tuple[str, ...] = ()
     workdirs: Folders = Folders(())
     enabled: bool = True
-    gateway: str = compiled.INBOX
+    gateway: str | None = None
+    gateways: Names | None = None
+    fallback_after: float = compiled.FALLBACK_AFTER
+
+    def route(self) -> tuple[str, ...]:
+        """Return the names of the agent's gateways, in order."""
+        return self.gateways or (compiled.INBOX if self.gateway is None else self.gateway,)
 
 
 @attrs.frozen
@@ -65,6 +76,12 @@ class AnswerTable:
     channels: tuple[str, ...] = _ANSWER.channels
     planner: str = _ANSWER.planner
     terminal: str = _ANSWER.terminal
+    wait: Patience = Patience(_ANSWER.wait)
+    remind_after: Patience = Patience(_ANSWER.remind_after)
+    remind_every: Patience = Patience(_ANSWER.remind_every)
+    reminders: Count = Count(_ANSWER.reminders)
+    escalate_after: float = _ANSWER.escalate_after
+    escalate_to: str | None = None
 
 
 @attrs.frozen
@@ -182,11 +199,30 @@ def _check(raw: Mapping[str, object]) -> tuple[compiled.Config | None, list[str]
     return (
         compiled.Config(
             agents=tuple(
-                compiled.Agent(one.id, one.sessions, one.workdirs, one.enabled, one.gateway) for one in file.agents
+                compiled.Agent(
+                    one.id,
+                    one.sessions,
+                    one.workdirs,
+                    one.enabled,
+                    one.route()[0],
+                    one.route()[1:],
+                    float(one.fallback_after),
+                )
+                for one in file.agents
             )
             or (compiled.IMPLICIT_AGENT,),
             gateways=dict(file.gateways),
-            answer=compiled.AnswerConfig(file.answer.channels, file.answer.planner, file.answer.terminal),
+            answer=compiled.AnswerConfig(
+                file.answer.channels,
+                file.answer.planner,
+                file.answer.terminal,
+                wait=float(file.answer.wait),
+                remind_after=float(file.answer.remind_after),
+                remind_every=float(file.answer.remind_every),
+                reminders=file.answer.reminders,
+                escalate_after=file.answer.escalate_after,
+                escalate_to=file.answer.escalate_to or "",
+            ),
             plugins={name: _plugin(table) for name, table in file.plugins.items()},
         ),
         [],
@@ -206,11 +242,19 @@ def _cross_check(file: ConfigFile) -> list[str]:
         if agent.id in first:
             problems.append(f"agents[{index}].id: found {agent.id!r} again; agents[{first[agent.id]}] has it already")
         first.setdefault(agent.id, index)
-        if agent.gateway not in gateways:
+        if agent.gateway is not None and agent.gateways is not None:
             problems.append(
-                f"agents[{index}].gateway: found {agent.gateway!r}{_hint(agent.gateway, gateways)}; "
-                f"allowed: {', '.join(sorted(gateways))}"
+                f"agents[{index}]: found gateway and gateways; allowed: gateway for one, or gateways for several in "
+                "order"
             )
+        keys = ["gateway"] if agent.gateways is None else [f"gateways[{place}]" for place in range(len(agent.route()))]
+        for key, name in zip(keys, agent.route(), strict=True):
+            if name not in gateways:
+                problems.append(f"agents[{index}].{key}: {_unknown(name, gateways)}")
+        if len(set(agent.route())) != len(agent.route()):
+            problems.append(f"agents[{index}].gateways: found {list(agent.route())!r}; allowed: each gateway once")
+    if file.answer.escalate_to is not None and file.answer.escalate_to not in gateways:
+        problems.append(f"answer.escalate_to: {_unknown(file.answer.escalate_to, gateways)}")
     channels = list(file.answer.channels)
     if not channels:
         problems.append("answer.channels: found an empty list; allowed: one or more channel names")
@@ -311,6 +355,10 @@ def _hint(found: str, allowed: Any) -> str:
     return f", did you mean {close[0]!r}?" if close else ""
 
 
+def _unknown(name: str, gateways: Iterable[str]) -> str:
+    return f"found {name!r}{_hint(name, gateways)}; allowed: {', '.join(sorted(gateways))}"
+
+
 def _found(value: object) -> str:
     """Describe a value from the file in a few words."""
     if isinstance(value, dict):
@@ -362,6 +410,24 @@ def _seconds(value: object, _kind: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _MAX_TIMEOUT:
         raise _wrong(value, f"seconds, more than 0 and at most {_MAX_TIMEOUT}")
     return float(value)
+
+
+def _patience(value: object, _kind: object) -> Patience:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MAX_WAIT:
+        raise _wrong(value, f"seconds, at least 0 and at most {_MAX_WAIT}")
+    return Patience(float(value))
+
+
+def _count(value: object, _kind: object) -> Count:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MAX_COUNT:
+        raise _wrong(value, f"a whole number, at least 0 and at most {_MAX_COUNT}")
+    return Count(value)
+
+
+def _names(value: object, _kind: object) -> Names:
+    if not isinstance(value, list) or not value:
+        raise _wrong(value, "a list of one or more gateway names")
+    return Names(tuple(_each(enumerate(value), _text, tuple)))
 
 
 def _on_error(value: object, _kind: object) -> OnError:
@@ -434,6 +500,8 @@ def _make_converter() -> cattrs.Converter:
         (str, _text),
         (bool, _flag),
         (float, _seconds),
+        (Patience, _patience),
+        (Count, _count),
         (Folders, _folders),
         (OnError, _on_error),
         (Free, _free),
@@ -464,6 +532,8 @@ def _make_converter() -> cattrs.Converter:
         return dict(zip(value, _each(value.items(), lambda one: converter.structure(one, item), kind), strict=True))
 
     converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
+    converter.register_structure_hook_func(lambda kind: kind == Names | None, _names)
+    converter.register_structure_hook_func(lambda kind: kind == str | None, _text)
     converter.register_structure_hook_factory(attrs.has, table_hook)
     converter.register_structure_hook_func(lambda kind: _origin(kind) is list, list_hook)
     converter.register_structure_hook_func(lambda kind: _origin(kind) is dict, named_hook)

@@ -15,12 +15,14 @@ import cattrs
 from cattrs.gen import make_dict_structure_fn, override
 from cattrs.v import format_exception
 
-from hookrouter import events, tools
+from hookrouter import tools
 from hookrouter.payloads import conforms, json_type
 from hookrouter.tables import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hookrouter.events import Event
 
 __all__ = ["PayloadError", "make_converter", "record_class", "structure", "structure_event"]
 
@@ -43,7 +45,15 @@ def record_class(type_name: str) -> type:
     """Return the attrs class of a record of the contract. Raises KeyError for a name that it does not have."""
     if type_name not in FIELDS:
         raise KeyError(type_name)
-    found: type = getattr(tools, type_name, None) or getattr(events, type_name)
+    found: type | None = getattr(tools, type_name, None)
+    return found or _event_class(type_name)
+
+
+def _event_class(type_name: str) -> type:
+    # Making the classes of all events takes longer than everything else that answering a question imports.
+    from hookrouter import events
+
+    found: type = getattr(events, type_name)
     return found
 
 
@@ -51,9 +61,18 @@ def make_converter(converter: cattrs.Converter | None = None) -> cattrs.Converte
     """Return ``converter``, or a new one, with the hooks that structure every record of the contract."""
     if converter is None:
         converter = cattrs.Converter()
-    for type_name in reversed(FIELDS):
-        _register(type_name, converter)
+    _register_with_nested(list(reversed(FIELDS)), converter, set())
     return converter
+
+
+def _register_with_nested(type_names: list[str], converter: cattrs.Converter, known: set[str]) -> None:
+    """Give ``converter`` the hooks for these records and for those in their fields, unless they are ``known``."""
+    for type_name in type_names:
+        if type_name in known:
+            continue
+        known.add(type_name)
+        _register_with_nested([nested for *_, nested, _ in FIELDS[type_name].values() if nested], converter, known)
+        _register(type_name, converter)
 
 
 def _register(type_name: str, converter: cattrs.Converter) -> None:
@@ -95,8 +114,15 @@ def _field_hook(attribute: str, type_name: str, converter: cattrs.Converter) -> 
 
 
 @functools.cache
-def _shared() -> cattrs.Converter:
-    return make_converter()
+def _shared() -> tuple[cattrs.Converter, set[str]]:
+    return cattrs.Converter(), set()
+
+
+def _shared_for(type_name: str) -> cattrs.Converter:
+    """Return the converter of this module, with the hooks for one record; each is built when it is first needed."""
+    converter, known = _shared()
+    _register_with_nested([type_name], converter, known)
+    return converter
 
 
 def structure(type_name: str, raw: object, converter: cattrs.Converter | None = None) -> Any:
@@ -105,8 +131,9 @@ def structure(type_name: str, raw: object, converter: cattrs.Converter | None = 
     Raises PayloadError with one line for each fault, such as ``found number, allowed string @ $.tool_name``, and
     KeyError for a type name that the contract does not have.
     """
+    record = record_class(type_name)
     try:
-        return (converter or _shared()).structure(raw, record_class(type_name))
+        return (converter or _shared_for(type_name)).structure(raw, record)
     except _WrongTypeError as error:
         raise PayloadError(type_name, [f"{error} @ $"]) from error
     except cattrs.BaseValidationError as error:
@@ -117,12 +144,14 @@ def _format(error: BaseException, expected: type | None) -> str:
     return str(error) if isinstance(error, _WrongTypeError) else format_exception(error, expected)
 
 
-def structure_event(payload: object, converter: cattrs.Converter | None = None) -> events.Event:
+def structure_event(payload: object, converter: cattrs.Converter | None = None) -> Event:
     """Return a hook payload as an object of its event's class, ``UnknownEvent`` for a name that is new.
 
     Raises PayloadError for a payload that lacks what its event must have.
     """
+    from hookrouter.events import EVENT_CLASSES
+
     name = payload.get("hook_event_name") if isinstance(payload, dict) else None
-    known = isinstance(name, str) and name in events.EVENT_CLASSES
-    event: events.Event = structure(name if known and isinstance(name, str) else "UnknownEvent", payload, converter)
+    known = isinstance(name, str) and name in EVENT_CLASSES
+    event: Event = structure(name if known and isinstance(name, str) else "UnknownEvent", payload, converter)
     return event

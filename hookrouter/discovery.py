@@ -37,7 +37,7 @@ NO_CACHE_VARIABLE = "HOOKROUTER_NO_CACHE"
 class DiscoveredPlugin(Value):
     """One entry point of the group ``hookrouter``, as the last scan found it."""
 
-    __slots__ = ("distribution", "error", "files", "hints", "hooks", "name", "value", "version")
+    __slots__ = ("distribution", "error", "files", "hints", "hooks", "name", "value", "version", "waits")
 
     name: str
     """The entry point's name, which is the plugin's name everywhere."""
@@ -53,6 +53,9 @@ class DiscoveredPlugin(Value):
     """Files whose change makes this record stale, each with its modification time in nanoseconds."""
     hints: tuple[str, ...]
     """What is probably a mistake in it, one line each."""
+    waits: tuple[tuple[str, float, str | None], ...]
+    """The hooks in which it may wait, each with the most seconds and the setting that it needs
+    (:func:`hookrouter.markers.waits`)."""
 
     def __init__(
         self,
@@ -65,6 +68,7 @@ class DiscoveredPlugin(Value):
         error: str = "",
         files: tuple[tuple[str, int], ...] = (),
         hints: tuple[str, ...] = (),
+        waits: tuple[tuple[str, float, str | None], ...] = (),
     ) -> None:
         """Take the fields as they are."""
         self._set(
@@ -76,6 +80,7 @@ class DiscoveredPlugin(Value):
             error=error,
             files=files,
             hints=hints,
+            waits=waits,
         )
 
 
@@ -208,6 +213,10 @@ def _plugin(record: object) -> DiscoveredPlugin:
         error=_text(record["error"]),
         files=tuple((_text(path), _number(stamp)) for path, stamp in map(_items, _items(record["files"]))),
         hints=tuple(_text(hint) for hint in _items(record["hints"])),
+        waits=tuple(
+            (_text(hook), _seconds(seconds), None if setting is None else _text(setting))
+            for hook, seconds, setting in map(_items, _items(record["waits"]))
+        ),
     )
 
 
@@ -221,6 +230,12 @@ def _number(value: object) -> int:
     if not isinstance(value, int):
         raise TypeError
     return value
+
+
+def _seconds(value: object) -> float:
+    if not isinstance(value, (int, float)):
+        raise TypeError
+    return float(value)
 
 
 def _items(value: object) -> list[object]:

@@ -71,6 +71,7 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
                 distribution=plugin.distributions[0],
                 version=plugin.version,
                 hooks=tuple(hooks) if hooks is not None else known.get(plugin.name),
+                waits=tuple((hook, *how) for hook, how in sorted(description["waits"].items())),
                 error=error,
                 hints=tuple(description["hints"]),
                 files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
@@ -133,7 +134,7 @@ def _describe(plugins: list[tuple[str, str]]) -> list[dict[str, Any]]:
         lines, ended = _inspect(plugins[len(described) :], deadline)
         described.extend(lines)
         if len(described) < len(plugins):
-            described.append({"hooks": None, "files": [], "hints": [], "error": ended})
+            described.append({"hooks": None, "waits": {}, "files": [], "hints": [], "error": ended})
     return described
 
 

@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter import settings
+from hookrouter.answering import ProbingGateway
 from hookrouter.commands import contributed
 from hookrouter.delivery import PLUGIN_FAULT
 from hookrouter.executable import script_argv
@@ -22,6 +23,7 @@ from hookrouter.settings import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from hookrouter.answering import Gateway
     from hookrouter.context import Services
     from hookrouter.home import Home
     from hookrouter.registry import PluginInfo
@@ -324,13 +326,14 @@ def _agents(app: Services) -> Iterator[Finding]:
             )
         if any(pattern in ("*", "**") for pattern in agent.sessions or ("*",)) and not agent.workdirs:
             reachable = False
-        if agent.gateway not in app.config.gateways:
-            yield Finding(
-                ERROR,
-                "agents",
-                f"agent {agent.id!r} has the gateway {agent.gateway!r}, which is not configured",
-                f"add [gateways.{agent.gateway}] to {path}, or name one of: {', '.join(sorted(app.config.gateways))}",
-            )
+        for name in (agent.gateway, *agent.fallbacks):
+            if name not in app.config.gateways:
+                yield Finding(
+                    ERROR,
+                    "agents",
+                    f"agent {agent.id!r} has the gateway {name!r}, which is not configured",
+                    f"add [gateways.{name}] to {path}, or name one of: {', '.join(sorted(app.config.gateways))}",
+                )
         for folder in agent.workdirs:
             if not set(folder) & set("*?[") and not os.path.isdir(os.path.expanduser(folder)):
                 yield Finding(
@@ -391,7 +394,20 @@ def _gateways(app: Services) -> Iterator[Finding]:
                 f"correct [gateways.{name}] in {path}, or provide what it names",
             )
         if not problems:
-            yield Finding(OK, "gateways", f"{name} ({kind})")
+            yield _reached(name, kind, gateway, own)
+
+
+def _reached(name: str, kind: str, gateway: Gateway, own: Mapping[str, object]) -> Finding:
+    """Look whether the other side of a gateway is there, where its plugin can tell."""
+    if not isinstance(gateway, ProbingGateway):
+        return Finding(OK, "gateways", f"{name} ({kind})")
+    try:
+        usable, message, fix = gateway.probe(own)
+    except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a finding about that plugin
+        usable, message, fix = False, f"the plugin's probe failed: {type(error).__name__}: {error}", ""
+    if usable:
+        return Finding(OK, "gateways", f"{name} ({kind}): {message}")
+    return Finding(WARNING, "gateways", f"{name} ({kind}): {message}", fix or "mend that; messages wait until then")
 
 
 def _plugins(app: Services) -> Iterator[Finding]:
@@ -488,16 +504,20 @@ def _modes(folder: str) -> Iterator[Finding]:
 
 
 def _outbox(app: Services) -> Iterator[Finding]:
-    messages = app.outbox.pending()
+    messages = [message for message in app.outbox.pending() if not app.outbox.is_early(message)]
     for message in messages:
         given_up = message["given_up"] is not None
         reason = message["last_error"] or "not tried yet"
         if reason.startswith(PLUGIN_FAULT):
             fix = (
-                "update the plugin that brings this gateway type, or report it to its authors; then: hookrouter deliver"
+                "update the plugin that brings this gateway type, or report it to its authors; then: "
+                f"hookrouter outbox retry {message['id']}"
             )
         elif given_up:
-            fix = f"correct [gateways.{message.get('gateway')}] in {app.home.config_file}, then run: hookrouter deliver"
+            fix = (
+                f"correct [gateways.{message.get('gateway')}] in {app.home.config_file}, or what it names; then run: "
+                f"hookrouter outbox retry {message['id']}"
+            )
         else:
             fix = "hookrouter deliver"
         yield Finding(

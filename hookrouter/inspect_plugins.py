@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hookrouter.discovery import file_stamp
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.manager import implementations, load_object, validate
-from hookrouter.markers import PROJECT_NAME
+from hookrouter.markers import PROJECT_NAME, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -48,10 +48,11 @@ def describe(name: str, value: str) -> dict[str, object]:
         hints = _unmarked(plugin, found)
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
         text = f"{type(error).__name__}: {error}"[:MAX_ERROR]
-        return {"hooks": None, "files": _stamped(files), "hints": [], "error": text}
+        return {"hooks": None, "waits": {}, "files": _stamped(files), "hints": [], "error": text}
     codes = (getattr(inspect.unwrap(function), "__code__", None) for function in found.values())
     files.update(code.co_filename for code in codes if code is not None)
-    return {"hooks": sorted(found), "files": _stamped(files), "hints": hints, "error": ""}
+    waits = {hook: how for hook, function in found.items() if (how := waiting(function)) is not None}
+    return {"hooks": sorted(found), "waits": waits, "files": _stamped(files), "hints": hints, "error": ""}
 
 
 def spec_names() -> frozenset[str]:

@@ -20,7 +20,7 @@ from hookrouter.names import encode_name
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Journal", "cap"]
 
@@ -32,6 +32,7 @@ MAX_STRING = 4000
 _MAX_ITEMS = 200
 _MAX_DEPTH = 12
 _MAX_LINE = 256 * 1024
+_SUFFIX = ".jsonl"
 _OPENING = b'{"at":"'
 
 
@@ -67,19 +68,45 @@ class Journal:
             return []
         start = earliest.encode("ascii")
         records = []
-        for descriptor in reversed(self._open_all(self._path(session_id), since)):
+        for line in self._lines(self._path(session_id), since):
+            # A record's time stands in front, so an old one need not be parsed.
+            if line[: len(_OPENING)] == _OPENING and line[len(_OPENING) :] < start:
+                continue
+            record = _parsed(line)
+            if record is not None and str(record.get("at", "")) >= earliest:
+                records.append(record)
+        return records
+
+    def search(self, words: Sequence[str], since: float | None = None) -> Iterator[dict[str, object]]:
+        """Return the records of all sessions whose line holds one of these ASCII words; of each session oldest first.
+
+        A line is JSON without blanks. ``since`` leaves out sessions that were not written since this time in seconds
+        since 1970. Raises nothing: what cannot be read is not there.
+        """
+        needles = [word.encode("ascii") for word in words]
+        try:
+            with os.scandir(self.folder) as entries:
+                paths = sorted(
+                    entry.path
+                    for entry in entries
+                    if entry.name.endswith(_SUFFIX) and (since is None or entry.stat().st_mtime >= since)
+                )
+        except OSError:
+            return
+        for path in paths:
+            for line in self._lines(path, None):
+                if any(needle in line for needle in needles):
+                    record = _parsed(line)
+                    if record is not None:
+                        yield record
+
+    def _lines(self, path: str, since: float | None) -> Iterator[bytes]:
+        for descriptor in reversed(self._open_all(path, since)):
             try:
                 with open(descriptor, "rb") as file:
-                    for line in file:
-                        # A record's time stands in front, so an old one need not be parsed.
-                        if line[: len(_OPENING)] == _OPENING and line[len(_OPENING) :] < start:
-                            continue
-                        record = _parsed(line)
-                        if record is not None and str(record.get("at", "")) >= earliest:
-                            records.append(record)
+                    yield from file
             except OSError:
                 continue
-        return records
 
     def prune(self, seconds: float) -> None:
         """Remove the files of sessions that have not been written for so long; the general file stays.
@@ -91,7 +118,7 @@ class Journal:
         try:
             with os.scandir(self.folder) as entries:
                 for entry in entries:
-                    session, found, rest = entry.name.rpartition(".jsonl")
+                    session, found, rest = entry.name.rpartition(_SUFFIX)
                     if found and (not rest or rest == ".lock" or rest[1:].isdecimal()) and session != GENERAL:
                         written = entry.stat(follow_symlinks=False).st_mtime
                         latest[session] = max(written, latest.get(session, 0.0))
@@ -108,7 +135,7 @@ class Journal:
                         continue
 
     def _path(self, session_id: str | None) -> str:
-        return os.path.join(self.folder, f"{encode_name(session_id) if session_id else GENERAL}.jsonl")
+        return os.path.join(self.folder, f"{encode_name(session_id) if session_id else GENERAL}{_SUFFIX}")
 
     def _append(self, path: str, line: bytes) -> bool:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -1,4 +1,4 @@
-"""How Claude Code writes an option's label: on screen, and in the answer that it records.
+"""How Claude Code writes an option's label, on screen and in the answer that it records, and several of them in one.
 
 Measured on Claude Code 2.1.330 with labels of some 200 different characters: what PreToolUse shows as the label is not
 what PostToolUse records. Typed text is recorded verbatim and is no business of this module.
@@ -10,8 +10,28 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
-__all__ = ["cut", "recorded_label"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PLAIN", "QUOTED", "STYLES", "cut", "joined_items", "recorded_label"]
+
+QUOTED = "quoted"
+"""How 2.1.238 and later write several items: those that hold ", " or a double quote are JSON strings."""
+PLAIN = "plain"
+"""How 2.1.234 and earlier write them: as they are."""
+STYLES = (QUOTED, PLAIN)
+
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x20)} | {
+    0x08: "\\b",
+    0x09: "\\t",
+    0x0A: "\\n",
+    0x0C: "\\f",
+    0x0D: "\\r",
+    0x22: '\\"',
+    0x5C: "\\\\",
+}
 
 _LONGEST = 2000
 
@@ -33,6 +53,16 @@ def recorded_label(label: str) -> str:
         return label.strip()
     shown = "".join("\ufffd" if _is_replaced(character) else character for character in _REMOVED.sub("", label))
     return _BLANKS.sub(" ", shown).strip(" ")
+
+
+def joined_items(items: Sequence[str], style: str = QUOTED) -> str:
+    """Return the one answer as which several items are recorded, in a style of STYLES."""
+    return ", ".join(_quoted(item) if style == QUOTED else item for item in items)
+
+
+def _quoted(item: str) -> str:
+    """Write an item as JavaScript's ``JSON.stringify`` does, where the client does so."""
+    return f'"{item.translate(_JSON_ESCAPES)}"' if ", " in item or '"' in item else item
 
 
 def cut(text: str) -> str:

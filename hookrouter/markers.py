@@ -4,9 +4,18 @@ Pluggy stores the options of an implementation under ``<project name>_impl``, so
 is part of the public API.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
 import pluggy
 
-__all__ = ["ENTRY_POINT_GROUP", "PROJECT_NAME", "hookimpl", "hookspec"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ENTRY_POINT_GROUP", "LONGEST_WAIT", "PROJECT_NAME", "Waits", "hookimpl", "hookspec", "waiting", "waits"]
+
+F = TypeVar("F", bound="Callable[..., object]")
 
 PROJECT_NAME = "hookrouter"
 """Pluggy's project name."""
@@ -19,3 +28,41 @@ hookspec = pluggy.HookspecMarker(PROJECT_NAME)
 
 hookimpl = pluggy.HookimplMarker(PROJECT_NAME)
 """Marks a hook implementation: ``@hookimpl``, ``@hookimpl(tryfirst=True)``, ``@hookimpl(wrapper=True)``."""
+
+LONGEST_WAIT = 7 * 24 * 3600.0
+"""The most seconds that an implementation may wait."""
+
+_WAITS = f"{PROJECT_NAME}_waits"
+
+
+class Waits(NamedTuple):
+    """How an implementation waits."""
+
+    seconds: float
+    setting: str | None = None
+    """The key of ``[plugins.NAME.settings]`` without which it is not called."""
+
+
+def waits(seconds: float, *, setting: str | None = None) -> Callable[[F], F]:
+    """Mark a hook implementation that waits for something outside, such as somebody's decision: ``@waits(600)``.
+
+    It may take up to ``seconds``, whatever its plugin's timeout is, and Claude Code is told to be as patient with that
+    event and tool. So that nobody waits for it, it is called after all the other implementations of the event, and not
+    at all where one of them has decided already; wrappers do not see its reply. With ``setting`` it is registered and
+    called only where ``[plugins.NAME.settings]`` sets this key to true. Raises ValueError for a time that is not above
+    0 and at most LONGEST_WAIT.
+    """
+    if not 0 < seconds <= LONGEST_WAIT:
+        raise ValueError(f"waits({seconds!r}): seconds must be above 0 and at most {LONGEST_WAIT:.0f}")
+
+    def mark(function: F) -> F:
+        setattr(function, _WAITS, Waits(float(seconds), setting))
+        return function
+
+    return mark
+
+
+def waiting(function: Callable[..., object]) -> Waits | None:
+    """Return how an implementation waits; None for one that is not marked with :func:`waits`."""
+    found = getattr(function, _WAITS, None)
+    return found if isinstance(found, Waits) else None

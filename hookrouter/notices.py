@@ -2,8 +2,9 @@
 
 The gateway ``inbox`` leaves everything here that has no document of its own (a question has: it is listed from its
 question document). ``hookrouter questions`` lists notices. A notice is ``notice-<id>.json`` in ``state/``, named by
-the message id, with the keys ``version`` (1), ``id``, ``kind`` (``mismatch``, ``unanswered`` or ``warning``),
-``agent``, ``session``, ``session_id``, ``tool_use_id``, ``subject``, ``text`` and ``created_at`` (ISO 8601, UTC).
+the message id, with the keys ``version`` (1), ``id``, ``kind`` (``mismatch``, ``unanswered``, ``warning`` or
+``escalation``), ``agent``, ``session``, ``session_id``, ``tool_use_id``, ``subject``, ``text`` and ``created_at`` (ISO
+8601, UTC).
 """
 
 from __future__ import annotations

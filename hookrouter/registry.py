@@ -40,7 +40,18 @@ class PluginStatus:
 class PluginInfo(Value):
     """One installed plugin as ``hookrouter plugins list`` shows it."""
 
-    __slots__ = ("distribution", "hints", "hooks", "hooks_known", "name", "reason", "status", "value", "version")
+    __slots__ = (
+        "distribution",
+        "hints",
+        "hooks",
+        "hooks_known",
+        "name",
+        "reason",
+        "status",
+        "value",
+        "version",
+        "waits",
+    )
 
     name: str
     status: str
@@ -53,14 +64,18 @@ class PluginInfo(Value):
     value: str
     """The entry point's value: the module, or ``module:attribute``."""
     hooks: tuple[str, ...]
-    """The hooks that it implements; of a broken plugin, those that the last good import showed."""
+    """The hooks that it implements and its settings do not leave out; of a broken plugin, those that the last good
+    import showed."""
     hooks_known: bool
     """False where a broken plugin was never imported; set to fail closed it is taken to listen to UNKNOWN_HOOKS."""
     hints: tuple[str, ...]
     """What is probably a mistake in it, one line each."""
+    waits: Mapping[str, float]
+    """The hooks in which it may wait, each with the most seconds."""
 
-    def __init__(self, plugin: DiscoveredPlugin, status: str, reason: str) -> None:
+    def __init__(self, plugin: DiscoveredPlugin, status: str, reason: str, settings: Mapping[str, object]) -> None:
         """Take over what discovery found, with what the config makes of it."""
+        off = {hook for hook, _, setting in plugin.waits if setting is not None and settings.get(setting) is not True}
         self._set(
             name=plugin.name,
             status=status,
@@ -68,9 +83,10 @@ class PluginInfo(Value):
             distribution=plugin.distribution,
             version=plugin.version,
             value=plugin.value,
-            hooks=plugin.hooks or (),
+            hooks=tuple(hook for hook in plugin.hooks or () if hook not in off),
             hooks_known=plugin.hooks is not None,
             hints=plugin.hints,
+            waits={hook: seconds for hook, seconds, _ in plugin.waits},
         )
 
 
@@ -199,4 +215,4 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig) -> PluginInfo:
         status, reason = PluginStatus.DISABLED, f"config.toml: plugins.{plugin.name}.enabled is false"
     elif plugin.error:
         status, reason = PluginStatus.BROKEN, plugin.error
-    return PluginInfo(plugin, status, reason)
+    return PluginInfo(plugin, status, reason, config.settings)

@@ -16,6 +16,7 @@ from hookrouter.hooks import event_record, mcp_name
 from hookrouter.hookspecs import hookspecs_for
 from hookrouter.limits import PluginTimeout, time_limit
 from hookrouter.manager import build_caller, is_wrapper
+from hookrouter.markers import waiting
 from hookrouter.names import printable
 from hookrouter.tables import TOOL_INPUTS
 from hookrouter.views import view
@@ -74,6 +75,8 @@ class _Run:
         self._records: list[dict[str, Any]] = []
         self._used: dict[str, float] = {}
         """Seconds that each plugin has taken so far."""
+        self._waiting: list[tuple[str, str, Callable[[], Reply | None]]] = []
+        """The implementations that may wait: plugin, hook, and what calls it."""
 
     def result(self, notices: Sequence[str]) -> tuple[Output | None, list[dict[str, Any]]]:
         for text in notices:
@@ -99,7 +102,16 @@ class _Run:
             # What each implementation gets is put in by its guard.
             replies = caller(**dict.fromkeys(caller.spec.argnames))
             self._replies.extend((self._owners[id(reply)], reply) for reply in replies)
+        self._call_waiting()
         return self._merge(), self._records
+
+    def _call_waiting(self) -> None:
+        """Call what may wait for somebody, unless nobody needs to decide any more."""
+        for plugin, hook, call in self._waiting:
+            if any(reply.verdict for _, reply in self._replies):
+                self._record(plugin, hook, time.perf_counter(), "not needed")
+            elif (reply := call()) is not None:
+                self._replies.append((plugin, reply))
 
     def _merge(self) -> Output | None:
         # The replies' modules are loaded only where there is one: most hooks look and say nothing.
@@ -120,11 +132,12 @@ class _Run:
         names = tuple(inspect.signature(function).parameters)
         if is_wrapper(function):
             return self._guard_wrapper(plugin, hook, function, names)
+        waits = waiting(function)
 
         def guarded(*given: Any) -> Reply | None:
             started = time.perf_counter()
             try:
-                with self._limit(plugin):
+                with self._limit(plugin) if waits is None else time_limit(waits.seconds):
                     reply = self._checked(function(*self._arguments(names[: len(given)])))
             except BaseException as error:  # noqa: BLE001 - whatever a plugin raises, sys.exit included
                 self._failed(plugin, hook, error, started)
@@ -134,7 +147,14 @@ class _Run:
                 self._take(plugin, reply)
             return reply
 
-        return guarded
+        def postponed(*given: Any) -> None:
+            if waits is not None and self._is_set(plugin, waits.setting):
+                self._waiting.append((plugin, hook, lambda: guarded(*given)))
+
+        return guarded if waits is None else postponed
+
+    def _is_set(self, plugin: str, setting: str | None) -> bool:
+        return setting is None or self._plugins.config(plugin).settings.get(setting) is True
 
     def _guard_wrapper(
         self, plugin: str, hook: str, function: Callable[..., Any], names: tuple[str, ...]

@@ -139,6 +139,8 @@ class Listener(NamedTuple):
     """Seconds that all its calls in one run may take together."""
     closed: bool
     """Whether it is set to fail closed."""
+    waits: Mapping[str, float] = {}
+    """The hooks in which it may wait, each with the most seconds that this adds."""
 
 
 class Entry(NamedTuple):
@@ -281,7 +283,7 @@ def listeners(plugins: Iterable[PluginInfo], config: Config) -> list[Listener]:
         closed = settings.on_error == "closed"
         if plugin.status == PluginStatus.ACTIVE or (plugin.status == PluginStatus.BROKEN and closed):
             hooks = plugin.hooks if plugin.hooks_known else UNKNOWN_HOOKS
-            found.append(Listener(hooks, settings.timeout, closed))
+            found.append(Listener(hooks, settings.timeout, closed, plugin.waits))
     return found
 
 
@@ -293,43 +295,58 @@ def registrations(plugins: Sequence[Listener], script: Sequence[str], home: str 
     one of their own; MCP tools have their own too, because one character outside the names makes the whole matcher an
     unanchored expression.
 
-    The timeout leaves room for every plugin to take all of its own. ``onFailure`` is set where a guard could not refuse
-    by itself, because the whole program failed (measured on Claude Code 2.1.330: a crash, a timeout, a program that
-    cannot be started and a reply of the wrong shape then refuse the call; clients that do not know the key, 2.0.76 and
-    2.1.200, read the file all the same and let the call through).
+    The timeout leaves room for every plugin to take all of its own, and to wait where it may. ``onFailure`` is set
+    where a guard could not refuse by itself, because the whole program failed (measured on Claude Code 2.1.330: a
+    crash, a timeout, a program that cannot be started and a reply of the wrong shape then refuse the call; clients
+    that do not know the key, 2.0.76 and 2.1.200, read the file all the same and let the call through).
     """
     wanted: list[Registration] = []
     for word, record in EVENTS.items():
         event = record.name
         matchers = _matchers(record)
         seconds = 0.0
-        guarded: dict[str | None, bool] = {}
+        needs: dict[str | None, _Needs] = {}
         for plugin in plugins:
-            called = {matchers[hook] for hook in plugin.hooks if hook in matchers}
+            called = {hook: matchers[hook] for hook in plugin.hooks if hook in matchers}
             seconds += plugin.timeout if called else 0
-            for matcher in called:
-                guarded[matcher] = guarded.get(matcher, False) or plugin.closed
-        timeout = record.timeout if event in _FIXED_TIMEOUTS else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
+            for hook, matcher in called.items():
+                need = needs.get(matcher, _Needs())
+                needs[matcher] = _Needs(need.closed or plugin.closed, need.waits + plugin.waits.get(hook, 0))
+        fixed = event in _FIXED_TIMEOUTS
+        timeout = record.timeout if fixed else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
         can_block = record.can_block and event not in UNBLOCKED_EVENTS
         command = hook_command(script, home, word)
         wanted.extend(
-            Registration(event, matcher, command, timeout, block_on_failure=closed and can_block)
-            for matcher, closed in _groups(guarded)
+            Registration(
+                *(event, matcher, command, timeout if fixed else timeout + need.waits),
+                block_on_failure=need.closed and can_block,
+            )
+            for matcher, need in _groups(needs)
         )
     return wanted
 
 
-def _groups(guarded: Mapping[str | None, bool]) -> list[tuple[str | None, bool]]:
-    """Join matchers into as few groups as they need; a group is guarded where one of its matchers is."""
-    if None in guarded:
-        return [(None, any(guarded.values()))]
-    groups: list[tuple[str | None, bool]] = []
-    for closed in (False, True):
-        exact = sorted(name for name in guarded if name and name != MCP_MATCHER and guarded[name] is closed)
+class _Needs(NamedTuple):
+    """What the plugins behind one matcher need of its registration."""
+
+    closed: bool = False
+    """Whether one of them is set to fail closed."""
+    waits: float = 0.0
+    """Seconds that they may wait together."""
+
+
+def _groups(needs: Mapping[str | None, _Needs]) -> list[tuple[str | None, _Needs]]:
+    """Join matchers into as few groups as they need: of exact tool names those that need the same."""
+    if None in needs:
+        closed = any(need.closed for need in needs.values())
+        return [(None, _Needs(closed, sum(need.waits for need in needs.values())))]
+    groups: list[tuple[str | None, _Needs]] = []
+    for need in sorted(set(needs.values())):
+        exact = sorted(name for name in needs if name and name != MCP_MATCHER and needs[name] == need)
         if exact:
-            groups.append(("|".join(exact), closed))
-    if MCP_MATCHER in guarded:
-        groups.append((MCP_MATCHER, guarded[MCP_MATCHER]))
+            groups.append(("|".join(exact), need))
+    if MCP_MATCHER in needs:
+        groups.append((MCP_MATCHER, needs[MCP_MATCHER]))
     return groups
 
 

@@ -242,6 +242,12 @@ class Lock:
         _unlink(self.path)
         os.close(descriptor)
 
+    def forget(self) -> None:
+        """In a forked child: leave the lock, if it is held, to the parent."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
     def _try(self) -> bool:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:

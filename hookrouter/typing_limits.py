@@ -6,6 +6,12 @@ Seen on Claude Code 2.0.76 to 2.1.330. A text that passes is recorded verbatim.
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING
+
+from hookrouter.labels import recorded_label
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["MAX_TEXT", "NOTES_ONLY", "PLACEHOLDERS", "chat_faults", "text_faults"]
 
@@ -26,9 +32,19 @@ PLACEHOLDERS = (
 _PROMPT_PREFIXES = {"/": "a slash command", "!": "a shell command", "#": "a memory note"}
 
 
-def text_faults(text: str) -> list[str]:
-    """Return why the dialog cannot take ``text``; each fault is the rest of a sentence that begins with its name."""
+def text_faults(text: str, labels: Sequence[str] = ()) -> list[str]:
+    """Return why the dialog cannot take ``text``; each fault is the rest of a sentence that begins with its name.
+
+    ``labels`` are those of the question, where it is a multi-select: 2.1.330 records a typed text that equals one as it
+    writes that label. In a single-select such a text is recorded verbatim.
+    """
     faults = _faults(text)
+    label = next((label for label in labels if label.strip() == text.strip()), None)
+    if label is not None and recorded_label(label) != text:
+        faults.append(
+            f"is the label of option {list(labels).index(label) + 1}, which Claude Code records as "
+            f"{recorded_label(label)!r}; select that option instead"
+        )
     if text.strip() == NOTES_ONLY:
         faults.append(f"is {NOTES_ONLY!r}, which Claude Code reads as no answer")
     if text.strip() in PLACEHOLDERS:

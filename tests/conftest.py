@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hookrouter.testing.client import CLIENT_VERSION, find_client
+from hookrouter.testing.openclaw import find_openclaw
 from hookrouter.testing.terminal import PrivateTmux, find_tmux
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if "CI" not in os.environ:
 
 
 def _missing(marker: str) -> str | None:
+    if marker == "openclaw":
+        if find_openclaw() is None:
+            return "no OpenClaw gateway: run `python -m hookrouter.testing.openclaw install` (needs npm)"
+        return None
     if find_tmux() is None:
         return "tmux is not on PATH"
     if marker == "live" and find_client() is None:
@@ -38,7 +43,7 @@ def _missing(marker: str) -> str | None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what cannot run here; with HOOKROUTER_REQUIRE_LIVE=1 that is a failure instead."""
-    for marker in ("tmux", "live"):
+    for marker in ("tmux", "live", "openclaw"):
         if item.get_closest_marker(marker) is None:
             continue
         reason = _missing(marker)

@@ -4,33 +4,89 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hookrouter.application import Application
+from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, ScopeOption, SettingsOption, chosen_settings, echo_json
 from hookrouter.doctor import ERROR, examine
 from hookrouter.names import printable
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrouter.doctor import Finding
+
 __all__ = ["doctor"]
 
 
-def doctor(settings: SettingsOption = None, scope: ScopeOption = None, as_json: Json = False) -> int:
+def doctor(
+    settings: SettingsOption = None,
+    scope: ScopeOption = None,
+    client: Annotated[
+        str | None,
+        typer.Option(
+            "--client",
+            metavar="PATH",
+            help="Try this Claude Code client instead: a scripted form is asked and answered on it, in a tmux server "
+            "and a home of its own.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Check the installation: programs, settings, config, agents, gateways, plugins, home, undelivered messages.
 
     Each finding says how to mend it. The exit code is 1 where there is an error, 0 with warnings only. Nothing is
-    mended by itself. Without --settings and --scope, the file that registers hookrouter is looked for.
+    mended by itself. Without --settings and --scope, the file that registers hookrouter is looked for. With --client,
+    only that client is checked, and nothing of yours is changed: is PreToolUse called, is the dialog read and answered
+    by the configured planner, and does PostToolUse record what was meant?
     """
+    if client is not None:
+        if settings is not None or scope is not None:
+            raise CommandError("--client checks a client alone; leave out --settings and --scope")
+        return _client(client, as_json=as_json)
     path = chosen_settings(settings, scope)
     # Plugins are imported for this, and one may print.
     with redirect_stdout(sys.stderr):
         findings = examine(Application.from_environ(), path)
-    errors = sum(finding.level == ERROR for finding in findings)
     if as_json:
-        echo_json({"ok": not errors, "findings": [finding._asdict() for finding in findings]})
+        echo_json({"ok": not _errors(findings), "findings": [finding._asdict() for finding in findings]})
     else:
-        for finding in findings:
-            typer.echo(f"{finding.level:<8}{finding.check}: {printable(finding.message)}")
-            if finding.fix:
-                typer.echo(f"        fix: {printable(finding.fix)}")
+        _tell(findings)
+    return 1 if _errors(findings) else 0
+
+
+def _client(program: str, *, as_json: bool) -> int:
+    from hookrouter.canary import try_client
+    from hookrouter.testing.terminal import ending_on_signals
+
+    try:
+        with ending_on_signals():
+            canary = try_client(program, Application.from_environ().config)
+    except KeyboardInterrupt:
+        typer.echo("hookrouter doctor: stopped; nothing was left behind", err=True)
+        return 130
+    errors = _errors(canary.findings)
+    if as_json:
+        findings = [finding._asdict() for finding in canary.findings]
+        echo_json({"ok": not errors, "findings": findings, "screen": canary.screen})
+        return 1 if errors else 0
+    _tell(canary.findings)
+    if canary.screen:
+        typer.echo("\nThe client's screen at the end:")
+        for row in canary.screen.rstrip().split("\n"):
+            typer.echo(f"| {printable(row)}")
     return 1 if errors else 0
+
+
+def _errors(findings: Sequence[Finding]) -> bool:
+    return any(finding.level == ERROR for finding in findings)
+
+
+def _tell(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        typer.echo(f"{finding.level:<8}{finding.check}: {printable(finding.message)}")
+        if finding.fix:
+            typer.echo(f"        fix: {printable(finding.fix)}")

@@ -69,9 +69,9 @@ class AnswerSpecs:
         Returns: ``None`` for no backend, or an object with the members of
         :class:`~hookrouter.answering.TerminalBackend`. Its ``name`` is what ``[answer] terminal`` in config.toml names.
 
-        Combined: Only the backend that config.toml names is asked where a new session runs; a saved address is served
-        by the backend that made it. Of two plugins with one name the first in plugin order is used, and the other is
-        reported.
+        Combined: The backend that config.toml names is asked first where a new session runs, then the others by name; a
+        saved address is served by the backend that made it. Of two plugins with one name the first in plugin order is
+        used, and the other is reported.
 
         Args:
             (none): What a backend works on comes with each call of its methods.

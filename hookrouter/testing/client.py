@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ __all__ = [
     "ClientHome",
     "ClientSession",
     "check_client",
+    "dialog_is_open",
     "find_client",
     "install_client",
     "main",
@@ -41,6 +43,9 @@ CLIENT_VERSION = "2.1.330"
 _PACKAGE = "@anthropic-ai/claude-code"
 _KEY = "sk-ant-api03-scripted-0000000000000000000000000000000000000000-made-up"
 _RULE = "────"
+_PROMPT = re.compile(r"[❯>](?:\s|$)")
+_WORKING = ("esc to interrupt", "ctrl+c to interrupt")
+"""In the line that says that the model works; the second form was seen on 2.1.12."""
 
 
 class ClientError(Exception):
@@ -197,11 +202,11 @@ class _Box(NamedTuple):
 def prompt_box(screen: str) -> _Box | None:
     """Return what stands in the client's prompt box, or None where no box is on screen.
 
-    The box is a row that starts with the prompt glyph between two rules (seen on 2.1.330).
+    The box is a row that starts with the prompt glyph between two rules: ``❯``, on 2.0.76 ``>``.
     """
     lines = screen.splitlines()
     for number in range(len(lines) - 1, 0, -1):
-        if lines[number].startswith("❯") and lines[number - 1].startswith(_RULE):
+        if _PROMPT.match(lines[number]) and lines[number - 1].startswith(_RULE):
             rest = [lines[number][1:]]
             for line in lines[number + 1 :]:
                 if line.startswith(_RULE):
@@ -209,6 +214,12 @@ def prompt_box(screen: str) -> _Box | None:
                 rest.append(line)
             return None
     return None
+
+
+def dialog_is_open(screen: str) -> bool:
+    """Whether a dialog that Esc cancels, such as a question, is on screen instead of the prompt box."""
+    # A narrow pane wraps the footer.
+    return prompt_box(screen) is None and "Esctocancel" in _squeezed(screen)
 
 
 class _AutoModeOffer:
@@ -348,11 +359,10 @@ class ClientSession:
     def wait_dialog(self, text: str = "", timeout: float = 15.0) -> str:
         """Wait until a question dialog with ``text`` is on screen, and return the screen. Raises WaitTimeoutError."""
 
-        def dialog_is_open(screen: str) -> bool:
-            # A narrow pane wraps the footer.
-            return prompt_box(screen) is None and "Esctocancel" in _squeezed(screen) and text in screen
+        def dialog_is_shown(screen: str) -> bool:
+            return dialog_is_open(screen) and text in screen
 
-        return self.pane.wait_for(dialog_is_open, timeout)
+        return self.pane.wait_for(dialog_is_shown, timeout)
 
     def wait_idle(self, timeout: float = 15.0) -> str:
         """Wait until the client shows an empty prompt box and works on nothing. Raises WaitTimeoutError.
@@ -373,7 +383,7 @@ def _has_empty_box(screen: str) -> bool:
 
 
 def _is_idle(screen: str) -> bool:
-    return _has_empty_box(screen) and "esc to interrupt" not in screen
+    return _has_empty_box(screen) and not any(working in screen for working in _WORKING)
 
 
 def read_payloads(path: str) -> list[dict[str, Any]]:

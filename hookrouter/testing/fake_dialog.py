@@ -6,14 +6,13 @@ delays and its input guard are in :class:`FakeTerminal`, which is a terminal bac
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering import Screen, TerminalGone
-from hookrouter.labels import cut, recorded_label
+from hookrouter.labels import cut, joined_items, recorded_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -139,17 +138,17 @@ class _Question:
         """Return what a multi-select holds, in the order of its rows."""
         items = [label for label, ticked in zip(self.labels, self.ticked, strict=True) if ticked]
         if self.typed_ticked and self.typed.value.strip():
-            items.append(self.typed.value)
+            raw = [option["label"] for option in self.options]
+            # A text that equals a label is taken for that label, which is recorded as labels are.
+            is_label = self.typed.value in raw
+            items.append(recorded_label(self.typed.value) if is_label else self.typed.value)
         return items
 
     def answer(self) -> str | None:
         """Return the answer as the client records it, or None where there is none."""
         if self.multi:
             items = self.items()
-            if not items:
-                return None
-            quoted = (json.dumps(item, ensure_ascii=False) if re.search('[,"]', item) else item for item in items)
-            return items[0] if len(items) == 1 and not any(self.ticked) else ", ".join(quoted)
+            return joined_items(items) if items else None
         if self.chosen is None:
             return None
         return self.typed.value if self.chosen == len(self.options) else self.labels[self.chosen]
@@ -210,13 +209,16 @@ class DialogModel:
             self._press_rows(question, key)
 
     def paste(self, text: str) -> None:
-        """Take a bracketed paste; only a text field has a use for it."""
+        """Take a bracketed paste; a page with previews has a use for it only in its notes field."""
         if self.outcome is not None or self.tab == len(self.questions):
             return
         question = self.questions[self.tab]
         if question.notes_open:
             question.notes.insert(text)
-        elif question.cursor == question.type_row:
+        elif question.type_row is not None:
+            if question.cursor != question.type_row:
+                # A paste anywhere on the page goes into the row for typed text, at the place where that was left.
+                question.cursor = question.type_row
             question.typed.insert(text)
             self._typed_changed(question)
 
@@ -241,6 +243,8 @@ class DialogModel:
         elif key == "Tab":
             if question.multi and question.submit_row is not None:
                 question.cursor = question.submit_row
+        elif key == "BTab" and question.multi:
+            question.cursor -= 1
         elif question.typed.press(key):
             self._typed_changed(question)
         return True
@@ -257,9 +261,13 @@ class DialogModel:
     def _press_rows(self, question: _Question, key: str) -> None:
         count = len(question.options)
         on_option = question.cursor < count
-        if key in ("Up", "k"):
+        if question.cursor in (question.submit_row, question.chat_row) and key not in ("Up", "Down", "Enter"):
+            if question.cursor == question.chat_row and key == str(count + 2) and not question.preview:
+                self.outcome = "chat"
+            return
+        if key == "Up" or (key == "k" and not question.preview):
             self._up(question)
-        elif key in ("Down", "j"):
+        elif key == "Down" or (key == "j" and not question.preview):
             self._move(question, min(question.cursor + 1, question.chat_row))
         elif key in ("Tab", "Right") and on_option:
             self._go(self.tab + 1)
@@ -284,9 +292,10 @@ class DialogModel:
             self._move(question, question.cursor - 1)
 
     def _move(self, question: _Question, row: int) -> None:
-        question.cursor = row
-        if row == question.type_row:
+        # Onto the row for typed text, and up from it, arrow keys put its cursor to the start.
+        if row == question.type_row or (question.cursor == question.type_row and row < question.cursor):
             question.typed.at = 0
+        question.cursor = row
 
     def _enter(self, question: _Question) -> None:
         if question.cursor == question.chat_row:
@@ -327,7 +336,9 @@ class DialogModel:
         if not self.has_review:
             return
         last = len(self.questions)
-        self.tab = max(0, min(tab, last))
+        if not 0 <= tab <= last:
+            return
+        self.tab = tab
         self._review_cursor = 0
         if self.tab < last:
             question = self.questions[self.tab]
@@ -335,10 +346,9 @@ class DialogModel:
             question.cursor = chosen if chosen is not None and chosen < len(question.options) else 0
 
     def _press_review(self, key: str) -> None:
-        if key in ("Up", "k"):
-            self._review_cursor = 0
-        elif key in ("Down", "j"):
-            self._review_cursor = 1
+        if key in ("Up", "k", "Down", "j"):
+            # Of two rows, either way leads round to the other.
+            self._review_cursor = 1 - self._review_cursor
         elif key in ("Left", "BTab"):
             self._go(len(self.questions) - 1)
         elif key == "Escape" or key == "2" or (key == "Enter" and self._review_cursor == 1):
@@ -548,10 +558,15 @@ class FakeTerminal:
         """What was sent as prompts."""
         self.log: list[tuple[str, str]] = []
         """Every ``("key", name)`` and ``("paste", text)``, oldest first."""
+        self.to_prompt: list[int] = []
+        """The numbers of the keys and pastes in ``log`` that reached the prompt box instead of the dialog."""
+        self.closed_by: int | None = None
+        """The number in ``log`` of the key that closed the dialog."""
         self.gone = False
         self.lost: set[int] = set()
         """The numbers of the keys in ``log`` that the client loses."""
         self._queue: list[tuple[float, str, str, int]] = []
+        self._drawn: tuple[float, list[str]] | None = None
 
     def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:  # noqa: ARG002
         """Return None: a fake terminal runs no program."""
@@ -577,7 +592,15 @@ class FakeTerminal:
             lines += [rule, "  ⏵⏵ bypass permissions on (shift+tab to cycle)"]
             lines = lines[-self.height :]
         lines += [""] * (self.height - len(lines))
-        return Screen(tuple(line.rstrip() for line in lines), self.width, self.height)
+        return Screen(tuple(line.rstrip() for line in lines), self.width, self.height, self._unchanged(lines))
+
+    def _unchanged(self, lines: list[str]) -> float:
+        """Return for how long these lines stand already, as exactly as tmux knows it."""
+        if self._drawn is None:
+            self._drawn = self.opens_at, lines
+        elif lines != self._drawn[1]:
+            self._drawn = self.clock(), lines
+        return max(0.0, self.clock() - self._drawn[0] - 1)
 
     def press(self, address: TerminalAddress, key: str) -> None:  # noqa: ARG002
         """Queue a key."""
@@ -593,17 +616,21 @@ class FakeTerminal:
         self._apply()
         self.log.append((kind, what))
         if len(self.log) - 1 not in self.lost:
-            self._queue.append((self.clock() + self.latency, kind, what, len(self.log)))
+            self._queue.append((self.clock() + self.latency, kind, what, len(self.log) - 1))
 
     def _apply(self) -> None:
         while self._queue and self._queue[0][0] <= self.clock():
-            at, kind, what, _ = self._queue.pop(0)
-            if self.model.outcome is not None or at < self.opens_at:
+            at, kind, what, number = self._queue.pop(0)
+            was_open = self.model.outcome is None
+            if not was_open or at < self.opens_at:
+                self.to_prompt.append(number)
                 self._to_prompt(kind, what)
             elif kind == "paste":
                 self.model.paste(what)
             elif at - self.latency >= self.opens_at + self.guard or not (what in ("Enter", "Space") or len(what) == 1):
                 self.model.press(what)
+            if was_open and self.model.outcome is not None:
+                self.closed_by = number
 
     def _to_prompt(self, kind: str, what: str) -> None:
         if kind == "paste" or len(what) == 1:

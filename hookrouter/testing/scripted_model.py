@@ -12,14 +12,14 @@ import json
 import re
 import secrets
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter.testing.local_server import LocalServer
 from hookrouter.testing.terminal import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
 __all__ = ["ModelRequest", "Reply", "Say", "ScriptedModel", "ToolUse", "ToolUses", "ask", "bash", "write"]
 
@@ -88,7 +88,7 @@ def _text(content: object) -> str:
     return "\n".join(str(block.get("text", "")) for block in _blocks(content) if block.get("type") == "text")
 
 
-class ScriptedModel:
+class ScriptedModel(LocalServer):
     """The server; use it as a context manager. All methods may be called from any thread."""
 
     def __init__(self, script: Mapping[str, Reply | Sequence[Reply]] | None = None) -> None:
@@ -99,33 +99,19 @@ class ScriptedModel:
         for name, replies in (script or {}).items():
             self.script(name, replies)
 
-    def __enter__(self) -> ScriptedModel:
-        """Start serving."""
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        """Return handlers that play this script."""
         model = self
 
         class Handler(_Handler):
             scripted = model
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="scripted-model", daemon=True
-        )
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        return Handler
 
     @property
     def url(self) -> str:
         """The value for ``ANTHROPIC_BASE_URL``, while the server runs."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return self.address
 
     def script(self, name: str, replies: Reply | Sequence[Reply]) -> None:
         """Register (or replace) what the prompt ``ASK name`` or ``RUN name`` plays, one reply a turn."""

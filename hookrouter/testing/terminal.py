@@ -13,10 +13,20 @@ import uuid
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
-__all__ = ["RUN_MARK", "Pane", "PrivateTmux", "TmuxError", "WaitTimeoutError", "find_tmux", "reap", "wait_until"]
+__all__ = [
+    "RUN_MARK",
+    "Pane",
+    "PrivateTmux",
+    "TmuxError",
+    "WaitTimeoutError",
+    "ending_on_signals",
+    "find_tmux",
+    "reap",
+    "wait_until",
+]
 
 RUN_MARK = "HOOKROUTER_TEST_RUN"
 """The environment variable that marks every process of one private server, so that orphans are found as well."""
@@ -63,6 +73,24 @@ def wait_until(probe: Callable[[], T | None], timeout: float, what: str, last: C
             state = f"; last seen:\n{last()}" if last is not None else ""
             raise WaitTimeoutError(f"no {what} within {timeout:g} s{state}")
         time.sleep(_POLL)
+
+
+@contextlib.contextmanager
+def ending_on_signals() -> Iterator[None]:
+    """Turn the first SIGINT, SIGTERM or SIGHUP into KeyboardInterrupt; later ones do not disturb the cleaning up."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def interrupt(_number: int, _frame: object) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Pane:

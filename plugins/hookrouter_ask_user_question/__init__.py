@@ -85,7 +85,7 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
 
 @hookimpl
 def cli_commands() -> list[Command]:
-    """Contribute ``hookrouter answer``, ``hookrouter questions`` and ``hookrouter demo``."""
+    """Contribute what people and agents type: ``hookrouter answer``, ``questions``, ``history`` and the others."""
     from hookrouter.hookspecs.commands import Command
 
     return [
@@ -98,6 +98,26 @@ def cli_commands() -> list[Command]:
             name="questions",
             help="List the questions that wait for an answer.",
             target="hookrouter_ask_user_question.cli:questions",
+        ),
+        Command(
+            name="history",
+            help="Show Claude's questions, and what became of them.",
+            target="hookrouter_ask_user_question.cli_history:history",
+        ),
+        Command(
+            name="pause",
+            help="Keep hookrouter from waking agents and answering, in a session or in all.",
+            target="hookrouter_ask_user_question.cli_pause:pause",
+        ),
+        Command(
+            name="resume",
+            help="End a pause, and list what was missed.",
+            target="hookrouter_ask_user_question.cli_pause:resume",
+        ),
+        Command(
+            name="skill",
+            help="Print or install the skill that teaches an agent to answer.",
+            target="hookrouter_ask_user_question.skill:skill",
         ),
         Command(
             name="demo",

@@ -14,25 +14,30 @@ from hookrouter.clock import now
 from hookrouter.converter import PayloadError, structure
 from hookrouter.decisions import Chat
 from hookrouter.names import printable
+from hookrouter.pause import is_paused
 from hookrouter.store import StoreBusy, StoreError
 from hookrouter_ask_user_question import documents
 from hookrouter_ask_user_question.comparison import recorded_value
 from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions, to_json
 from hookrouter_ask_user_question.formatting import preview
-from hookrouter_ask_user_question.sweep import ANSWER_LOCK
-from hookrouter_ask_user_question.transcript import question_state, reason_of
+from hookrouter_ask_user_question.sweep import ANSWER_LOCK, CLIENT_GONE
+from hookrouter_ask_user_question.transcript import client_version, is_prompt_said, question_state, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import FrameType
 
     from hookrouter.answering import AnswerChannel
     from hookrouter.application import Application
     from hookrouter.decisions import Decision
+    from hookrouter.pause import Pause
     from hookrouter.tools import AskUserQuestionInput
     from hookrouter_ask_user_question.documents import Question
 
-__all__ = ["AnswerResult", "ExitCode", "answer", "form_of"]
+__all__ = ["AUTO", "AnswerResult", "ExitCode", "answer", "form_of"]
+
+AUTO = "auto"
+"""In place of a session's name: whichever session has the one open question."""
 
 DELIVERY_SECONDS = 60.0
 """How long all channels together may take."""
@@ -60,7 +65,7 @@ class AnswerResult:
 
     outcome: str
     """``verified``, ``delivered`` (not waited for), ``chat``, ``planned`` (``--dry-run``), ``invalid``, ``mismatch``,
-    ``not_delivered``, ``answered_by_person``, ``unanswered``, ``not_confirmed`` or ``interrupted``."""
+    ``not_delivered``, ``paused``, ``answered_by_person``, ``unanswered``, ``not_confirmed`` or ``interrupted``."""
     exit_code: int
     session: str
     reason: str = ""
@@ -70,6 +75,8 @@ class AnswerResult:
     """For each question: ``question``, ``intended``, ``recorded`` and ``result``, the last two where known."""
     steps: tuple[str, ...] = ()
     """What was done, or with ``--dry-run`` what would be."""
+    candidates: tuple[Mapping[str, str], ...] = ()
+    """Where it is not known which question is meant: ``session``, ``tool_use_id`` and ``asked_at`` of those open."""
 
     def document(self) -> dict[str, Any]:
         """Return this as JSON."""
@@ -96,18 +103,20 @@ def answer(
 ) -> AnswerResult:
     """Answer the open question of ``session`` with the decisions in the JSON array ``text``.
 
-    ``tool_use_id`` says which question is meant, and must where the session has several open; ``channel`` uses that
+    ``tool_use_id`` says which question is meant, and must where the session has several open; ``session`` may then be
+    empty. The session :data:`AUTO` means the one question that is open in any of them. ``channel`` uses that
     channel alone; ``wait`` is how many seconds to wait for the recorded answer once it is delivered. Nothing is saved
     before everything is checked, and nothing at all with ``dry_run``. Every end is a result; raises nothing that a
     user can cause.
     """
     result = AnswerResult(outcome="not_delivered", exit_code=ExitCode.NOT_DELIVERED, session=session)
     try:
-        waiting = documents.session_questions(app.store, session)
-        question = _chosen(waiting, tool_use_id)
+        found = _questions(app, session)
+        question = _chosen(found, tool_use_id)
         if question is None:
-            return attrs.evolve(result, reason=_no_question(app, session, waiting, tool_use_id))
-        result = attrs.evolve(result, tool_use_id=question.tool_use_id)
+            return _none_chosen(app, result, found, tool_use_id)
+        session = question.session
+        result = attrs.evolve(result, session=session, tool_use_id=question.tool_use_id)
         form = form_of(question)
         decisions = parse_decisions(text, form)
         result = attrs.evolve(result, questions=_intended(question, decisions))
@@ -171,6 +180,9 @@ class _Answering:
         self._result = result
         self._started = now()
         self._chat = isinstance(decisions[-1], Chat)
+        self._pause: Pause | None = None
+        self._is_closed = False
+        """Whether this command has closed the question, so that no hook will."""
 
     def run(self, wait: float) -> AnswerResult:
         if not self._still_open():
@@ -208,9 +220,15 @@ class _Answering:
             planner=self._app.plugins.keystroke_planners().get(self._app.config.answer.planner),
             still_open=self._still_open,
             deadline=time.monotonic() + DELIVERY_SECONDS,
+            session_id=self._question.session_id,
+            store=self._app.store,
+            client_version=client_version(self._question.transcript_path),
+            stopped=self._stopped,
         )
         reasons = []
         for name, channel in self._channels.items():
+            if reason := self._stopped():
+                return Delivery(DeliveryOutcome.REFUSED, reason)
             self._save_pending(name)
             self._result = attrs.evolve(self._result, channel=name)
             try:
@@ -221,6 +239,7 @@ class _Answering:
             if delivery.outcome != DeliveryOutcome.UNAVAILABLE or delivery.steps:
                 return delivery
             reasons.append(f"{name}: {delivery.reason}")
+        reasons += _unknown_parts(self._app, located=address is not None)
         return Delivery(DeliveryOutcome.UNAVAILABLE, "; ".join(reasons))
 
     def _save_pending(self, channel: str) -> None:
@@ -240,24 +259,44 @@ class _Answering:
 
     def _not_delivered(self, delivery: Delivery) -> AnswerResult:
         """Report a delivery that failed; where keys were pressed, whatever is recorded is still compared."""
+        outcome = "paused" if self._pause is not None else "not_delivered"
+        if self._is_said(delivery):
+            return self._said()
         # After keys were pressed the answer may have arrived although the channel did not see it.
         may_be_recorded = bool(delivery.steps) or not self._still_open()
+        lost = "; the text of the chat was not sent: give it to Claude as a prompt" if self._chat else ""
         if may_be_recorded and (record := self._wait_for_record(_RECORD_SECONDS)) is not None:
+            if self._is_said(delivery):
+                return self._said()
             self._journal("not_delivered", delivery.reason)
-            return self._closed(record)
+            ended = self._closed(record)
+            return attrs.evolve(ended, reason=ended.reason + lost)
         if closed := self._closed_reason():
             self._remove_documents()
-            lost = "; the text of the chat was not sent: give it to Claude as a prompt" if self._chat else ""
-            return self._finish(reason=f"{delivery.reason}; {closed}{lost}{self._others_open() if lost else ''}")
-        reason = delivery.reason + self._others_open()
+            reason = f"{delivery.reason}; {closed}{lost}{self._others_open() if lost else ''}"
+            return self._finish(outcome=outcome, reason=reason)
+        reason = delivery.reason + ("" if self._pause else self._others_open())
         if delivery.steps:
             reason += (
                 "; the dialog may hold part of the answer, so the answer stays noted and whatever is recorded will be "
                 "compared with it"
             )
-            return self._finish(reason=reason)
+            return self._finish(outcome=outcome, reason=reason)
         documents.delete_pending(self._app.store, self._question.session, self._question.tool_use_id)
-        return self._finish(reason=reason)
+        return self._finish(outcome=outcome, reason=reason)
+
+    def _is_said(self, delivery: Delivery) -> bool:
+        """Whether the text of a chat arrived although its channel lost sight of it, as when the next dialog opens."""
+        last = self._decisions[-1]
+        return (
+            isinstance(last, Chat)
+            and bool(delivery.steps)
+            and is_prompt_said(self._question.transcript_path, self._question.tool_use_id, last.text)
+        )
+
+    def _said(self) -> AnswerResult:
+        self._remove_documents()
+        return self._finish(outcome="chat", exit_code=ExitCode.OK, reason="Claude Code took the text as a prompt")
 
     def _others_open(self) -> str:
         """Return, to be added to a reason, which other questions may be on screen instead; empty where none can."""
@@ -331,11 +370,24 @@ class _Answering:
         return None
 
     def _closed_reason(self) -> str:
-        """Return why the question can get no answer any more, as the transcript shows; empty where it may."""
-        return reason_of(question_state(self._question.transcript_path, self._question.tool_use_id))
+        """Return why the question can get no answer any more, as transcript and client show; empty where it may."""
+        reason = reason_of(question_state(self._question.transcript_path, self._question.tool_use_id))
+        return reason or (CLIENT_GONE if documents.is_client_gone(self._question) else "")
 
     def _remove_documents(self) -> None:
+        self._is_closed = True
         documents.delete_question(self._app.store, self._question.session, self._question.tool_use_id)
+
+    def _stopped(self) -> str:
+        """Return why no more may be done because the session is paused; empty while it is not. Raises nothing."""
+        try:
+            self._pause = is_paused(self._app.store, self._question.session) or self._pause
+        except StoreError as error:
+            return str(error)
+        if self._pause is None:
+            return ""
+        scope = "--all" if self._pause.session is None else f"--session {self._pause.session}"
+        return f"{self._pause.described()}; 'hookrouter resume {scope}' ends that"
 
     def _still_open(self) -> bool:
         return documents.is_open(self._app.store, self._question.session, self._question.tool_use_id)
@@ -359,6 +411,7 @@ class _Answering:
                 "channel": self._result.channel,
                 "decisions": to_json(self._decisions),
                 "steps": list(self._result.steps),
+                "closed": self._is_closed,
                 "ms": round((now() - self._started) * 1000, 2),
             },
             self._question.session_id,
@@ -380,20 +433,29 @@ def _signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _chosen(waiting: Sequence[Question], tool_use_id: str | None) -> Question | None:
+def _questions(app: Application, session: str) -> list[Question]:
+    """Return the open questions that a session's name on the command line may mean."""
+    if session in ("", AUTO):
+        return documents.list_questions(app.store)
+    return documents.session_questions(app.store, session)
+
+
+def _chosen(found: Sequence[Question], tool_use_id: str | None) -> Question | None:
     """Return the question that is meant; None where it is not there, or several could be meant."""
     if tool_use_id is not None:
-        return next((question for question in waiting if question.tool_use_id == tool_use_id), None)
-    candidates = _not_over(waiting) if len(waiting) > 1 else waiting
+        candidates = [question for question in found if question.tool_use_id == tool_use_id]
+    else:
+        candidates = _not_over(found) if len(found) > 1 else list(found)
     return candidates[0] if len(candidates) == 1 else None
 
 
 def _not_over(questions: Sequence[Question]) -> list[Question]:
-    """Leave out those that the transcript shows to be over, though no event has swept them yet."""
+    """Leave out those that are over, as transcript or client show, though no event has swept them yet."""
     return [
         question
         for question in questions
         if not reason_of(question_state(question.transcript_path, question.tool_use_id))
+        and not documents.is_client_gone(question)
     ]
 
 
@@ -401,14 +463,40 @@ def _listed(questions: Sequence[Question]) -> str:
     return ", ".join(question.tool_use_id for question in questions)
 
 
-def _no_question(app: Application, session: str, waiting: Sequence[Question], tool_use_id: str | None) -> str:
-    if waiting and tool_use_id is not None:
-        return f"the question {tool_use_id} is over; session {session} now asks {_listed(waiting)}"
-    if waiting:
-        return f"session {session} has {len(waiting)} questions open: say which with --tool-use-id: {_listed(waiting)}"
-    sessions = list(dict.fromkeys(question.session for question in documents.list_questions(app.store)))
-    others = f"; these sessions have one: {', '.join(sessions)}" if sessions else "; no session has one"
-    return f"session {session} has no open question{others}"
+def _none_chosen(
+    app: Application, result: AnswerResult, found: Sequence[Question], tool_use_id: str | None
+) -> AnswerResult:
+    """Return the result where no question, or more than one, is meant; with those that could be."""
+    session = result.session
+    anywhere = documents.list_questions(app.store)
+    shown = found or anywhere
+    if session in ("", AUTO):
+        same = [question for question in found if question.tool_use_id == tool_use_id]
+        if same:
+            reason = f"several sessions ask the question {tool_use_id}: say which with --session: {_placed(same)}"
+        elif tool_use_id is not None:
+            reason = f"the question {tool_use_id} is over, or was never asked; open: {_placed(found) or 'none'}"
+        elif shown := _not_over(found):
+            reason = f"{len(shown)} questions are open: say which with --tool-use-id: {_placed(shown)}"
+        else:
+            reason = "no session has an open question"
+    elif found and tool_use_id is not None:
+        reason = f"the question {tool_use_id} is over; session {session} now asks {_listed(found)}"
+    elif found:
+        reason = f"session {session} has {len(found)} questions open: say which with --tool-use-id: {_listed(found)}"
+    else:
+        sessions = list(dict.fromkeys(question.session for question in anywhere))
+        others = f"; these sessions have one: {', '.join(sessions)}" if sessions else "; no session has one"
+        reason = f"session {session} has no open question{others}"
+    candidates = tuple(
+        {"session": question.session, "tool_use_id": question.tool_use_id, "asked_at": question.saved_at}
+        for question in shown
+    )
+    return attrs.evolve(result, reason=reason, candidates=candidates)
+
+
+def _placed(questions: Sequence[Question]) -> str:
+    return ", ".join(f"{question.tool_use_id} in session {question.session}" for question in questions)
 
 
 def _channels(app: Application, chosen: str | None) -> dict[str, AnswerChannel]:
@@ -426,12 +514,28 @@ def _no_channel(source: str, app: Application, wanted: Sequence[str]) -> str:
     return f"{source}: there is no channel {', '.join(map(repr, wanted))}; available: {known}"
 
 
+def _unknown_parts(app: Application, *, located: bool) -> list[str]:
+    """Return which planner or terminal of config.toml does not exist, with its key and what there is.
+
+    The terminal matters only where the question was ``located`` in none: a located one has the backend that did it.
+    """
+    planner, terminal = app.config.answer.planner, app.config.answer.terminal
+    chosen: list[tuple[str, str, Iterable[str]]] = [("planner", planner, app.plugins.keystroke_planners())]
+    if not located:
+        chosen.append(("terminal", terminal, app.plugins.terminal_backends()))
+    return [
+        f"config.toml: answer.{key}: there is no {key} {name!r}; available: {', '.join(sorted(offered)) or 'none'}"
+        for key, name, offered in chosen
+        if name not in offered
+    ]
+
+
 def _planned(
     app: Application, form: AskUserQuestionInput, decisions: tuple[Decision, ...], result: AnswerResult
 ) -> AnswerResult:
     planner = app.plugins.keystroke_planners().get(app.config.answer.planner)
     if planner is None:
-        reason = f"config.toml: answer.planner: there is no planner {app.config.answer.planner!r}"
+        reason = "; ".join(_unknown_parts(app, located=True))
         return attrs.evolve(result, outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
     steps = tuple(planner.outline(form, decisions))
     return attrs.evolve(result, outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.labels import recorded_label
+from hookrouter.labels import PLAIN, QUOTED, STYLES, joined_items, recorded_label
 from hookrouter.names import printable
 from hookrouter.typing_limits import NOTES_ONLY
 
@@ -21,30 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    "PLAIN",
-    "QUOTED",
-    "STYLES",
     "Comparison",
     "QuestionResult",
     "compare",
     "recorded_value",
 ]
-
-QUOTED = "quoted"
-"""The style of 2.1.238 and later: items that need it are JSON strings."""
-PLAIN = "plain"
-"""The style of 2.1.234 and earlier."""
-STYLES = (QUOTED, PLAIN)
-
-_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x20)} | {
-    0x08: "\\b",
-    0x09: "\\t",
-    0x0A: "\\n",
-    0x0C: "\\f",
-    0x0D: "\\r",
-    0x22: '\\"',
-    0x5C: "\\\\",
-}
 
 
 class QuestionResult(NamedTuple):
@@ -118,13 +99,8 @@ def recorded_value(
         items = [labels[index] for index in sorted(decision["selectedIndices"])]
         if decision.get("text") is not None:
             items.append(decision["text"])
-        return ", ".join(_quoted(item) if style == QUOTED else item for item in items)
+        return joined_items(items, style)
     return None
-
-
-def _quoted(item: str) -> str:
-    """Write an item as JavaScript's ``JSON.stringify`` does, where the client does so."""
-    return f'"{item.translate(_JSON_ESCAPES)}"' if ", " in item or '"' in item else item
 
 
 def compare(

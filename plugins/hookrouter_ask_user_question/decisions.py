@@ -6,6 +6,7 @@ Every fault is found in one go, and each message names the question and what is 
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -148,8 +149,9 @@ def _check_select(item: dict[str, Any], question: Question, faults: list[str]) -
             faults.append('"notes" go only with a question whose options have previews; this one takes none')
         elif "\n" in notes or "\t" in notes:
             faults.append('"notes" is one line: no newline and no tab')
-    # Claude Code records a note without the blanks at its ends.
-    return None if index is None else Select(index, None if notes is None else notes.strip())
+    # Claude Code records a note without the blanks at its ends, and with composed characters.
+    kept = None if notes is None else unicodedata.normalize("NFC", notes.strip())
+    return None if index is None else Select(index, kept)
 
 
 def _check_type(item: dict[str, Any], question: Question, faults: list[str]) -> Decision | None:
@@ -181,7 +183,7 @@ def _check_multi_select(item: dict[str, Any], question: Question, faults: list[s
     repeated = sorted(index for index, count in Counter(filter(_is_number, given)).items() if count > 1)
     if repeated:
         faults.append(f'"selectedIndices" holds {", ".join(map(str, repeated))} more than once')
-    text = _optional_text(item, "text", faults)
+    text = _text(item, "text", faults, [option.label for option in question.options]) if "text" in item else None
     if not given and "text" not in item:
         faults.append(
             "nothing is chosen, and Claude Code would record no answer at all; choose an option, give a text, or chat"
@@ -225,14 +227,17 @@ def _optional_text(item: dict[str, Any], key: str, faults: list[str]) -> str | N
     return _text(item, key, faults) if key in item else None
 
 
-def _text(item: dict[str, Any], key: str, faults: list[str]) -> str | None:
-    """Return a free text that the dialog takes as it is, or None with a fault added."""
+def _text(item: dict[str, Any], key: str, faults: list[str], labels: Sequence[str] = ()) -> str | None:
+    """Return a free text that the dialog takes as it is, or None with a fault added.
+
+    ``labels`` are those of a multi-select, see :func:`hookrouter.typing_limits.text_faults`.
+    """
     text = item.get(key)
     if not isinstance(text, str):
         found = f"must be a text, not {_name(text)}" if key in item else "is missing"
         faults.append(f'"{key}" {found}')
         return None
-    refused = (chat_faults if item.get("action") == "chat" else text_faults)(text)
+    refused = chat_faults(text) if item.get("action") == "chat" else text_faults(text, labels)
     faults += [f'"{key}" {fault}' for fault in refused]
     return None if refused else text
 

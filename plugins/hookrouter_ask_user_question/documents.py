@@ -12,10 +12,11 @@ same time.
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from hookrouter.answering import TerminalAddress
     from hookrouter.store import Store
@@ -27,17 +28,21 @@ __all__ = [
     "delete_question",
     "find_question",
     "holding",
+    "is_client_gone",
     "is_form",
     "is_open",
     "list_questions",
+    "open_condition",
     "others",
     "own_name",
+    "process_space",
     "read_pending",
     "remove",
     "remove_left_behind",
     "save_pending",
     "save_question",
     "session_questions",
+    "wake_missed",
 ]
 
 QUESTION = "question"
@@ -69,6 +74,12 @@ class Question(NamedTuple):
     """The subagent that asks; empty for the main conversation."""
     client_pid: int = 0
     """The process id of the Claude Code client (``CLAUDE_PID`` of its hooks); 0 where it is not known."""
+    fallbacks: tuple[str, ...] = ()
+    """The gateways that are asked where ``gateway`` fails, in order."""
+    client_host: str = ""
+    """Where ``client_pid`` counts: see :func:`process_space`."""
+    missed: bool = False
+    """Whether the agent was not woken because the session was paused."""
 
 
 class PendingAnswer(NamedTuple):
@@ -84,6 +95,28 @@ class PendingAnswer(NamedTuple):
     pid: int
     """The process that delivers it."""
     saved_at: str = ""
+
+
+def process_space() -> str:
+    """Return what tells this machine's, or this container's, process ids from others'."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return f"{os.uname().nodename} {space}".strip()
+
+
+def is_client_gone(question: Question) -> bool:
+    """Whether the client that asked has certainly ended; False where that cannot be known from here."""
+    if question.client_pid <= 0 or question.client_host != process_space():
+        return False
+    try:
+        os.kill(question.client_pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def is_form(questions: object) -> bool:
@@ -153,9 +186,32 @@ def find_question(store: Store, session_id: str, tool_use_id: str) -> Question |
     return None
 
 
+def wake_missed(store: Store, question: Question, wake: Callable[[Question], None]) -> bool:
+    """Call ``wake`` once for a question that was missed, and note that it was; return whether it was called.
+
+    False where the question is over, or another process has done it. What ``wake`` raises leaves it missed; it may not
+    write this session's documents. Raises StoreError.
+    """
+    session, tool_use_id = question.session, question.tool_use_id
+    with holding(store, session):
+        name = _name(store, QUESTION, session, tool_use_id)
+        document = store.read(QUESTION, name) if name is not None else None
+        if name is None or document is None or document.get("missed") is not True:
+            return False
+        wake(question)
+        store.write(QUESTION, name, {**document, "missed": False})
+        return True
+
+
 def is_open(store: Store, session: str, tool_use_id: str) -> bool:
     """Say whether this question's document is there."""
     return _name(store, QUESTION, session, tool_use_id) is not None
+
+
+def open_condition(session: str, tool_use_id: str) -> dict[str, object]:
+    """Return what the outbox needs in order to see whether this question is open (``while_open``)."""
+    names = [session, own_name(session, tool_use_id)]
+    return {"kind": QUESTION, "names": names, "fields": {"session": session, "tool_use_id": tool_use_id}}
 
 
 @contextlib.contextmanager
@@ -279,6 +335,9 @@ def _question(document: dict[str, Any] | None) -> Question | None:
         permission_mode=_text(document, "permission_mode"),
         agent_id=_text(document, "agent_id"),
         client_pid=_number(document, "client_pid"),
+        client_host=_text(document, "client_host"),
+        fallbacks=_texts(document.get("fallbacks")),
+        missed=document.get("missed") is True,
     )
 
 
@@ -294,6 +353,10 @@ def _address(value: object) -> TerminalAddress | None:
 def _text(document: dict[str, Any], key: str) -> str:
     value = document.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
 def _number(document: dict[str, Any], key: str) -> int:

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "answer_command",
+    "duration",
     "has_previews",
     "kind",
     "mismatch_message",
     "preview",
     "question_message",
     "quote",
+    "start_command",
     "subject",
     "unanswered_message",
 ]
@@ -55,6 +57,13 @@ def kind(question: Mapping[str, Any]) -> str:
     if question.get("multiSelect"):
         return "multi-select"
     return "single-select with previews" if has_previews(question) else "single-select"
+
+
+def duration(amount: float) -> str:
+    """Return a number of seconds in words, for people."""
+    if amount < 120:
+        return f"{amount:.0f} s"
+    return f"{amount / 60:.0f} min" if amount < 7200 else f"{amount / 3600:.1f} h"
 
 
 def subject(question: Question) -> str:
@@ -144,9 +153,13 @@ def unanswered_message(question: Question, reason: str) -> str:
 
 def answer_command(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the shell command, without the decisions, that answers this question from anywhere on this machine."""
-    words = [*_environment(environ), *argv, "answer"]
-    words += [f"--session={question.session}", f"--tool-use-id={question.tool_use_id}"]
-    return " ".join(quote(word) for word in words)
+    words = ["answer", f"--session={question.session}", f"--tool-use-id={question.tool_use_id}"]
+    return " ".join([start_command(argv, environ), *map(quote, words)])
+
+
+def start_command(argv: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return the shell words that start this hookrouter, with its home, from anywhere on this machine."""
+    return " ".join(quote(word) for word in [*_environment(environ), *argv])
 
 
 def _environment(environ: Mapping[str, str]) -> list[str]:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hookrouter.names import printable
+from hookrouter.pause import is_paused
 from hookrouter_ask_user_question import documents
 
 if TYPE_CHECKING:
     from hookrouter import events
-    from hookrouter.context import Context
+    from hookrouter.answering import FollowUp
+    from hookrouter.context import Context, Services
     from hookrouter.tools import AskUserQuestionInput
     from hookrouter_ask_user_question.comparison import Comparison
     from hookrouter_ask_user_question.documents import PendingAnswer, Question
 
-__all__ = ["QUOTING_VERSION", "answer_recorded", "question_asked"]
+__all__ = ["QUOTING_VERSION", "answer_recorded", "question_asked", "wake"]
 
 QUOTING_VERSION = (2, 1, 238)
 """The first client version that was seen to quote items in the answer to a multi-select question."""
+
+JOURNALLED_CHARACTERS = 200
+"""Of each of a form's texts, and of a person's answer, the journal keeps at most so many characters."""
+_JOURNALLED_QUESTIONS = 8
 
 _ASK_PROMPT = "ask_user_question.md"
 _MISMATCH_PROMPT = "ask_user_question_mismatch.md"
@@ -24,6 +31,8 @@ _MISMATCH_PROMPT = "ask_user_question_mismatch.md"
 
 def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, context: Context) -> None:
     """Save the question, put the wake in the outbox, and have it delivered after this hook has ended.
+
+    While the session is paused the question is saved as missed, and nobody is woken.
 
     Raises StoreError where the question or the wake cannot be saved; the router journals it, and the dialog appears.
     """
@@ -46,17 +55,30 @@ def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, c
         terminal=context.terminal,
         agent=context.agent.id,
         gateway=context.agent.gateway,
+        fallbacks=context.agent.fallbacks,
         cwd=context.cwd,
         transcript_path=event.transcript_path or "",
         permission_mode=event.permission_mode or "",
         agent_id=event.agent_id or "",
         client_pid=_client_pid(context),
+        client_host=documents.process_space(),
+        missed=is_paused(context.store, context.session) is not None,
     )
     _close_older(question, context)
     documents.save_question(context.store, question)
     context.note("outcome", "asked")
     context.note("agent", question.agent)
-    _wake(question, context)
+    context.note("questions", _asked(questions))  # type: ignore[arg-type]
+    if not question.missed:
+        wake(question, context)
+        context.start_delivery()
+        return
+    context.note("missed", True)
+    # Whoever ended the pause since may have looked for missed questions before this one was there.
+    if is_paused(context.store, context.session) is None and documents.wake_missed(
+        context.store, question, lambda one: wake(one, context)
+    ):
+        context.start_delivery()
 
 
 def answer_recorded(event: events.PostToolUse, tool_input: AskUserQuestionInput, context: Context) -> None:
@@ -99,26 +121,61 @@ def _remove_left_behind(session: str, context: Context) -> None:
         context.warn(f"the pending answer to {tool_use_id}, which is over, was left behind and was removed")
 
 
-def _wake(question: Question, context: Context) -> None:
+def _asked(questions: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return what the journal keeps of a form: its texts, made safe and short."""
+    kept = []
+    for form in questions[:_JOURNALLED_QUESTIONS]:
+        header = form.get("header")
+        kept.append(
+            {
+                "header": _short(header) if isinstance(header, str) else "",
+                "question": _short(form["question"]),
+            }
+        )
+    return kept
+
+
+def _recorded(response: object) -> dict[str, str]:
+    """Return what the journal keeps of a person's answers, by question."""
+    answers = response.get("answers") if isinstance(response, dict) else None
+    if not isinstance(answers, dict):
+        return {}
+    texts = [(key, value) for key, value in answers.items() if isinstance(key, str) and isinstance(value, str)]
+    return {_short(key): _short(value) for key, value in texts[:_JOURNALLED_QUESTIONS]}
+
+
+def _short(text: str) -> str:
+    # Escapes make a text longer, so it is cut before and after.
+    shown = printable(text[: JOURNALLED_CHARACTERS + 1])
+    return shown if len(shown) <= JOURNALLED_CHARACTERS else f"{shown[: JOURNALLED_CHARACTERS - 1]}…"
+
+
+def wake(question: Question, services: Services) -> None:
+    """Put the message about an open question into the outbox, for its agent. Raises StoreError."""
     from hookrouter.answering import Wake
     from hookrouter.executable import script_argv
     from hookrouter_ask_user_question.formatting import question_message, subject
 
     # Read after this question was saved: of two that are asked at the same time, at least one sees the other.
-    others = documents.others(context.store, question)
-    context.outbox.put(
-        Wake(
-            kind="question",
-            agent=question.agent,
-            gateway=question.gateway,
-            session=question.session,
-            session_id=question.session_id,
-            tool_use_id=question.tool_use_id,
-            subject=subject(question),
-            text=question_message(question, script_argv(), context.environ, _prompt(context, _ASK_PROMPT), others),
-        )
+    others = documents.others(services.store, question)
+    message = Wake(
+        kind="question",
+        agent=question.agent,
+        gateway=question.gateway,
+        session=question.session,
+        session_id=question.session_id,
+        tool_use_id=question.tool_use_id,
+        subject=subject(question),
+        text=question_message(question, script_argv(), services.environ, _prompt(services, _ASK_PROMPT), others),
     )
-    context.start_delivery()
+    then: tuple[FollowUp, ...] = ()
+    settings = services.config.answer
+    if settings.remind_after or settings.escalate_to:
+        from hookrouter_ask_user_question.reminders import follow_ups
+
+        then = follow_ups(question, message, settings)
+    is_open = documents.open_condition(question.session, question.tool_use_id)
+    services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open)
 
 
 def _verify(
@@ -128,7 +185,8 @@ def _verify(
     tool_input: AskUserQuestionInput,
     context: Context,
 ) -> None:
-    from hookrouter_ask_user_question.comparison import QUOTED, compare
+    from hookrouter.labels import QUOTED
+    from hookrouter_ask_user_question.comparison import compare
 
     questions = question.questions if question is not None else _raw(tool_input).get("questions")
     if not documents.is_form(questions):
@@ -169,7 +227,8 @@ def _wake_mismatch(question: Question, comparison: Comparison, context: Context)
                 tool_use_id=question.tool_use_id,
                 subject=f"Recorded differently: {subject(question)}",
                 text=mismatch_message(question, comparison, _prompt(context, _MISMATCH_PROMPT)),
-            )
+            ),
+            fallbacks=question.fallbacks,
         )
     except Exception:
         context.warn(f"the agent could not be told of the mismatch in {question.tool_use_id}")
@@ -185,9 +244,11 @@ def _no_answer_pending(question: Question | None, event: events.PostToolUse, con
 
         context.note("outcome", "unanswered")
         context.note("reason", _idle_reason(response))
-        tell(context, question, "unanswered", _idle_reason(response))
+        if not question.missed:
+            tell(context, question, "unanswered", _idle_reason(response))
         return
     context.note("outcome", "answered_by_person")
+    context.note("recorded", _recorded(response))
 
 
 def _unknown_question(event: events.PostToolUse, context: Context) -> None:
@@ -250,12 +311,12 @@ def _raw(view: Any) -> dict[str, Any]:
     return raw if isinstance(raw, dict) else {}
 
 
-def _prompt(context: Context, name: str) -> str:
+def _prompt(services: Services, name: str) -> str:
     """Return a prompt text; without one the message still says all that is needed to answer."""
     from hookrouter.prompts import read_prompt
 
     try:
-        return read_prompt(context.home, name)
+        return read_prompt(services.home, name)
     except (OSError, ValueError) as error:
-        context.warn(f"prompt {name}: {error}")
+        services.warn(f"prompt {name}: {error}")
         return ""

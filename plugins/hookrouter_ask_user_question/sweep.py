@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWER_LOCK",
+    "CLIENT_GONE",
     "Ending",
     "client_pid",
     "close",
@@ -38,6 +39,8 @@ __all__ = [
 ANSWER_LOCK = "answer"
 """The kind of the locks that a running ``hookrouter answer`` holds: one by session, because two cannot type into one
 terminal, and one by the question's own name, which says what it is at."""
+
+CLIENT_GONE = "the client that asked has ended without an answer"
 
 _SETTLE_SECONDS = 0.5
 """How long a result that is due may take to appear in the transcript (measured: within 0.1 s)."""
@@ -93,7 +96,7 @@ def prompt_submitted(event: events.UserPromptSubmit, context: Context) -> None:
 
 
 def session_started(event: events.SessionStart, context: Context) -> None:
-    """SessionStart: whatever this session, or a client that is gone from this terminal, had asked is over."""
+    """SessionStart: whatever this session, or a client that is gone, had asked is over."""
     if event.agent_id:
         return
     endings = []
@@ -105,6 +108,8 @@ def session_started(event: events.SessionStart, context: Context) -> None:
             endings.append(Ending(question, f"the session was started again ({event.source}) without an answer"))
         elif question.session == context.session and not _runs_elsewhere(question.client_pid, client_pid(context)):
             endings.append(Ending(question, "another session was started in its place without an answer"))
+        elif documents.is_client_gone(question):
+            endings.append(Ending(question, CLIENT_GONE))
     close(context, endings)
 
 
@@ -134,6 +139,8 @@ def close_older(question: Question, context: Context) -> None:
             ending = _older_ending(older, question)
         elif older.session == question.session and not _runs_elsewhere(older.client_pid, question.client_pid):
             ending = Ending(older, "another session asked in its place before this one was answered")
+        elif documents.is_client_gone(older):
+            ending = Ending(older, CLIENT_GONE)
         else:
             ending = None
         if ending is not None:
@@ -161,9 +168,11 @@ def close(context: Context, endings: Sequence[Ending]) -> None:
     """Remove the documents of questions that are over, journal how each ended, and tell the agent where it must know.
 
     The journal record gets ``swept``, a list with ``tool_use_id``, ``session``, ``session_id``, ``outcome``
-    (``unanswered``, ``chat``, ``unverified``, or ``left`` for a chat that is still being delivered), ``reason`` and
-    ``told_by`` (``wake``, ``answer`` or ``nobody``) for each. Raises the last of the errors that stopped one of them,
-    after all were tried; a question whose end could not be told stays, for the next event to try again.
+    (``unanswered``, ``chat``, ``unverified``, or ``left`` for a chat that is still being delivered), ``state`` (how it
+    stood in the transcript, where that was looked up), ``reason`` and ``told_by`` (``wake``, ``answer``, or ``nobody``
+    where the agent chose to chat or, during a pause, was never asked) for each. Raises the last of the errors that
+    stopped one of them, after all were tried; a question whose end could not be told stays, for the next event to try
+    again.
     """
     failure: Exception | None = None
     swept: list[dict[str, str]] = []
@@ -198,13 +207,14 @@ def _close(context: Context, ending: Ending, swept: list[dict[str, str]]) -> Non
             outcome = "left"
         elif chat and (running or ending.state == transcript.CHAT):
             outcome = "chat"
-        told_by = "answer" if running else "nobody" if outcome == "chat" else "wake"
+        told_by = "answer" if running else "nobody" if outcome == "chat" or _is_missed(context, question) else "wake"
         swept.append(
             {
                 "tool_use_id": question.tool_use_id,
                 "session": question.session,
                 "session_id": question.session_id,
                 "outcome": outcome,
+                "state": ending.state,
                 "reason": reason,
                 "told_by": told_by,
             }
@@ -232,7 +242,8 @@ def tell(context: Context, question: Question, kind: str, reason: str) -> None:
                 tool_use_id=question.tool_use_id,
                 subject=f"No answer: {subject(question)}",
                 text=unanswered_message(question, reason),
-            )
+            ),
+            fallbacks=question.fallbacks,
         )
     except Exception:
         context.warn(f"the agent could not be told that {question.tool_use_id} was not answered: {reason}")
@@ -258,6 +269,12 @@ def _questions_of(context: Context) -> list[Question]:
         for question in documents.list_questions(context.store)
         if context.session_id and question.session_id == context.session_id
     ]
+
+
+def _is_missed(context: Context, question: Question) -> bool:
+    """Whether the agent was never woken for this question, looked up while its documents are held."""
+    current = documents.find_question(context.store, question.session_id, question.tool_use_id)
+    return current is not None and current.missed
 
 
 def _is_chat(pending: PendingAnswer) -> bool:

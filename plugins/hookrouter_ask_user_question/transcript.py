@@ -22,6 +22,7 @@ __all__ = [
     "OPEN",
     "UNKNOWN",
     "client_version",
+    "is_prompt_said",
     "question_state",
     "reason_of",
     "settled_state",
@@ -60,6 +61,24 @@ def question_state(path: str, tool_use_id: str) -> str:
             elif block.get("type") == "tool_result" and block.get("tool_use_id") == tool_use_id:
                 return _result_state(block)
     return state
+
+
+def is_prompt_said(path: str, tool_use_id: str, text: str) -> bool:
+    """Whether the client has taken ``text`` as a prompt after this tool call had its result. Never raises.
+
+    A prompt is written as it was given, but for blanks at its ends; one that is given while Claude works is written as
+    queued at once (both seen on Claude Code 2.1.330).
+    """
+    over, wanted = False, text.strip()
+    for line in _tail(path):
+        if not over:
+            over = tool_use_id.encode("utf-8", "replace") in line and any(
+                block.get("type") == "tool_result" and block.get("tool_use_id") == tool_use_id
+                for block in _blocks(line)
+            )
+        elif wanted in _prompts(line):
+            return True
+    return False
 
 
 def reason_of(state: str) -> str:
@@ -124,6 +143,20 @@ def _blocks(line: bytes) -> list[dict[str, Any]]:
     message = _parse(line).get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _prompts(line: bytes) -> list[str]:
+    """Return the texts that a line of the transcript shows as said by the user, or to be said after Claude's step."""
+    entry = _parse(line)
+    if entry.get("type") == "queue-operation" and entry.get("operation") == "enqueue":
+        queued = entry.get("content")
+        return [queued.strip()] if isinstance(queued, str) else []
+    message = entry.get("message")
+    if entry.get("type") != "user" or not isinstance(message, dict):
+        return []
+    content = message.get("content")
+    texts = [content] if isinstance(content, str) else [block.get("text") for block in _blocks(line)]
+    return [text.strip() for text in texts if isinstance(text, str)]
 
 
 def _result_state(block: dict[str, Any]) -> str:

@@ -123,8 +123,9 @@ class AskSession:
             payload |= {"tool_name": "AskUserQuestion", "tool_use_id": "toolu_1", "tool_input": {"questions": FORM}}
         payload |= fields
         record: dict[str, Any] = {"event": event, "session_id": payload["session_id"]}
-        if "tool_use_id" in payload:
-            record["tool_use_id"] = payload["tool_use_id"]
+        for key, field in (("tool", "tool_name"), ("tool_use_id", "tool_use_id")):
+            if field in payload:
+                record[key] = payload[field]
         context = Context(
             event=event,
             payload=payload,

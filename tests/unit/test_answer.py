@@ -229,7 +229,7 @@ def test_no_channel_can_serve(ask_session: Any) -> None:
     ask_session.ask()
     result = run(ask_session)
     assert result.exit_code == ExitCode.NOT_DELIVERED
-    assert result.reason == "keys: not here"
+    assert result.reason == "reply: not here; keys: not here"
     assert ask_session.documents() == ["question-main.json"]
 
 
@@ -319,6 +319,16 @@ def test_a_dialog_that_was_closed_before_the_answer(ask_session: Any) -> None:
     assert not ask_session.documents()
 
 
+def test_a_client_that_has_ended_before_the_answer(ask_session: Any) -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    ask_session.ask(environ={"CLAUDE_PID": str(process.pid)})
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("unanswered", ExitCode.NOT_DELIVERED)
+    assert result.reason == "the question is over: the client that asked has ended without an answer"
+    assert not ask_session.documents()
+
+
 def test_a_chat_whose_text_got_lost(ask_session: Any) -> None:
     ask_session.ask()
 
@@ -354,6 +364,109 @@ def test_a_chat_behind_which_the_next_dialog_opens(ask_session: Any) -> None:
     assert result.exit_code == ExitCode.NOT_DELIVERED
     assert "give it to Claude as a prompt; session main has another question open (toolu_2)" in result.reason
     assert ask_session.documents() == ["question-main%3Atoolu_2.json"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"type": "user", "version": "2.1.330", "message": {"role": "user", "content": "let us talk"}},
+        {"type": "queue-operation", "operation": "enqueue", "content": "let us talk"},
+    ],
+    ids=["said", "queued while Claude works"],
+)
+def test_a_chat_that_arrived_although_the_next_dialog_opened_at_once(ask_session: Any, said: dict[str, Any]) -> None:
+    """The channel sees another question's dialog instead of the prompt box, and cannot tell."""
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> Delivery:
+        clarify = "The user doesn't want to ... the user said: The user wants to clarify these questions."
+        ask_session.write_transcript(
+            {"type": "tool_use", "id": "toolu_1"},
+            {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": clarify},
+        )
+        with ask_session.transcript.open("a") as file:
+            file.write(json.dumps(said) + "\n")
+        ask_session.hook("user_prompt_submit", prompt="let us talk")
+        ask_session.ask(tool_use_id="toolu_2")
+        return Delivery(DeliveryOutcome.REFUSED, "another dialog is on screen", ("Enter: choose chat", "paste text"))
+
+    ask_session.first.act = act
+    result = run(ask_session, CHAT)
+    assert (result.outcome, result.exit_code) == ("chat", ExitCode.OK)
+    assert [one.tool_use_id for one in documents.list_questions(ask_session.app.store)] == ["toolu_2"]
+
+
+@pytest.mark.parametrize("said", ["let us talk about it", "talk"])
+def test_another_prompt_is_not_taken_for_the_chat(ask_session: Any, said: str) -> None:
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> Delivery:
+        ask_session.write_transcript(
+            {"type": "text", "text": "let us talk"},
+            {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The user doesn't want to"},
+        )
+        with ask_session.transcript.open("a") as file:
+            file.write(json.dumps({"type": "user", "message": {"content": said}}) + "\n")
+        return Delivery(DeliveryOutcome.REFUSED, "the prompt box did not appear", ("Enter: choose chat",))
+
+    ask_session.first.act = act
+    assert run(ask_session, CHAT).exit_code == ExitCode.NOT_DELIVERED
+
+
+def ask_twice(ask: Any) -> None:
+    ask.ask()
+    ask.ask(environ={"FAKE_SESSION": "other"}, session_id="s-2", tool_use_id="toolu_2")
+
+
+def test_auto_answers_the_one_question_there_is(ask_session: Any) -> None:
+    ask_session.ask()
+    ask_session.first.act = recording(ask_session, ANSWERS)
+    result = answer(ask_session.app, "auto", json.dumps(RIGHT))
+    assert (result.outcome, result.session, result.tool_use_id) == ("verified", "main", "toolu_1")
+
+
+def test_auto_leaves_several_questions_alone_and_names_them(ask_session: Any) -> None:
+    ask_twice(ask_session)
+    result = answer(ask_session.app, "auto", json.dumps(RIGHT))
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert "toolu_1 in session main, toolu_2 in session other" in result.reason
+    assert [(one["session"], one["tool_use_id"]) for one in result.candidates] == [
+        ("main", "toolu_1"),
+        ("other", "toolu_2"),
+    ]
+    assert not ask_session.first.requests
+
+
+def test_auto_passes_over_a_question_that_is_over(ask_session: Any) -> None:
+    ask_twice(ask_session)
+    ask_session.write_transcript(
+        {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The user doesn't want to"}
+    )
+    ask_session.first.act = recording(ask_session, ANSWERS, "toolu_2")
+    assert answer(ask_session.app, "auto", json.dumps(RIGHT), wait=0).tool_use_id == "toolu_2"
+
+
+@pytest.mark.parametrize("session", ["", "auto"])
+def test_the_tool_use_id_alone_finds_its_session(ask_session: Any, session: str) -> None:
+    ask_twice(ask_session)
+    ask_session.first.act = lambda _: DELIVERED
+    result = answer(ask_session.app, session, json.dumps(RIGHT), tool_use_id="toolu_2", wait=0)
+    assert (result.outcome, result.session, result.tool_use_id) == ("delivered", "other", "toolu_2")
+
+
+@pytest.mark.parametrize("session", ["", "auto"])
+def test_a_tool_use_id_that_no_session_asks(ask_session: Any, session: str) -> None:
+    ask_twice(ask_session)
+    result = answer(ask_session.app, session, json.dumps(RIGHT), tool_use_id="toolu_9")
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert "toolu_9 is over, or was never asked; open: toolu_1 in session main" in result.reason
+    assert len(result.candidates) == 2
+
+
+def test_auto_without_any_question(ask_session: Any) -> None:
+    result = answer(ask_session.app, "auto", json.dumps(RIGHT))
+    assert (result.exit_code, result.reason) == (ExitCode.NOT_DELIVERED, "no session has an open question")
+    assert result.candidates == ()
 
 
 def test_kill_9_leaves_the_documents_readable_and_the_session_answerable(ask_session: Any, tmp_path: Path) -> None:
@@ -405,6 +518,23 @@ def test_the_terminal_takes_one_answer_at_a_time(ask_session: Any) -> None:
     ask_session.first.act = act
     assert run(ask_session, tool_use_id="toolu_1").outcome == "verified"
     assert seen == ["toolu_1"]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_unknown_planner_is_named_with_its_key(ask_session: Any, dry_run: bool) -> None:
+    ask_session.config = Config(answer=AnswerConfig(planner="gramar"))
+    ask_session.ask()
+    result = run(ask_session, dry_run=dry_run)
+    assert result.exit_code == (ExitCode.BAD_INPUT if dry_run else ExitCode.NOT_DELIVERED)
+    assert "config.toml: answer.planner: there is no planner 'gramar'; available: grammar" in result.reason
+
+
+def test_an_unknown_terminal_is_named_with_its_key(ask_session: Any) -> None:
+    ask_session.config = Config(answer=AnswerConfig(terminal="screeen"))
+    ask_session.ask(environ={"FAKE_SESSION": ""})
+    result = answer(ask_session.app, "claude-s-1", json.dumps(RIGHT))
+    assert result.exit_code == ExitCode.NOT_DELIVERED
+    assert "config.toml: answer.terminal: there is no terminal 'screeen'; available: fake" in result.reason
 
 
 def test_an_unknown_channel(ask_session: Any) -> None:

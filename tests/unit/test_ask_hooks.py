@@ -502,6 +502,44 @@ def test_another_client_beside_a_living_one_closes_nothing(ask_session: Any) -> 
         assert "swept" not in record
 
 
+@pytest.fixture
+def gone() -> str:
+    """The process id of a client that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return str(process.pid)
+
+
+@pytest.mark.parametrize(
+    ("hook", "fields"),
+    [("session_start", {"source": "startup"}), ("pre_tool_use_ask_user_question", {"tool_use_id": "toolu_9"})],
+)
+def test_a_client_that_was_killed_is_noticed_by_any_other_session(
+    ask_session: Any, gone: str, hook: str, fields: dict[str, Any]
+) -> None:
+    ask_session.ask(environ={"CLAUDE_PID": gone})
+    other = {"environ": {"FAKE_SESSION": "elsewhere", "CLAUDE_PID": str(os.getpid())}, "session_id": "s-2"}
+    (swept,) = ask_session.hook(hook, **other, **fields)["swept"]
+    assert (swept["tool_use_id"], swept["outcome"], swept["told_by"]) == ("toolu_1", "unanswered", "wake")
+    assert swept["reason"] == "the client that asked has ended without an answer"
+    assert [wake["kind"] for wake in ask_session.wakes() if wake["tool_use_id"] == "toolu_1"] == [
+        "question",
+        "unanswered",
+    ]
+    third = {"environ": {"FAKE_SESSION": "third"}, "session_id": "s-3"}
+    assert "swept" not in ask_session.hook("session_start", **third, source="startup")
+
+
+def test_a_client_of_another_machine_is_not_known_to_be_gone(
+    ask_session: Any, gone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(documents, "process_space", lambda: "elsewhere pid:[1]")
+        ask_session.ask(environ={"CLAUDE_PID": gone})
+    other = {"environ": {"FAKE_SESSION": "elsewhere", "CLAUDE_PID": str(os.getpid())}, "session_id": "s-2"}
+    assert "swept" not in ask_session.hook("session_start", **other, source="startup")
+
+
 def test_one_failing_sweep_does_not_stop_the_new_question(ask_session: Any) -> None:
     ask_session.ask()
     age(ask_session)
@@ -509,10 +547,10 @@ def test_one_failing_sweep_does_not_stop_the_new_question(ask_session: Any) -> N
     def break_first_put(context: Any) -> None:
         put = context.outbox.put
 
-        def failing(wake: Any) -> Any:
+        def failing(wake: Any, **options: Any) -> Any:
             if wake.kind == "unanswered":
                 raise StoreError("no space left")
-            return put(wake)
+            return put(wake, **options)
 
         context.outbox.put = failing
 

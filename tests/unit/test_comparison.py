@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hookrouter.labels import recorded_label
-from hookrouter_ask_user_question.comparison import PLAIN, QUOTED, Comparison, compare, recorded_value
+from hookrouter.labels import PLAIN, QUOTED, recorded_label
+from hookrouter_ask_user_question.comparison import Comparison, compare, recorded_value
 
 ADVERSARIAL = ["A", "A, B", "B", "AA", "B, A", 'say "x"', '"A"', '"A, B"', "A,B", "(notes only)", "C\\", "é, ü"]
 

@@ -73,9 +73,23 @@ def test_without_a_file_everything_has_its_default(tmp_path):
     assert config == Config()
     assert config.agents == (Agent(id="default", sessions=("*",), workdirs=(), enabled=True, gateway="inbox"),)
     assert config.gateways == {"inbox": {"type": "inbox"}}
-    assert config.answer == AnswerConfig(channels=("keys",), planner="grammar", terminal="tmux")
+    assert config.answer == AnswerConfig(channels=("reply", "keys"), planner="grammar", terminal="tmux")
     assert config.plugin("any") == PluginConfig(enabled=True, on_error="open", timeout=10.0, settings={})
     assert os.listdir(tmp_path) == []
+
+
+def test_gateways_in_order_are_read(file):
+    text = '[gateways.chat]\ntype = "x"\n[[agents]]\nid = "a"\ngateways = ["chat", "inbox"]\nfallback_after = 5\n'
+    assert file.load(text).agents == (Agent("a", gateway="chat", fallbacks=("inbox",), fallback_after=5.0),)
+
+
+def test_reminders_and_the_escalation_are_read(file):
+    text = "[answer]\nremind_after = 600\nremind_every = 300\nreminders = 2\nescalate_after = 60\n"
+    answer = file.load(text + 'escalate_to = "inbox"\n').answer
+    assert (answer.remind_after, answer.remind_every, answer.reminders) == (600.0, 300.0, 2)
+    assert (answer.escalate_after, answer.escalate_to) == (60.0, "inbox")
+    default = file.load("").answer
+    assert (default.remind_after, default.escalate_to) == (0.0, "")
 
 
 def test_an_empty_file_is_the_same(file):
@@ -111,9 +125,39 @@ def test_every_key_is_read(file):
             '[[agents]]\nid = "a"\nsesions = []',
             (
                 "agents[0].sesions: unknown key, did you mean 'sessions'?; "
-                "allowed: id, sessions, workdirs, enabled, gateway"
+                "allowed: id, sessions, workdirs, enabled, gateway, gateways, fallback_after"
             ),
         ),
+        (
+            '[[agents]]\nid = "a"\ngateway = "inbox"\ngateways = ["inbox"]',
+            "agents[0]: found gateway and gateways; allowed: gateway for one, or gateways for several in order",
+        ),
+        (
+            '[[agents]]\nid = "a"\ngateways = []',
+            "agents[0].gateways: found an empty list; allowed: a list of one or more gateway names",
+        ),
+        ('[[agents]]\nid = "a"\ngateways = [1]', "agents[0].gateways[0]: found 1; allowed: a text that is not empty"),
+        (
+            '[[agents]]\nid = "a"\ngateways = ["inbox", "inbx"]',
+            "agents[0].gateways[1]: found 'inbx', did you mean 'inbox'?; allowed: inbox",
+        ),
+        (
+            '[[agents]]\nid = "a"\ngateways = ["inbox", "inbox"]',
+            "agents[0].gateways: found ['inbox', 'inbox']; allowed: each gateway once",
+        ),
+        (
+            '[[agents]]\nid = "a"\nfallback_after = 0',
+            "agents[0].fallback_after: found 0; allowed: seconds, more than 0 and at most 86400",
+        ),
+        (
+            "[answer]\nremind_after = -1",
+            "answer.remind_after: found -1; allowed: seconds, at least 0 and at most 86400",
+        ),
+        (
+            "[answer]\nreminders = 1.5",
+            "answer.reminders: found 1.5; allowed: a whole number, at least 0 and at most 100",
+        ),
+        ('[answer]\nescalate_to = "me"', "answer.escalate_to: found 'me'; allowed: inbox"),
         ("plugin = 1", "plugin: unknown key, did you mean 'plugins'?; allowed: agents, gateways, answer, plugins"),
         ("[[agents]]\nenabled = true", "agents[0].id: missing; it is required"),
         ('[[agents]]\nid = ""', "agents[0].id: found ''; allowed: a text that is not empty"),

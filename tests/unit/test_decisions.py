@@ -132,6 +132,7 @@ def test_faults_in_a_single_select(decision: object, said: str) -> None:
         ({"action": "multi-select", "selectedIndices": [1, 1]}, "holds 1 more than once"),
         ({"action": "multi-select", "selectedIndices": [0], "text": None}, "not null"),
         ({"action": "multi-select", "selectedIndices": [], "text": "  "}, '"text" is empty'),
+        ({"action": "multi-select", "selectedIndices": [0], "text": " B"}, "is the label of option 2"),
         ({"action": "multi-select", "selectedIndices": [0], "notes": "x"}, 'unknown key "notes"'),
         ({"action": "multi-select", "selectedIndices": [[]]}, "holds []"),
     ],
@@ -203,6 +204,6 @@ def test_free_text_is_taken_verbatim(text: str) -> None:
         assert parse([{"action": "type", "text": text}]) == (Type(text),)
 
 
-def test_a_note_loses_the_blanks_at_its_ends_as_in_the_client() -> None:
-    decisions = [{"action": "select", "optionIndex": 1, "notes": " trail  "}]
-    assert parse(decisions, PREVIEW) == (Select(1, "trail"),)
+def test_a_note_loses_the_blanks_at_its_ends_and_is_composed_as_in_the_client() -> None:
+    decisions = [{"action": "select", "optionIndex": 1, "notes": " trail e\u0301  "}]
+    assert parse(decisions, PREVIEW) == (Select(1, "trail \u00e9"),)

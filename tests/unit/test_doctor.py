@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.answering import Wake
+from hookrouter.answering import Probe, Wake
 from hookrouter.application import Application
 from hookrouter.delivery import PLUGIN_FAULT
 from hookrouter.doctor import ERROR, OK, WARNING, Finding, examine
+from hookrouter.registry import Plugins
 from hookrouter.settings import install, wanted_registrations
 from hookrouter.testing.plugins import write_plugin
 
@@ -198,6 +199,37 @@ def test_a_gateway_says_what_is_wrong_with_its_table(machine: Path) -> None:
     assert [finding.level for finding in findings("gateways")].count(ERROR) == 1
 
 
+@pytest.mark.parametrize(
+    ("look", "level", "message"),
+    [
+        (lambda: Probe(True, "Pigeon 3 at home"), OK, "chief (pigeon): Pigeon 3 at home"),
+        (lambda: Probe(False, "the loft is empty"), WARNING, "chief (pigeon): the loft is empty"),
+        (lambda: 1 // 0, WARNING, "chief (pigeon): the plugin's probe failed: ZeroDivisionError"),
+    ],
+)
+def test_a_gateway_that_can_look_says_whether_the_other_side_is_there(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, look: Callable[[], Probe], level: str, message: str
+) -> None:
+    class Pigeon:
+        type = "pigeon"
+
+        def check(self, settings: object) -> list[str]:
+            return []
+
+        def deliver(self, wake: object, settings: object) -> None:
+            pytest.fail("doctor wakes nobody")
+
+        def probe(self, settings: object) -> Probe:
+            return look()
+
+    configure(machine, '[gateways.chief]\ntype = "pigeon"\n')
+    inbox = Application.from_environ().plugins.gateways()["inbox"]
+    monkeypatch.setattr(Plugins, "gateways", lambda _self: {"pigeon": Pigeon(), "inbox": inbox})
+    (found,) = [finding for finding in findings("gateways") if "chief" in finding.message]
+    assert found.level == level
+    assert found.message.startswith(message)
+
+
 def test_a_gateways_program_that_does_not_exist_is_found(machine: Path) -> None:
     configure(machine, '[gateways.wake]\ntype = "command"\nargv = ["/nope/prog"]\n')
     (found,) = (finding for finding in findings("gateways") if finding.level == ERROR)
@@ -304,7 +336,10 @@ def test_undelivered_messages_and_quarantined_documents_are_found(machine: Path)
     (given_up,) = findings("outbox")
     assert given_up.level == ERROR
     assert "was given up" in given_up.message
-    assert given_up.fix == f"correct [gateways.inbox] in {machine}/home/config.toml, then run: hookrouter deliver"
+    assert given_up.fix == (
+        f"correct [gateways.inbox] in {machine}/home/config.toml, or what it names; then run: "
+        f"hookrouter outbox retry {app.outbox.ids()[0]}"
+    )
     reason = f"{PLUGIN_FAULT}'pigeon': deliver() of pigeon.Loft returned True, not a Woken"
     app.outbox.record_failure(app.outbox.ids()[0], reason, given_up="fingerprint")
     (faulty,) = findings("outbox")

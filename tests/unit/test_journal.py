@@ -49,6 +49,20 @@ def test_only_the_user_can_read_it(journal, tmp_path):
     assert stat.S_IMODE((tmp_path / "logs" / "s.jsonl").stat().st_mode) == 0o600
 
 
+def test_search_finds_records_of_all_sessions_and_of_rotated_files(tmp_path):
+    journal = Journal(str(tmp_path / "logs"), max_bytes=400, backups=3)
+    for number in range(6):
+        journal.write({"event": "Stop", "n": number, "filling": "x" * 100}, "s-1")
+    journal.write({"event": "Start", "n": 6}, "s-1")
+    journal.write({"event": "Stop", "n": 7}, "s-2")
+    (tmp_path / "logs" / "s-3.jsonl").write_bytes(b'{"event":"Stop", broken\n')
+    assert len(os.listdir(tmp_path / "logs")) > 4
+    assert [record["n"] for record in journal.search(['"event":"Stop"'])] == [0, 1, 2, 3, 4, 5, 7]
+    assert [record["n"] for record in journal.search(["Start", "s-2"])] == [6]
+    assert list(journal.search(["Start"], since=time.time() + 60)) == []
+    assert list(Journal(str(tmp_path / "none")).search(["Stop"])) == []
+
+
 def test_since_leaves_out_what_is_older(journal):
     now = time.time()
     for age in (100, 50, 1):

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hookrouter import outbox as outbox_module
-from hookrouter.answering import Wake
+from hookrouter.answering import FollowUp, Wake
+from hookrouter.clock import iso, seconds
 from hookrouter.home import Home
 from hookrouter.outbox import Outbox, prepare_log, push, spawn_delivery, wake_of
 from hookrouter.store import StoreBusy, StoreError
@@ -511,3 +512,77 @@ def test_the_state_folder_is_closed_before_the_first_message(outbox: Outbox, hom
     Path(home.state).chmod(0o777)
     outbox.put(wake())
     assert Path(home.state).stat().st_mode & 0o777 == 0o700
+
+
+FILLER = """
+import os, resource, sys
+from hookrouter.answering import Wake
+from hookrouter.home import Home
+from hookrouter.outbox import Outbox
+from hookrouter.store import StoreError
+outbox = Outbox(Home.from_environ(os.environ), print)
+wake = Wake("question", "a", "g", "s", "sid", "t", "subject", "text " * 500)
+first = outbox.put(wake)
+# A file can grow no further, as on a disk that is full: the first bytes are written, the others are not.
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+for act in (lambda: outbox.put(wake), lambda: outbox.record_attempt(first.id)):
+    try:
+        act()
+    except StoreError as error:
+        print(error)
+outbox.remove(first.id) if sys.argv[1:] else None
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["remove"]])
+def test_a_full_disk_leaves_nothing_half_written(outbox: Outbox, arguments: list[str]) -> None:
+    script = [sys.executable, "-c", FILLER, *arguments]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=60)
+
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith(f"cannot write {outbox.folder}/wake-") for line in lines)
+    assert [message["attempts"] for message in outbox.pending()] == ([] if arguments else [0])
+    assert [path.name for path in Path(outbox.folder).glob(".*")] == []
+
+
+def test_what_follows_a_message_is_in_its_own_document_first(outbox: Outbox) -> None:
+    then = [FollowUp(wake(text="later"), 60), FollowUp(wake(text="person", gateway="p"), 90, after_delivery=False)]
+    name = outbox.put(wake(), then=then, while_open={"kind": "question", "names": ["s"], "fields": {}}).id
+    assert outbox.count() == 1
+
+    message = outbox.get(name)
+    assert message is not None
+    for _ in range(2):
+        # Doing it again, as after a kill, changes nothing.
+        left = outbox.unfold(message)
+    assert left is not None
+    [first, person] = outbox.pending()
+    assert (first["id"], [entry["text"] for entry in first["then"]]) == (name, ["later"])
+    assert (person["text"], person["gateway"]) == ("person", "p")
+    assert person["not_before"] == iso(seconds(first["created_at"]) + 90)  # type: ignore[operator]
+
+    outbox.delivered(left)
+    assert [message["text"] for message in outbox.pending()] == ["later", "person"]
+    assert all(wake_of(message).kind == "question" for message in outbox.pending())
+
+
+@pytest.mark.parametrize("fields", [{"then": 5}, {"then": [5]}, {"while_open": {"kind": 1}}, {"refused": []}])
+def test_fields_that_make_no_sense_are_left_out(outbox: Outbox, fields: dict[str, Any]) -> None:
+    name = outbox.put(wake()).id
+    path = Path(outbox.folder, f"wake-{name}.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields, "tried_for": "long", "fallbacks": [1, "b"]}))
+
+    message = outbox.get(name)
+    assert message is not None
+    assert (message["then"], message["while_open"], message["refused"]) == ([], None, {})
+    assert (message["tried_for"], message["fallbacks"]) == (0.0, ["b"])
+
+
+def test_no_deliverer_is_started_while_one_is_at_work(outbox: Outbox, home: Home, spawned: list[list[str]]) -> None:
+    outbox.put(wake())
+    with outbox.delivering():
+        assert spawn_delivery({}, home) == 0
+    assert spawn_delivery({}, home) == 1
+    assert len(spawned) == 1

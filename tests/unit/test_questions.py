@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -35,9 +36,8 @@ def show(capsys: pytest.CaptureFixture[str], **options: Any) -> str:
 
 def test_all_questions_for_people(waiting: Any, capsys: pytest.CaptureFixture[str]) -> None:
     text = show(capsys)
-    assert (
-        "main: asked 0 s ago, toolu_1, pane %1, agent default\n  1. Which database?\n     0 SQLite | 1 Postgres" in text
-    )
+    assert re.search(r"^main: asked \d+ s ago, toolu_1, pane %1, agent default, gateway inbox$", text, re.MULTILINE)
+    assert "\n  1. Which database?\n     0 SQLite | 1 Postgres" in text
     assert "other: " in text
     assert "an answer was delivered or given up by keys" in text
     assert "Notice n-1 (2026-11-21T10:00:00.000Z): Recorded differently" in text
@@ -82,3 +82,22 @@ def test_several_questions_of_one_session(waiting: Any, capsys: pytest.CaptureFi
     text = show(capsys, session="main")
     assert "other questions open (`toolu_1`)" in text
     assert "other questions open (`toolu_3`)" in text
+
+
+def test_a_hook_that_waits_and_a_client_that_has_ended_are_shown(
+    waiting: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def is_waiting(_store: object, session_id: str, form: Any) -> bool:
+        asked.append((session_id, form.questions[0].question))
+        return session_id == "s-1"
+
+    waiting.second.is_waiting = is_waiting
+    monkeypatch.setattr(documents, "is_client_gone", lambda question: question.session_id == "s-2")
+    entries = json.loads(show(capsys, as_json=True))["questions"]
+    assert [(entry["hook_waits"], entry["client_gone"]) for entry in entries] == [(True, False), (False, True)]
+    assert ("s-1", "Which database?") in asked
+    text = show(capsys)
+    assert text.count("a hook waits for the answer") == 1
+    assert text.count("its client has ended") == 1

@@ -66,6 +66,9 @@ def test_a_thousand_payloads_each_get_silence_or_one_document_and_one_record(
     for name in ("spawn_delivery", "push"):
         monkeypatch.setattr(f"hookrouter.outbox.{name}", lambda *arguments: spawned.append(arguments))
     environ = {"HOOKROUTER_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    (tmp_path / "home").mkdir()
+    # A hook that waits does so for this process.
+    (tmp_path / "home" / "config.toml").write_text("[answer]\nwait = 0\n")
     rng = random.Random(seed)
     originals = payloads()
     made: list[Callable[[], tuple[str, bytes]]] = []

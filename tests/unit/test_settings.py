@@ -52,7 +52,7 @@ def shape(entries: list[Registration]) -> list[tuple[str, str | None]]:
 
 def plugin(name: str, status: str, hooks: tuple[str, ...] | None) -> PluginInfo:
     found = DiscoveredPlugin(name=name, value=name, distribution="d", version="1", hooks=hooks)
-    return PluginInfo(found, status, "")
+    return PluginInfo(found, status, "", {})
 
 
 GUARD = wanted("pre_tool_use_ask_user_question", "stop", closed=True)

@@ -29,6 +29,14 @@ def test_texts_that_the_dialog_takes(text: str) -> None:
     assert text_faults(text) == []
 
 
+@pytest.mark.parametrize("text", ["a\nb", "x  y", " A"])
+def test_a_multi_selects_text_is_no_label_that_is_recorded_otherwise(text: str) -> None:
+    (fault,) = text_faults(text, ["a\nb", "x  y", "A"])
+    assert "select that option instead" in fault
+    assert text_faults(text) == []
+    assert text_faults("A", ["a\nb", "x  y", "A"]) == []
+
+
 @pytest.mark.parametrize("text", ["/clear", " !rm", "#memo"])
 def test_prompts_that_would_be_commands(text: str) -> None:
     assert text_faults(text) == []

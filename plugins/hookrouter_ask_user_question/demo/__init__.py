@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import tempfile
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hookrouter.testing.client import ClientSession
     from hookrouter.testing.stage import Stage
     from hookrouter.testing.terminal import PrivateTmux
@@ -39,12 +36,12 @@ def demo(
     2 where it cannot run here.
     """
     from hookrouter.testing.client import ClientError
-    from hookrouter.testing.terminal import TmuxError, WaitTimeoutError
+    from hookrouter.testing.terminal import TmuxError, WaitTimeoutError, ending_on_signals
 
     try:
         if client is not None and (os.path.isdir(client) or not os.access(client, os.X_OK)):
             raise ClientError(f"--client: {client} is not an executable file")
-        with _ending_on_signals():
+        with ending_on_signals():
             faults = _run(client, quiet=quiet)
     except (ClientError, TmuxError) as error:
         typer.echo(f"hookrouter demo: {error}", err=True)
@@ -101,21 +98,3 @@ def _session(client: str | None, stage: Stage, server: PrivateTmux, stack: conte
     model = stack.enter_context(ScriptedModel({name: ask(form) for name, form in forms.items()}))
     check_client(program, {**stage.environ, **stage.client_home.environ(model)})
     return stage.client(program, server, model, session=SESSION, width=_WIDTH, height=_HEIGHT)
-
-
-@contextlib.contextmanager
-def _ending_on_signals() -> Iterator[None]:
-    """Turn the first SIGINT, SIGTERM or SIGHUP into KeyboardInterrupt; later ones do not disturb the cleaning up."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def interrupt(_number: int, _frame: object) -> None:
-        for number in numbers:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -31,7 +31,7 @@ _DELIVERED = (0, 3, 5)
 
 
 def config(folder: str) -> str:
-    """Return the config.toml of the demo: one agent, woken by a program that knows three rules."""
+    """Return the config.toml of the demo: one agent, woken by a program that knows three rules, whose keys are seen."""
     agent = [sys.executable, "-P", "-m", "hookrouter_ask_user_question.demo.rule_agent"]
     # A TOML array of basic strings is written as JSON writes one.
     argv = json.dumps([*agent, os.path.join(os.path.realpath(folder), _AGENT_LOG)])
@@ -45,6 +45,9 @@ def config(folder: str) -> str:
         type = "command"
         argv = {argv}
         format = "json"
+
+        [answer]
+        channels = ["keys"]
         """)
 
 

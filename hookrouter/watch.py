@@ -1,0 +1,91 @@
+"""Waits for changes in a folder without asking again and again.
+
+On Linux the system says when an entry of the folder was written, renamed or removed (inotify). Where that is not to be
+had, the folder's modification time is looked at ten times a second, which sees whatever is created, renamed or removed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["FolderWatch"]
+
+_CLOSE_WRITE, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x8, 0x40, 0x80, 0x100, 0x200
+_EVENTS = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE
+_POLL = 0.1
+
+
+class FolderWatch:
+    """A watch on one folder, for one ``with`` block; it counts from the moment that the block is entered."""
+
+    def __init__(self, folder: str) -> None:
+        """Prepare to watch ``folder``, which must exist when the block is entered."""
+        self._folder = folder
+        self._descriptor = -1
+        self._seen = 0
+
+    def __enter__(self) -> FolderWatch:
+        """Begin. Raises OSError where the folder cannot be looked at."""
+        self._seen = os.stat(self._folder).st_mtime_ns
+        self._descriptor = _inotify(self._folder)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def fileno(self) -> int:
+        """Return a descriptor that can be read when there is a change, or -1 where :meth:`wait` has to be asked."""
+        return self._descriptor
+
+    def wait(self, seconds: float) -> bool:
+        """Wait up to ``seconds`` for a change; return whether there was one since the last call, or the beginning.
+
+        Not every change must be one that matters to the caller, and one change may be told twice.
+        """
+        if self._descriptor >= 0:
+            poll = select.poll()
+            poll.register(self._descriptor, select.POLLIN)
+            if not poll.poll(max(seconds, 0) * 1000):
+                return False
+            os.read(self._descriptor, 1 << 16)
+            return True
+        deadline = time.monotonic() + seconds
+        while True:
+            changed = os.stat(self._folder).st_mtime_ns
+            if changed != self._seen:
+                self._seen = changed
+                return True
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(_POLL, left))
+
+
+def _inotify(folder: str) -> int:
+    """Return a descriptor that can be read when the folder has changed, or -1 where there is no such thing."""
+    if not sys.platform.startswith("linux"):
+        return -1
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+        descriptor: int = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, AttributeError):
+        return -1
+    if descriptor < 0:
+        return -1
+    if library.inotify_add_watch(descriptor, os.fsencode(folder), ctypes.c_uint32(_EVENTS)) < 0:
+        os.close(descriptor)
+        return -1
+    return descriptor

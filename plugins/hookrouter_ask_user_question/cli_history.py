@@ -1,0 +1,148 @@
+"""The command ``hookrouter history``."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hookrouter.application import Application
+from hookrouter.clock import now
+from hookrouter.names import printable
+from hookrouter.outbox import push
+from hookrouter.store import StoreError
+from hookrouter_ask_user_question.formatting import duration
+from hookrouter_ask_user_question.history import OPEN
+from hookrouter_ask_user_question.history import history as read_history
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["history", "story_lines"]
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def history(
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="NAME", help="Only the questions of this session.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="WHEN",
+            help="Only what was asked or ended since then: 45s, 30m, 2h, 3d, 1w, or an ISO 8601 date or time "
+            "(local unless it says otherwise).",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Only the last N questions; 0: all.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")] = False,
+) -> int:
+    """Show Claude's questions and what became of them, in the order in which they were asked.
+
+    For each question: when it was asked, how it ended, who answered (the agent, a person, or nobody), through which
+    channel, how long that took, and what was answered. Where the agent answered, "verified" says that Claude Code
+    recorded exactly what was meant, and "mismatch" shows both sides. An unanswered question says why.
+
+    \b
+    Outcomes:
+      verified            the agent answered, and that is what was recorded
+      mismatch            the agent answered, and something else was recorded
+      unverified          an answer was recorded, but it could not be compared
+      answered_by_person  a person answered at the session's terminal
+      chat                somebody chose to talk about it instead of answering
+      unanswered          declined, cancelled, or its session ended; the reason says which
+      open                it waits for an answer
+      unknown             nothing says how it ended
+
+    \b
+    With --json: {"questions": [...]}, each with session, session_id, tool_use_id, agent, asked_at, ended_at, seconds,
+    outcome, by, channel, verified, reason, missed (asked during a pause), reminders, escalated, chat,
+    questions (header, question, intended, recorded, result) and attempts (at, outcome, channel, reason).
+
+    The journal keeps 30 days of silent sessions, and long texts are cut.
+
+    \b
+    Examples:
+      hookrouter history --since 1d
+      hookrouter history --session work --limit 0
+      hookrouter history --json | jq '.questions[] | select(.verified == false)'
+
+    Exit codes: 0 shown; 1 the state folder cannot be read; 2 wrong arguments.
+    """
+    app = Application.from_environ()
+    push(app.environ, app.home)
+    try:
+        earliest = None if since is None else _moment(since)
+        if limit < 0:
+            raise ValueError("--limit: a number, 0 or more")
+    except ValueError as error:
+        typer.echo(f"hookrouter history: {printable(str(error))}", err=True)
+        return 2
+    try:
+        stories = read_history(app.journal, app.store, session=session, since=earliest, limit=limit or None)
+    except StoreError as error:
+        typer.echo(f"hookrouter history: {error}", err=True)
+        return 1
+    if as_json:
+        typer.echo(json.dumps({"questions": stories}, indent=2))
+        return 0
+    if not stories:
+        typer.echo(f"No question{f' of session {printable(session)}' if session is not None else ''} is known.")
+    for story in stories:
+        typer.echo("\n".join(story_lines(story)))
+    return 0
+
+
+def story_lines(story: Mapping[str, Any]) -> list[str]:
+    """Return the lines that tell a person what became of one question, without control characters."""
+    who = {"agent": f"by agent {story['agent']}", "person": "by a person"}.get(story["by"] or "", "")
+    if story["outcome"] == "answered_by_person":
+        who = ""
+    facts = [f"{story['outcome'].replace('_', ' ')} {who}".strip()]
+    if story["channel"]:
+        facts[0] += f" through {story['channel']}"
+    if story["seconds"] is not None:
+        facts.append(f"after {duration(story['seconds'])}")
+    if story["missed"]:
+        facts.append("asked during a pause")
+    if story["reminders"]:
+        facts.append("reminded once" if story["reminders"] == 1 else f"reminded {story['reminders']} times")
+    if story["escalated"]:
+        facts.append("escalated")
+    head = f"{story['asked_at'] or story['ended_at'] or 'at an unknown time'}  {story['session']}: {', '.join(facts)}"
+    lines = [f"{head}  ({story['tool_use_id']})"]
+    for number, entry in enumerate(story["questions"], 1):
+        lines.append(f"  {number}. {entry['question']}{_answer(entry)}")
+        if story["outcome"] == "mismatch" and entry.get("result") != "match":
+            lines.append(f"     meant: {_shown(entry.get('intended'))}")
+    if story["chat"]:
+        lines.append(f"  said: {story['chat']}")
+    if story["reason"] and story["outcome"] not in ("verified", OPEN):
+        lines.append(f"  why: {story['reason']}")
+    return [printable(line) for line in lines]
+
+
+def _answer(entry: Mapping[str, Any]) -> str:
+    return f" -> {_shown(entry['recorded'])}" if "recorded" in entry else ""
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "(nothing)"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _moment(text: str) -> float:
+    """Return the time that a text means, in seconds since 1970. Raises ValueError with what is allowed."""
+    match = re.fullmatch(r"(\d{1,6})([smhdw])", text)
+    if match is not None:
+        return max(0.0, now() - int(match[1]) * _UNITS[match[2]])
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError(f"--since {text!r}: 45s, 30m, 2h, 3d, 1w, or an ISO 8601 date or time") from None
