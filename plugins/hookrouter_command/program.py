@@ -11,11 +11,12 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
-from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import attrs
 
+from hookrouter import checking
 from hookrouter.answering import Wake, Woken
 from hookrouter.home import Home
 from hookrouter.names import encode_name, printable
@@ -28,9 +29,6 @@ __all__ = ["CommandGateway"]
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a program may run where the table names no ``timeout``."""
-
-LONGEST_TIMEOUT = 86_400
-"""The longest ``timeout`` in seconds: a day."""
 
 TAIL_BYTES = 2000
 """How much of the end of stderr becomes the reason of a failure."""
@@ -72,6 +70,8 @@ class _Table:
     timeout: float = DEFAULT_TIMEOUT
     cwd: str = "~"
     format: str = "text"
+    env: list[str] | None = None
+    set: dict[str, str] = attrs.field(factory=dict)
 
 
 class CommandGateway:
@@ -88,7 +88,11 @@ class CommandGateway:
         if problems:
             return problems
         table = _Table(**cast("dict[str, Any]", dict(settings)))
-        missing = _missing(os.path.expanduser(table.argv[0]), os.path.expanduser(table.cwd), os.environ)
+        try:
+            environ = _variables(table, os.environ)
+        except checking.SecretError as error:
+            return [str(error)]
+        missing = _missing(os.path.expanduser(table.argv[0]), os.path.expanduser(table.cwd), environ)
         return [f"argv: {missing}"] if missing else []
 
     def _faults(self, settings: Mapping[str, object]) -> list[str]:
@@ -98,22 +102,15 @@ class CommandGateway:
             problems.append('argv: missing; a list of texts is needed, as in ["my-agent", "--wake"]')
         elif not isinstance(argv, list) or not argv or not all(_is_argument(part) for part in argv) or not argv[0]:
             problems.append(f"argv: found {argv!r}, allowed is a list of texts that begins with the program")
-        timeout = settings.get("timeout", DEFAULT_TIMEOUT)
-        if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not 0 < timeout <= LONGEST_TIMEOUT:
-            problems.append(f"timeout: found {timeout!r}, allowed are seconds above 0 and up to {LONGEST_TIMEOUT}")
-        cwd = settings.get("cwd", "~")
-        if not _is_argument(cwd) or not os.path.isabs(os.path.expanduser(str(cwd))):
-            problems.append(f"cwd: found {cwd!r}, allowed is an absolute path, or one that begins with ~")
-        layout = settings.get("format", "text")
-        if layout not in FORMATS:
-            problems.append(f"format: found {layout!r}, allowed are {' and '.join(map(repr, FORMATS))}")
-        known = [field.name for field in attrs.fields(_Table)]
-        for key in settings:
-            if key not in known:
-                close = get_close_matches(key, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-                problems.append(f"{key}: unknown key; {hint}")
-        return problems
+        if "timeout" in settings:
+            problems += checking.seconds_faults(settings, "timeout")
+        problems += checking.path_faults(settings, "cwd")
+        problems += checking.choice_faults(settings, "format", FORMATS)
+        env = settings.get("env", [])
+        if not isinstance(env, list) or not all(_is_argument(name) and name and "=" not in name for name in env):
+            problems.append(f'env: found {env!r}, allowed is a list of names and globs, as in ["PATH", "LC_*"]')
+        problems += _set_faults(settings.get("set", {}))
+        return problems + checking.unknown_keys(settings, [field.name for field in attrs.fields(_Table)])
 
     def deliver(self, wake: Wake, settings: Mapping[str, object]) -> Woken:
         """Run the program and wait for it: delivered is an exit code of 0 within the timeout.
@@ -128,6 +125,8 @@ class CommandGateway:
         table = _Table(**cast("dict[str, Any]", dict(settings)))
         try:
             return _run(wake, table)
+        except checking.SecretError as error:
+            return Woken(delivered=False, reason=str(error))
         except OSError as error:
             return Woken(delivered=False, reason=f"{error.strerror or error}: {error.filename or table.argv[0]}")
 
@@ -137,7 +136,7 @@ def _run(wake: Wake, table: _Table) -> Woken:
     cwd = os.path.expanduser(table.cwd)
     if not os.path.isdir(cwd):
         return Woken(delivered=False, reason=f"cwd is not a folder: {cwd}")
-    environ = _environment(wake, os.environ)
+    environ = _variables(table, os.environ) | _about(wake)
     path = prepare_log(Home.from_environ(os.environ), f"gateway-{encode_name(wake.gateway)}.log")
     log = os.open(path, LOG_FLAGS, 0o600)
     # Files, not pipes: a program that does not read, or that leaves a child behind, blocks nobody.
@@ -214,9 +213,39 @@ def _message(wake: Wake, layout: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _environment(wake: Wake, environ: Mapping[str, str]) -> dict[str, str]:
+def _variables(table: _Table, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what the table lets through of an environment, and what it adds. Raises SecretError."""
     hidden = CLAUDE_SECRETS | _SESSION_VARIABLES
-    variables = {name: value for name, value in environ.items() if name not in hidden}
+    variables = {
+        name: value
+        for name, value in environ.items()
+        if name not in hidden and (table.env is None or any(fnmatchcase(name, glob) for glob in table.env))
+    }
+    for key, value in table.set.items():
+        name, indirect = checking.named_secret(key)
+        try:
+            variables[name] = checking.read_secret({key: value}, name, environ) if indirect else value
+        except checking.SecretError as error:
+            raise checking.SecretError(f"set.{error}") from None
+    return variables
+
+
+def _set_faults(found: object) -> list[str]:
+    if not isinstance(found, dict):
+        return [f"set: found {found!r}, allowed is a table of variables"]
+    problems = []
+    for key, value in found.items():
+        name, indirect = checking.named_secret(key)
+        if not name or "=" in name or not name.isprintable():
+            problems.append(f"set: found {key!r}, allowed is the name of an environment variable")
+        elif indirect:
+            problems += [f"set.{fault}" for fault in checking.secret_faults({key: value}, name, "the value")]
+        elif not _is_argument(value):
+            problems.append(f"set.{key}: found {value!r}, allowed is a text")
+    return problems
+
+
+def _about(wake: Wake) -> dict[str, str]:
     about = {
         "ID": wake.id,
         "KIND": wake.kind,
@@ -226,11 +255,12 @@ def _environment(wake: Wake, environ: Mapping[str, str]) -> dict[str, str]:
     }
     # What a variable cannot hold is left out: NUL, and half of a surrogate pair.
     texts = {name: value.replace("\0", "").encode("utf-8", "ignore").decode() for name, value in about.items()}
-    return variables | {f"HOOKROUTER_WAKE_{name}": text for name, text in texts.items()}
+    return {f"HOOKROUTER_WAKE_{name}": text for name, text in texts.items()}
 
 
 def _not_started(program: str, cwd: str, environ: Mapping[str, str], error: OSError) -> str:
-    found = shutil.which(program, path=environ.get("PATH")) if "/" not in program else os.path.join(cwd, program)
+    folders = os.pathsep.join(os.get_exec_path(environ))
+    found = shutil.which(program, path=folders) if "/" not in program else os.path.join(cwd, program)
     if isinstance(error, PermissionError):
         return f"program not executable: {found or program}"
     if found and os.path.exists(found):

@@ -28,7 +28,7 @@ class InboxGateway:
 
     def deliver(self, wake: Wake, settings: Mapping[str, object]) -> Woken:  # noqa: ARG002 - the interface
         """Keep the message in the state folder of this process's home."""
-        if wake.kind == "question":
+        if wake.kind in ("question", "reminder"):
             return Woken(delivered=True, reason="the question waits in the state folder")
         store = Store(Home.from_environ(os.environ).state, _report)
         try:

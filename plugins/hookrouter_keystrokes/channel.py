@@ -5,6 +5,8 @@ pace is set by the screen. What the channel adds to the planner is time:
 
 * the dialog is drawn up to half a second after the hook has ended, so its absence is not final at once;
 * from 2.1.318 on the client ignores Enter and digits for the first 150 ms after the dialog has become visible;
+* between a look and a key a person can press one, and blanks that a person types do not show. Before the first text,
+  and before a key that answers the form by where the cursor is, other keys are kept out, if the terminal can;
 * a key whose effect does not show may be lost or only late. It is never just repeated: an arrow key is pressed first,
   and because input is handled in order, a moved cursor proves that the earlier key was dropped.
 """
@@ -14,15 +16,27 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering import Delivery, DeliveryOutcome, Paste, Press, Stop, Taken, TerminalError, Wait
-from hookrouter_keystrokes.dialog import Page, Prompt, Review, RowKind, Tail, Unknown, read
+from hookrouter.answering import (
+    Delivery,
+    DeliveryOutcome,
+    HoldingTerminal,
+    Paste,
+    Press,
+    Stop,
+    Taken,
+    TerminalError,
+    Wait,
+)
+from hookrouter.decisions import Select
+from hookrouter_keystrokes import grammar
+from hookrouter_keystrokes.dialog import DialogState, OtherDialog, Page, Prompt, Review, RowKind, Tail, Unknown, read
+from hookrouter_keystrokes.planner import GrammarPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrouter.answering import AnswerRequest, KeystrokePlanner, Screen, TerminalAddress, TerminalBackend
     from hookrouter.tools import AskUserQuestionInput
-    from hookrouter_keystrokes.dialog import DialogState
 
 __all__ = ["KeysChannel", "Pace"]
 
@@ -42,6 +56,12 @@ class Pace(NamedTuple):
     """For the effect of an arrow key while the row with the cursor is not visible, so that it may well show none."""
     stuck: float = 5.0
     """For anything at all to happen after a key."""
+    quiet: float = 0.1
+    """For the effect of a key to show that a person pressed just before all keys but ours were kept out."""
+    hold: float = 5.0
+    """How long other keys are kept out at most, should this process be killed."""
+    stale: float = 0.5
+    """How old a look may be that decides a key; it is older only where this process stood still in between."""
     absent: float = 5.0
     """For the dialog to appear, while something else is on the screen."""
     closing: float = 5.0
@@ -49,6 +69,7 @@ class Pace(NamedTuple):
 
 
 _ARROWS = frozenset(["Up", "Down"])
+_CLEARING = frozenset(["C-e", "C-u", "BSpace"])
 _INVISIBLE = frozenset(["C-e", "Home", "End"])
 _STEPS = 60
 _STEPS_PER_QUESTION = 80
@@ -77,18 +98,40 @@ class KeysChannel:
             return Delivery(DeliveryOutcome.UNAVAILABLE, "the session is in no terminal that a backend knows")
         if planner is None:
             return Delivery(DeliveryOutcome.UNAVAILABLE, "there is no keystroke planner")
+        if _declines_with_a_note(request):
+            shown = ".".join(map(str, request.client_version or ()))
+            return Delivery(DeliveryOutcome.REFUSED, f"notes cannot be entered safely on client {shown}")
         typist = _Typist(request, address, terminal, planner, self._pace, self._clock, self._sleep)
         try:
             return typist.run()
         except TerminalError as error:
             return typist.end(DeliveryOutcome.REFUSED, str(error))
+        finally:
+            if typist.holder is not None:
+                typist.holder.release(address)
+
+
+def _declines_with_a_note(request: AnswerRequest) -> bool:
+    """Whether this client would decline the form when the notes field is left."""
+    version = request.client_version
+    notes = any(isinstance(decision, Select) and decision.notes is not None for decision in request.decisions)
+    return notes and version is not None and version < grammar.NOTES_ESCAPE_RETURNS
+
+
+class Drawn(NamedTuple):
+    """What is on screen for a planner that does not read the dialog: just that, and no key is pressed to test it."""
+
+    lines: tuple[str, ...]
+
+
+Seen = DialogState | Drawn
 
 
 class _Pending(NamedTuple):
     """A step whose effect does not show yet."""
 
     step: Press | Paste
-    state: DialogState
+    state: Seen
     since: float
     probe: str | None
     """The arrow key that was pressed to find out whether the step was lost."""
@@ -111,16 +154,20 @@ class _Typist:
         self.address = address
         self.terminal = terminal
         self.planner = planner
+        self.reads_dialog = isinstance(planner, GrammarPlanner)
         self.pace = pace
         self.clock = clock
         self.sleep = sleep
         self.taken: list[Taken] = []
         self.done: list[str] = []
         self.pending: _Pending | None = None
-        self.previous: DialogState | None = None
+        self.previous: Seen | None = None
         self.shown_since: float | None = None
         self.waiting_since: float | None = None
         self.chatting = False
+        self.holder = terminal if isinstance(terminal, HoldingTerminal) else None
+        self.held_since: float | None = None
+        self.hold_until = 0.0
         self.calm = 0.0
         """How long the screen must stay as it is before the next key, because a probe may still be on its way."""
         self.calm_since: float | None = None
@@ -142,19 +189,24 @@ class _Typist:
 
     def look(self) -> Delivery | None:
         """Look once and act at most once; return how it ended, or None to go on."""
+        if reason := self.request.stopped():
+            return self.end(DeliveryOutcome.REFUSED, reason)
         screen = self.terminal.capture(self.address)
-        state = read(screen, self.request.form)
+        state: Seen = read(screen, self.request.form) if self.reads_dialog else Drawn(screen.lines)
         now = self.clock()
-        settled = state == self.previous
+        if self.held_since is not None and not self.is_still_held(now):
+            return self.end(DeliveryOutcome.REFUSED, "it took so long that other keys may have come in between")
+        settled = state == self.previous or screen.unchanged >= self.pace.settle
         self.previous = state
-        if not isinstance(state, (Page, Tail, Review)):
-            self.shown_since = None
-        elif self.shown_since is None:
-            self.shown_since = now
+        if self.reads_dialog:
+            self.note_shown(screen, now, shown=isinstance(state, (Page, Tail, Review)))
         # Chat declines the form, and its document may be swept before the chat's text is sent.
         if not self.chatting and not self.request.still_open():
             return self.closed(screen)
         if self.pending is not None:
+            if self.pending.probe is None and _is_same_page(self.pending, state, self.request.form):
+                # Some other key showed its effect, and the one that leaves this page may still be on its way.
+                self.pending = self.pending._replace(state=state)
             if state == self.pending.state:
                 return self.unchanged(self.pending, state, now)
             if self.pending.probe is not None:
@@ -169,15 +221,45 @@ class _Typist:
         step = self.planner.next_step(screen, self.request.form, self.request.decisions, self.taken)
         if isinstance(step, Stop):
             return self.end(DeliveryOutcome.DELIVERED if step.delivered else DeliveryOutcome.REFUSED, step.why)
+        if not self.reads_dialog and not self.taken:
+            self.note_shown(screen, now, shown=not isinstance(step, Wait))
         if isinstance(step, Wait):
             return self.wait(step, now)
         self.waiting_since = None
         if not self.may_act(step, settled=settled, now=now):
             return None
+        if not self.others_are_out(step, state, now):
+            return None
+        if self.clock() - now > self.pace.stale:
+            return None
         if len(self.taken) >= self.budget:
             return self.end(DeliveryOutcome.REFUSED, f"the dialog is not answered after {len(self.taken)} keys")
         self.act(step, screen, state, now)
         return None
+
+    def note_shown(self, screen: Screen, now: float, *, shown: bool) -> None:
+        if not shown:
+            self.shown_since = None
+        elif self.shown_since is None:
+            self.shown_since = now - screen.unchanged
+
+    def others_are_out(self, step: Press | Paste, state: Seen, now: float) -> bool:
+        """Whether nobody else's key can come between this look and this step, as far as that matters and can be had."""
+        if self.holder is None:
+            return True
+        if self.held_since is None:
+            if not _is_delicate(step, state, self.request.form):
+                return True
+            self.holder.hold(self.address, self.pace.hold)
+            self.held_since = now
+            self.hold_until = now + self.pace.hold
+        return now - self.held_since >= self.pace.quiet
+
+    def is_still_held(self, now: float) -> bool:
+        if self.holder is None or self.hold_until - now > self.pace.hold * 3 / 4:
+            return True
+        self.hold_until = now + self.pace.hold
+        return self.holder.hold(self.address, self.pace.hold)
 
     def is_calm(self, now: float, *, changed: bool) -> bool:
         """Whether every key that was pressed has had as long to show its effect as the slowest one took."""
@@ -214,7 +296,7 @@ class _Typist:
         # A half-drawn screen must not decide about a key that changes more than the cursor.
         return settled and (self.shown_since is None or now - self.shown_since >= self.pace.settle)
 
-    def act(self, step: Press | Paste, screen: Screen, state: DialogState, now: float) -> None:
+    def act(self, step: Press | Paste, screen: Screen, state: Seen, now: float) -> None:
         if isinstance(step, Paste):
             self.terminal.paste(self.address, step.text)
             self.done.append(f"paste {len(step.text)} characters: {step.why}")
@@ -229,7 +311,7 @@ class _Typist:
         else:
             self.pending = _Pending(step, state, now, None)
 
-    def unchanged(self, pending: _Pending, state: DialogState, now: float) -> Delivery | None:
+    def unchanged(self, pending: _Pending, state: Seen, now: float) -> Delivery | None:
         """Deal with a step that shows no effect yet."""
         hidden = isinstance(state, Page) and state.cursor is None
         if hidden and pending.step[0] in _ARROWS and now - pending.since >= self.pace.hidden:
@@ -250,17 +332,51 @@ class _Typist:
         return None
 
 
-def _submits(pressed: str, state: DialogState, form: AskUserQuestionInput) -> bool:
+def _submits(pressed: str, state: Seen, form: AskUserQuestionInput) -> bool:
     """Whether this key on this screen answers the whole form."""
     if isinstance(state, Review):
         return pressed == "Enter" and state.on_submit
     alone = len(form.questions) == 1 and not form.questions[0].multi_select
     if pressed.isdigit():
-        return alone and isinstance(state, Page) and state.cursor is None
+        return alone and isinstance(state, Page)
     return alone and pressed == "Enter" and isinstance(state, (Page, Tail))
 
 
-def _ticks_unseen(pressed: str, state: DialogState, form: AskUserQuestionInput) -> bool:
+def _is_same_page(pending: _Pending, state: Seen, form: AskUserQuestionInput) -> bool:
+    """Whether ``state`` is the page that the pending key should have left."""
+    before, pressed = pending.state, pending.step[0]
+    if isinstance(before, Review):
+        return isinstance(state, Review) and pressed in ("Enter", "Left", "BTab")
+    if not isinstance(before, (Page, Tail)) or not isinstance(state, (Page, Tail)) or isinstance(pending.step, Paste):
+        return False
+    if isinstance(before, Page) and isinstance(state, Page) and before.question != state.question:
+        return False
+    if pressed in ("Tab", "BTab"):
+        return True
+    if isinstance(before, Tail):
+        return pressed == "Enter" and (not before.submit or before.cursor == RowKind.SUBMIT)
+    multi = bool(form.questions[before.question].multi_select)
+    if pressed.isdigit():
+        return not multi and not before.preview
+    kind = RowKind.OPTION if before.cursor is None else before.rows[before.cursor].kind
+    return pressed == "Enter" and (kind in (RowKind.SUBMIT, RowKind.CHAT) or not multi)
+
+
+def _is_delicate(step: Press | Paste, state: Seen, form: AskUserQuestionInput) -> bool:
+    """Whether a key that a person presses just before this step can make it answer the form, or say something, wrongly.
+
+    What a review screen shows before it is submitted is compared there, except for the blanks of a typed text.
+    """
+    if isinstance(step, Paste) or isinstance(state, Drawn) or step.key in _CLEARING:
+        return True
+    if step.key != "Enter":
+        return False
+    chats = isinstance(state, Page) and state.at(RowKind.CHAT)
+    answers = not isinstance(state, Review) and _submits(step.key, state, form)
+    return chats or answers or isinstance(state, Prompt)
+
+
+def _ticks_unseen(pressed: str, state: Seen, form: AskUserQuestionInput) -> bool:
     """Whether this is the digit that ticks an option above the visible part."""
     return (
         pressed.isdigit()
@@ -274,13 +390,13 @@ def _name(step: Press | Paste) -> str:
     return step.key if isinstance(step, Press) else "the paste"
 
 
-def _probe(step: Press | Paste, state: DialogState) -> str | None:
+def _probe(step: Press | Paste, state: Seen) -> str | None:
     """Return an arrow key that certainly moves the cursor on this screen, or None where there is none.
 
     The key may reach the prompt box instead, if the dialog closes late: Down does nothing there, but Up brings back an
     old prompt, so Up is pressed only where the dialog cannot have closed.
     """
-    if isinstance(step, Paste) or isinstance(state, (Prompt, Unknown)):
+    if isinstance(step, Paste) or isinstance(state, (Prompt, OtherDialog, Unknown, Drawn)):
         return None
     if isinstance(state, Review):
         return "Down" if state.on_submit else None

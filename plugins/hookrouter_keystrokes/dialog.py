@@ -30,6 +30,7 @@ __all__ = [
     "Closed",
     "DialogState",
     "Notes",
+    "OtherDialog",
     "Page",
     "Prompt",
     "Review",
@@ -94,7 +95,9 @@ class Page(NamedTuple):
     clipped: bool = False
     """Whether a part of the dialog is not visible."""
     first: int = 0
-    """The index of the first visible option; the number of options where none is visible."""
+    """How many options are hidden above the visible rows: the index of the first visible option."""
+    below: int = 0
+    """How many options and type rows are hidden below the visible ones."""
 
     @property
     def above(self) -> int:
@@ -134,6 +137,8 @@ class Review(NamedTuple):
     """For each question whether its place in the list is scrolled off the top."""
     on_submit: bool
     """Whether the cursor is on ``Submit answers``; else it is on ``Cancel``."""
+    certain: bool = True
+    """Whether a question of the form is to be seen; another form may well have the same headers or answers."""
 
 
 class Closed:
@@ -152,15 +157,27 @@ class Prompt(NamedTuple):
     """How this form ended, one of the values of Closed, if that is the last thing of its kind in the transcript."""
 
 
+class OtherDialog(NamedTuple):
+    """A dialog of the client that is no question."""
+
+    kind: str
+    """One of the values of grammar.DialogKind."""
+
+    @property
+    def why(self) -> str:
+        """Say why nothing can be answered here."""
+        return f"the client's {self.kind} dialog is on screen, not the question"
+
+
 class Unknown(NamedTuple):
-    """Nothing that can be told for certain to be this form's dialog or the prompt."""
+    """Nothing that can be told for certain to be this form's dialog, the prompt, or another dialog by its name."""
 
     why: str
     dialog: bool = False
     """Whether it looks like some other dialog of the client."""
 
 
-DialogState = Page | Tail | Review | Prompt | Unknown
+DialogState = Page | Tail | Review | Prompt | OtherDialog | Unknown
 
 
 def _ignored(character: str) -> bool:
@@ -240,17 +257,20 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     body = _above_footer(lines)
     if body is not None:
         return _page(body, form, screen.width)
+    other = _other(lines)
+    if other is not None:
+        return other
     prompt = _prompt(lines, form, screen.width)
     return prompt or Unknown("neither a dialog nor the prompt box is on screen")
 
 
-_VERSION = re.compile(r"Claude Code v(\d+)\.(\d+)\.(\d+)\s*$")
+_VERSION = re.compile(rf"\W*{grammar.BANNER} v(\d+)\.(\d+)\.(\d+)(?: {grammar.RULE}+╮)?")
 
 
 def client_version(screen: Screen) -> tuple[int, int, int] | None:
     """Return the version in the client's banner, if that has not been scrolled away."""
     for line in screen.lines[:12]:
-        found = _VERSION.search(line)
+        found = _VERSION.fullmatch(line.rstrip())
         if found:
             return int(found[1]), int(found[2]), int(found[3])
     return None
@@ -272,14 +292,19 @@ _EDITOR = key(grammar.FOOTER_EDITOR)
 _FOOTER_START, _FOOTER_END = key(grammar.FOOTER_START), key(grammar.FOOTER_END)
 
 
+def _without_notices(lines: list[str]) -> int:
+    """Return where a notice of the client begins, such as a countdown, which stands at the right below all else."""
+    end = len(lines)
+    while end and len(lines) - end < _NOTICE_LINES and lines[end - 1].startswith(" " * _NOTICE_INDENT):
+        end -= 1
+    return end
+
+
 def _above_footer(lines: list[str]) -> _Body | None:
     """Cut off the dialog's footer, which may be wrapped; None where the screen does not end in one."""
-    end = len(lines)
-    # A notice of the client, such as a countdown, stands at the right below the footer.
-    while len(lines) - end < _NOTICE_LINES and lines[end - 1].startswith(" " * _NOTICE_INDENT):
-        end -= 1
-        if end == 0:
-            return None
+    end = _without_notices(lines)
+    if end == 0:
+        return None
     for start in range(end - 1, max(end - 1 - _FOOTER_LINES, 0), -1):
         footer = key("".join(lines[start:end]))
         if footer.startswith(_FOOTER_START) and footer.endswith(_FOOTER_END):
@@ -361,7 +386,8 @@ def _with_last_rows(page: Page, last: list[Row], cursors: list[Row], *, editing:
     return page._replace(rows=rows, cursor=cursor)
 
 
-_ROW = re.compile(rf"([{grammar.ROW_MARKS}]) (\d)\. ?(.*)")
+# Older clients squeeze out the blank behind the mark where the row's label is wrapped (seen on 2.0.76 to 2.1.150).
+_ROW = re.compile(rf"([{grammar.ROW_MARKS}]) ?(\d)\. ?(.*)")
 _BOX = re.compile(r"(\[[ ✔]\])(?: (.*)|$)")
 _BOX_INDENT = 9
 """Columns before the text of a multi-select's row."""
@@ -418,7 +444,8 @@ def _list_rows(
         cursor = next((at for at, row in enumerate(rows) if marked and row is marked[0]), None)
         tabs = _tabs(lines[:start], question, form, width)
         clipped = bool(body.hidden or arrows or first)
-        return Page(number, tuple(rows), cursor, tabs=tabs, clipped=clipped, first=first)
+        below = count + 1 - first - len(parsed)
+        return Page(number, tuple(rows), cursor, tabs=tabs, clipped=clipped, first=first, below=below)
     return unsure
 
 
@@ -745,7 +772,7 @@ def _review(lines: list[str], form: AskUserQuestionInput) -> Review | None:
     listed = _review_list(body, form, hidden)
     if listed is None:
         return None
-    return Review(listed[0], listed[1], marks[0])
+    return Review(listed[0], listed[1], marks[0], listed[2])
 
 
 def _review_rows(lines: list[str]) -> list[bool] | None:
@@ -758,7 +785,7 @@ def _review_rows(lines: list[str]) -> list[bool] | None:
 
 def _review_list(
     body: list[str], form: AskUserQuestionInput, hidden: int
-) -> tuple[tuple[str | None, ...], tuple[bool, ...]] | None:
+) -> tuple[tuple[str | None, ...], tuple[bool, ...], bool] | None:
     title = max((at for at, line in enumerate(body) if line == grammar.REVIEW), default=None)
     count = len(form.questions)
     if title is not None:
@@ -773,7 +800,7 @@ def _review_list(
         answers = _answers(body, at, form, 0)
         if answers is None or (not any(answers) and not (before and _bar(key(before[-1]), form))):
             return None
-        return tuple(answers), (False,) * count
+        return tuple(answers), (False,) * count, any(answers)
     if not hidden:
         return None
     if count == 1 and body and all(not line[:3].strip() for line in body):
@@ -781,12 +808,13 @@ def _review_list(
         whole = _ANSWER_LINE.fullmatch(body[0])
         if whole is None or len(key("".join(body))) < _CERTAIN:
             return None
-        return ("\n".join([whole[1], *(line[3:] for line in body[1:])]).rstrip("\n"),), (False,)
+        return ("\n".join([whole[1], *(line[3:] for line in body[1:])]).rstrip("\n"),), (False,), False
     for first in range(count - 1, -1, -1):
         # Only the end of one question is visible, with its answer.
         answers = _answers(body, 0, form, first, open_top=True)
         if answers is not None and answers[first] is not None:
-            return tuple(answers), tuple(number < first for number in range(count))
+            is_certain = any(answers[first + 1 :])
+            return tuple(answers), tuple(number < first for number in range(count)), is_certain
     for at in range(len(body)):
         # What is left above the first whole question belongs to the one before it.
         if _QUESTION_LINE.fullmatch(body[at]) is None:
@@ -800,7 +828,7 @@ def _review_list(
                 continue
             answers = _answers(body, at, form, first)
             if answers is not None and answers[first] is not None:
-                return tuple(answers), tuple(number < first for number in range(count))
+                return tuple(answers), tuple(number < first for number in range(count)), True
     return None
 
 
@@ -846,13 +874,65 @@ def _question_at(body: list[str], at: int, texts: tuple[str, ...], *, open_top: 
         return None
     while at < len(body) and not _ANSWER_LINE.fullmatch(body[at]):
         more = _QUESTION_MORE.fullmatch(body[at])
-        if more is None and body[at][:3].strip():
+        # Without a bar, as older clients draw it, the text goes on below the bullet (seen on 2.1.100).
+        if more is None and body[at][:1].strip():
             return None
         shown += key(more[1] if more else body[at])
         at += 1
     if shown in texts or (open_top and first is None and shown and any(wanted.endswith(shown) for wanted in texts)):
         return at
     return None
+
+
+def _other(lines: list[str]) -> OtherDialog | None:
+    """Read one of the client's other dialogs, which fills the screen's end; None where it is none that is known."""
+    lines = lines[: _without_notices(lines)]
+    while lines and not lines[-1]:
+        lines.pop()
+    return next((OtherDialog(form.kind) for form in grammar.OTHER_DIALOGS if _is_other(lines, form)), None)
+
+
+_OTHER_INDENT = 4
+"""Columns that the rows of another dialog are indented at most."""
+_ANY = rf"[^{grammar.CURSOR}{grammar.RULE}]*"
+
+
+def _is_other(lines: list[str], form: grammar.OtherForm) -> bool:
+    first = re.compile(rf"( {{0,{_OTHER_INDENT}}})[{grammar.CURSOR} ] {re.escape(form.rows[0])}")
+    start, found = next(
+        ((at, found) for at in range(len(lines) - 1, -1, -1) if (found := first.match(lines[at]))), (0, None)
+    )
+    if found is None:
+        return False
+    above = start
+    while above and not lines[above - 1]:
+        above -= 1
+    begin = above
+    while begin and lines[begin - 1]:
+        begin -= 1
+    if not any(key("".join(lines[at:above])).startswith(key(form.above.text)) for at in range(begin, above)):
+        return False
+    if not any(line.strip().startswith(form.title) for line in lines[:above]):
+        return False
+    below = _other_rows(lines[start:], form, len(found[1]))
+    if below is None:
+        return False
+    shown = key("".join(below))
+    return any(re.fullmatch(_ANY.join(map(re.escape, key(each).split("…"))), shown) for each in form.footers)
+
+
+def _other_rows(lines: list[str], form: grammar.OtherForm, column: int) -> list[str] | None:
+    """Return what follows the rows, or None where they are not this form's or have not exactly one cursor."""
+    count = cursors = at = 0
+    for at, line in enumerate([*lines, ""]):  # noqa: B007
+        begins = form.rows[count] if count < len(form.rows) else f"{count + 1}. "
+        mark = line[: column + 2]
+        if mark.strip() in ("", grammar.CURSOR) and line[column + 2 :].startswith(begins):
+            cursors += bool(mark.strip())
+            count += 1
+        elif line[: column + 3].strip():
+            break
+    return lines[at:] if count >= len(form.rows) and cursors == 1 else None
 
 
 _PROMPT_LINES = 6

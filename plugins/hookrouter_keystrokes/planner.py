@@ -45,6 +45,9 @@ __all__ = ["GrammarPlanner", "unanswerable"]
 
 _FOLDED = re.compile(grammar.PASTED_TEXT)
 _CLEARING = 60
+_CLEARING_KEYS = frozenset(["C-e", "C-u", "BSpace"])
+_PAD = "x"
+"""What goes in with a text that is a single digit, and is taken out again."""
 _CORRECTIONS = 3
 _TAIL = 20
 _REPEATS = 3
@@ -136,7 +139,8 @@ def _impossible(question: Question, decision: Decision, *, last: bool) -> str | 
             return "it takes one option, not several"
         if not all(0 <= index < count for index in decision.selected_indices):
             return f"its options are numbered 0 to {count - 1}"
-        return None if decision.text is None else _untypable(decision.text)
+        labels = [option.label for option in question.options]
+        return None if decision.text is None else _untypable(decision.text, labels=labels)
     if question.multi_select:
         return "it takes several options, so its decision must be multi-select"
     if isinstance(decision, Type):
@@ -150,8 +154,8 @@ def _impossible(question: Question, decision: Decision, *, last: bool) -> str | 
     return _untypable(decision.notes)
 
 
-def _untypable(text: str, *, prompt: bool = False) -> str | None:
-    faults = chat_faults(text) if prompt else text_faults(text)
+def _untypable(text: str, *, prompt: bool = False, labels: Sequence[str] = ()) -> str | None:
+    faults = chat_faults(text) if prompt else text_faults(text, labels)
     return f"the text {faults[0]}" if faults else None
 
 
@@ -159,6 +163,10 @@ def _same(typed: str, wanted: str, *, marked: bool | None = False) -> bool:
     """Whether what is shown as typed is the wanted text, as far as a screen can tell."""
     shown = key(typed)
     return bool(typed.strip()) and (shown == key(wanted) or (bool(marked) and shown + grammar.CHOSEN == key(wanted)))
+
+
+def _is_digit(text: str) -> bool:
+    return text in tuple("0123456789")
 
 
 def _quoted(item: str) -> str:
@@ -293,9 +301,19 @@ class _Delivery:
             elif shown is None:
                 if not _leaves_empty(decision):
                     found.append(number)
-            elif _confirms(self.form.questions[number], decision, shown) is False or _leaves_empty(decision):
+            elif (
+                _confirms(self.form.questions[number], decision, shown) is False
+                or _leaves_empty(decision)
+                or self.left_by_others(number)
+            ):
                 found.append(number)
         return found
+
+    def left_by_others(self, number: int) -> bool:
+        """Whether this question's typed text is not this delivery's, so that its blanks and emoji may be other ones."""
+        decision = self.decisions[number]
+        text = decision.text if isinstance(decision, (Type, MultiSelect)) else None
+        return text is not None and not self.pasted(number, text)
 
     def doubtful(self, review: Review) -> str | None:
         """Return why an answer of which the review screen shows nothing wrong is not certain, or None."""
@@ -349,13 +367,12 @@ class _Delivery:
         return False
 
     def is_numbered_choice(self, at: int) -> bool:
-        """Whether ``taken[at]`` is the digit that chose a hidden option of a single-select."""
+        """Whether ``taken[at]`` is the digit that chose an option of a single-select."""
         step, state = self.taken[at].step, self.state(at)
         return (
             isinstance(step, Press)
             and step.key.isdigit()
             and isinstance(state, Page)
-            and bool(state.above)
             and not self.form.questions[state.question].multi_select
         )
 
@@ -402,10 +419,16 @@ class _Delivery:
         return Wait("no decision for this question")
 
     def choose(self, page: Page, option: int) -> Step:
-        what = f"choose option {option + 1} of question {page.question + 1}"
-        if option < page.above:
-            return Press(str(option + 1), f"{what} by its number, because it is above the visible part")
-        return self.move(page, RowKind.OPTION, option) or Press("Enter", what)
+        # The number chooses its option wherever the cursor is by then; Enter would choose what a person moved it to.
+        if self.takes_number(page, option):
+            return Press(str(option + 1), f"choose option {option + 1} of question {page.question + 1} by its number")
+        return self.move(page, RowKind.OPTION, option) or Wait("the row under the cursor is not visible")
+
+    def takes_number(self, page: Page, option: int) -> bool:
+        """Whether a digit acts on this option: from any option's row, on options that are visible or above."""
+        if page.cursor is None:
+            return option < page.above
+        return page.rows[page.cursor].kind == RowKind.OPTION
 
     def position(self, page: Page, kind: str, option: int | None) -> int:
         """Return a row's place among all rows of its page, visible or not."""
@@ -449,17 +472,30 @@ class _Delivery:
     def pasted_last(self, text: str) -> bool:
         return self.last is not None and self.last.step[:1] == (text,) and isinstance(self.last.step, Paste)
 
-    def holds(self, shown: str, text: str, *, marked: bool | None = False) -> bool:
-        """Whether a field holds ``text``: for certain where it was pasted here, else only if its emoji match too."""
-        if not _same(shown, text, marked=marked):
-            return False
-        pasted = any(isinstance(taken.step, Paste) and taken.step.text == text for taken in self.taken)
-        exact = exact_key(shown)
-        return pasted or exact == exact_key(text) or (bool(marked) and exact + grammar.CHOSEN == exact_key(text))
+    def pasted(self, number: int, text: str) -> bool:
+        """Whether the last thing done in a field of question ``number`` was to put ``text`` in."""
+        padded = False
+        for at in range(len(self.taken) - 1, -1, -1):
+            step, state = self.taken[at].step, self.state(at)
+            if isinstance(state, Page) and state.question == number:
+                if isinstance(step, Paste):
+                    return step.text == (text + _PAD if padded else text)
+                if step.key == "BSpace" and _is_digit(text) and not padded:
+                    padded = True
+                elif step.key in _CLEARING_KEYS:
+                    return False
+        return False
 
-    def fill(self, shown: str, text: str, what: str, *, marked: bool | None = False) -> Step | None:
+    def holds(self, page: Page, shown: str, text: str, *, marked: bool | None = False) -> bool:
+        """Whether a field of this page holds ``text``.
+
+        Blanks and emoji do not show exactly, so that a text which somebody else left never counts.
+        """
+        return _same(shown, text, marked=marked) and self.pasted(page.question, text)
+
+    def fill(self, page: Page, shown: str, text: str, what: str, *, marked: bool | None = False) -> Step | None:
         """Return the step that brings ``text`` into the field under the cursor, or None where it is there."""
-        if self.holds(shown, text, marked=marked):
+        if self.holds(page, shown, text, marked=marked):
             return None
         if self.pasted_last(text):
             return Wait(f"the pasted text is not fully shown in {what}")
@@ -481,7 +517,12 @@ class _Delivery:
             return step
         if row is None:
             return Wait("the row for typed text is not visible")
-        filled = self.fill(row.text, text, "the row for typed text", marked=row.checked)
+        what = "the row for typed text"
+        if _is_digit(text) and not self.holds(page, row.text, text, marked=row.checked):
+            # From 2.0.77 to 2.1.71 a digit that comes alone into the empty row chooses the option with this number.
+            padded = self.fill(page, row.text, text + _PAD, what, marked=row.checked)
+            return padded or Press("BSpace", f"leave only the digit in {what}")
+        filled = self.fill(page, row.text, text, what, marked=row.checked)
         return filled or Press("Enter", f"enter the typed text of question {page.question + 1}")
 
     def multi(self, page: Page, decision: MultiSelect, *, correcting: bool) -> Step:
@@ -496,7 +537,9 @@ class _Delivery:
         for row in page.rows:
             if row.kind == RowKind.OPTION and row.option is not None and row.checked != (row.option in wanted):
                 verb = "tick" if row.option in wanted else "untick"
-                return self.move(page, RowKind.OPTION, row.option) or Press("Space", f"{verb} option {row.option + 1}")
+                if self.takes_number(page, row.option):
+                    return Press(str(row.option + 1), f"{verb} option {row.option + 1} by its number")
+                return self.move(page, RowKind.OPTION, row.option) or Wait("the row under the cursor is not visible")
         typed = page.row(RowKind.TYPE)
         hidden = self.unseen(page)
         if hidden is not None:
@@ -530,8 +573,7 @@ class _Delivery:
             if not isinstance(state, Page) or state.question != number:
                 continue
             if isinstance(step, Press):
-                by_number = bool(state.above) and step.key == str(option + 1)
-                toggled ^= by_number or (step.key == "Space" and state.at(RowKind.OPTION, option))
+                toggled ^= step.key == str(option + 1)
             row = state.row(RowKind.OPTION, option)
             if row is not None:
                 return bool(row.checked) != toggled
@@ -555,7 +597,7 @@ class _Delivery:
     def multi_text(self, page: Page, text: str, typed: Row | None, *, correcting: bool) -> Step | None:
         step = self.move(page, RowKind.TYPE)
         what = "the row for typed text"
-        done = typed is not None and self.holds(typed.text, text) and typed.checked is True
+        done = typed is not None and self.holds(page, typed.text, text) and typed.checked is True
         # Up to 2.1.180 the client drops the text unless its box is toggled after typing; only the review shows that.
         toggle = correcting and not self.toggled_since_review(page.question)
         if done and not toggle:
@@ -564,7 +606,7 @@ class _Delivery:
             return step
         if typed is None:
             return Wait(f"{what} is not visible")
-        filled = self.fill(typed.text, text, what)
+        filled = self.fill(page, typed.text, text, what)
         if filled is not None:
             return filled
         if typed.checked and not toggle:
@@ -589,11 +631,11 @@ class _Delivery:
             return Stop(delivered=False, why="this dialog shows previews and takes no typed answer")
         target = decision.option_index
         if notes.focused:
-            return self.note(decision, notes)
+            return self.note(page, decision, notes)
         if decision.notes is None:
             if notes.text and not self.note_kept(page):
                 return self.open_notes(page, target, screen, "clear the note that somebody left")
-        elif not self.holds(notes.text, decision.notes):
+        elif not self.holds(page, notes.text, decision.notes):
             if self.note_kept(page):
                 return Stop(delivered=False, why="the note could not be entered")
             return self.open_notes(page, target, screen, "open the notes field")
@@ -606,20 +648,21 @@ class _Delivery:
     def open_notes(self, page: Page, target: int, screen: Screen, why: str) -> Step:
         version = client_version(screen)
         if version is not None and version < grammar.NOTES_ESCAPE_RETURNS:
-            return Stop(delivered=False, why=f"notes cannot be entered safely on this client ({version})")
+            return Stop(delivered=False, why=f"notes cannot be entered safely on client {'.'.join(map(str, version))}")
         return self.move(page, RowKind.OPTION, target) or Press("n", why)
 
-    def note(self, decision: Select, notes: Notes) -> Step:
+    def note(self, page: Page, decision: Select, notes: Notes) -> Step:
         if decision.notes is None:
             if not notes.text:
                 return Press("Escape", "leave the notes field")
             # Any other text never matches, so that the field is cleared and nothing is put in.
-            step = self.fill(notes.text, "\0", "the notes field")
+            step = self.fill(page, notes.text, "\0", "the notes field")
             return step or Wait("the notes field is not cleared")
         if self.pasted_last(decision.notes) and key(notes.text) and key(notes.text) in key(decision.notes):
             # The open field shows only a part of a long note; the whole is there once it is left.
             return Press("Escape", "leave the notes field to read the whole note")
-        return self.fill(notes.text, decision.notes, "the notes field") or Press("Escape", "leave the notes field")
+        step = self.fill(page, notes.text, decision.notes, "the notes field")
+        return step or Press("Escape", "leave the notes field")
 
     def note_open(self) -> bool:
         """Whether the last thing done about the notes field was to open it."""
@@ -672,6 +715,10 @@ class _Delivery:
         return Press("Down", "move from the typed text to the row that leaves the page")
 
     def review(self, review: Review) -> Step:
+        if not review.certain and not (self.taken and isinstance(self.state(-1), (Page, Tail, Review))):
+            return Wait(
+                "the review screen shows no question of the form, so it may be another form's; make the pane larger"
+            )
         if self.chat is not None:
             return Press("Left", "go back from the review to where chat can be chosen")
         wrong = self.wrong(review)
@@ -691,6 +738,8 @@ class _Delivery:
     def complaint(self, review: Review, wrong: Iterable[int]) -> str:
         number = next(iter(wrong))
         shown = review.answers[number]
+        if shown is not None and _confirms(self.form.questions[number], self.decisions[number], shown):
+            return f"the text of question {number + 1} is left from before, and its blanks may be other ones"
         has = "no answer" if shown is None else repr(shown if len(shown) <= 80 else shown[:79] + "…")
         return f"the review screen shows {has} for question {number + 1}, which is not the intended answer"
 

@@ -6,6 +6,11 @@ What tmux does, measured on 3.3a, and what follows from it here:
   client is attached. Only pane ids are used as targets, and an answer about a pane is checked to be about that pane.
 * ``send-keys`` into a pane that is in a mode (copy, clock, tree) goes to the mode and reports success, so every mode
   is left first; ``copy-mode -q`` does nothing in a pane that is in none.
+* ``synchronize-panes`` copies what ``send-keys`` sends to the window's other panes, but not what ``paste-buffer``
+  does: there, keys go in as their bytes from a buffer, and the user's option stays as it is.
+* ``select-pane -d`` keeps all keys and pastes out of a pane, those of ``send-keys`` and ``paste-buffer`` included,
+  which report success, and changes neither the active pane nor the zoom. Commands of one call run without a person's
+  key in between, so switching input on, sending, and switching it off again lets through exactly what is sent.
 * A trailing ``;`` of any argument separates commands and is lost as text; newlines sent as keys submit. Text is pasted
   from a buffer that is filled through stdin, in brackets (``-p``) and with newlines kept (``-r``).
 """
@@ -13,6 +18,7 @@ What tmux does, measured on 3.3a, and what follows from it here:
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 from hookrouter.answering import Screen, TerminalAddress, TerminalError, TerminalGone
@@ -23,10 +29,29 @@ if TYPE_CHECKING:
 
 __all__ = ["KEYS", "TmuxBackend"]
 
-KEYS = frozenset(
-    ["Enter", "Escape", "Tab", "BTab", "Space", "Up", "Down", "Left", "Right", "Home", "End", "BSpace", "C-e", "C-u"]
-)
-"""The named keys that ``press`` takes; any other key is one printable character."""
+KEYS = {
+    "Enter": "\r",
+    "Escape": "\x1b",
+    "Tab": "\t",
+    "BTab": "\x1b[Z",
+    "Space": " ",
+    "Up": "\x1b[A",
+    "Down": "\x1b[B",
+    "Left": "\x1b[D",
+    "Right": "\x1b[C",
+    "Home": "\x1b[1~",
+    "End": "\x1b[4~",
+    "BSpace": "\x7f",
+    "C-e": "\x05",
+    "C-u": "\x15",
+}
+"""The named keys that ``press`` takes, with what tmux sends for each; any other key is one printable character."""
+
+_HOLD = "@hookrouter-hold"
+"""The pane option that says who keeps other keys out; tmux itself ends a hold that is not renewed."""
+
+_OFF_BY_USER = f"#{{&&:#{{pane_input_off}},#{{==:#{{{_HOLD}}},}}}}"
+"""A tmux format: whether the input is off, and not for a hold."""
 
 _GONE = (
     "can't find pane",
@@ -40,13 +65,14 @@ _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE")
 
 
 class TmuxBackend:
-    """The terminal backend for tmux, 3.2 or newer. Holds no state; every method is one or two calls of ``tmux``."""
+    """The terminal backend for tmux, 3.2 or newer; every method is one or two calls of ``tmux``."""
 
     name = "tmux"
 
     def __init__(self, timeout: float = 5.0) -> None:
         """``timeout`` is how many seconds one call of tmux may take."""
         self._timeout = timeout
+        self._held: dict[TerminalAddress, str] = {}
 
     def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:
         """Return the pane that ``TMUX_PANE`` and ``TMUX`` name, or None outside tmux.
@@ -67,7 +93,7 @@ class TmuxBackend:
     def capture(self, address: TerminalAddress) -> Screen:
         """Return the visible rows of the pane. Raises TerminalGone also for a pane whose program has ended."""
         pane = _pane(address)
-        state = "#{pane_id} #{pane_width} #{pane_height} #{pane_dead}"
+        state = "#{pane_id} #{pane_width} #{pane_height} #{pane_dead} #{window_activity}"
         answer = self._tmux(address, "display-message", "-p", "-t", pane, state, ";", "capture-pane", "-p", "-t", pane)
         header, _, body = answer.partition("\n")
         fields = header.split(" ")
@@ -76,43 +102,95 @@ class TmuxBackend:
         if fields[3] == "1":
             raise TerminalGone(f"the program in pane {pane} has ended")
         rows = body.removesuffix("\n").split("\n")
-        return Screen(tuple(row.rstrip(" ") for row in rows), int(fields[1]), int(fields[2]))
+        # Whole seconds, rounded down, of the last output of any pane in the window.
+        unchanged = max(0.0, time.time() - float(fields[4] or "inf") - 1)
+        return Screen(tuple(row.rstrip(" ") for row in rows), int(fields[1]), int(fields[2]), unchanged)
 
     def press(self, address: TerminalAddress, key: str) -> None:
-        """Press one of KEYS or one printable character.
+        """Press one of KEYS or one printable character, in this pane alone even where panes are synchronized.
 
-        Raises TerminalError for any other key, TerminalGone where the pane is gone.
+        Raises TerminalError for any other key, where input to the pane is switched off, and where a hold of this
+        object has run out; TerminalGone where the pane is gone.
         """
         pane = _pane(address)
-        if key in KEYS:
-            send = ["send-keys", "-t", pane, key]
-        elif len(key) == 1 and key.isprintable():
-            # tmux takes an argument's trailing ";" for the end of the command, and "\;" for a literal one.
-            send = ["send-keys", "-t", pane, "-l", "--", "\\;" if key == ";" else key]
-        else:
+        if key not in KEYS and not (len(key) == 1 and key.isprintable()):
             raise TerminalError(f"not a key that can be pressed: {key!r}")
-        self._tmux(address, "copy-mode", "-q", "-t", pane, ";", *send)
+        buffer = _buffer_name()
+        text = _literal(KEYS.get(key, key))
+        plain = f"send-keys -t {pane} {key}" if key in KEYS else f"send-keys -t {pane} -l -- {text}"
+        alone = f"set-buffer -b {buffer} {text} ; paste-buffer -r -d -b {buffer} -t {pane}"
+        self._send(address, f"if-shell -F -t {pane} '#{{pane_synchronized}}' {{ {alone} }} {{ {plain} }}")
 
     def paste(self, address: TerminalAddress, text: str) -> None:
         """Paste ``text`` in one piece, newlines included, without submitting it.
 
         Raises TerminalError for control characters other than newline and tab, because they would act as keys, and
-        TerminalGone where the pane is gone.
+        otherwise as :meth:`press` does.
         """
         pane = _pane(address)
         _check_text(text)
-        buffer = f"hookrouter-{os.getpid()}-{os.urandom(6).hex()}"
+        buffer = _buffer_name()
         try:
-            self._tmux(
+            self._send(
                 address,
-                *("load-buffer", "-b", buffer, "-", ";"),
-                *("copy-mode", "-q", "-t", pane, ";"),
-                *("paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane),
+                f"paste-buffer -p -r -d -b {buffer} -t {pane}",
+                before=("load-buffer", "-b", buffer, "-", ";"),
                 stdin=text.encode(),
             )
         except TerminalError:
             self._run(address, ["delete-buffer", "-b", buffer])
             raise
+
+    def hold(self, address: TerminalAddress, seconds: float) -> bool:
+        """Keep every key and paste but this object's out of the pane, for ``seconds`` from now or until released.
+
+        Returns whether the pane was held without a gap since the call before; a first call returns False. The hold
+        ends in time even if this process is killed. Raises TerminalError where the user has switched the pane's input
+        off, and TerminalGone.
+        """
+        pane = _pane(address)
+        token, former = f"{os.getpid()}-{os.urandom(4).hex()}", self._held.pop(address, "")
+        ends = f"if-shell -F -t {pane} '#{{==:#{{{_HOLD}}},{token}}}' {{ {_free(pane)} }}"
+        takes = (
+            f"set-option -p -t {pane} {_HOLD} {token} ; select-pane -d -t {pane} ; "
+            f"run-shell -b -d {seconds:g} -C {{ {ends} }} ; display-message -p held"
+        )
+        asks = ("display-message", "-p", "-t", pane, f"#{{pane_id}} #{{{_HOLD}}}", ";")
+        said = self._tmux(address, *asks, "if-shell", "-F", "-t", pane, _OFF_BY_USER, "display-message -p off", takes)
+        before, _, outcome = said.strip().partition("\n")
+        found, _, holder = before.partition(" ")
+        if found != pane:
+            raise TerminalGone(f"tmux has no pane {pane} on {address.server}")
+        if outcome != "held":
+            raise TerminalError(_switched_off(pane))
+        self._held[address] = token
+        return bool(former) and holder == former
+
+    def release(self, address: TerminalAddress) -> None:
+        """End a hold of this object; does nothing where there is none, or the pane is gone."""
+        pane, token = _pane(address), self._held.pop(address, "")
+        if token:
+            is_own = f"#{{==:#{{{_HOLD}}},{token}}}"
+            self._run(address, ["if-shell", "-F", "-t", pane, is_own, _free(pane)])
+
+    def _send(
+        self, address: TerminalAddress, command: str, *, before: tuple[str, ...] = (), stdin: bytes = b""
+    ) -> None:
+        """Run the command that puts something into the pane, unless somebody has switched its input off."""
+        pane, token = _pane(address), self._held.get(address)
+        leaves = ("copy-mode", "-q", "-t", pane, ";")
+        if token is None:
+            # The hold of a process that was killed has not run out yet, if there is one.
+            freed = f"if-shell -F -t {pane} '#{{{_HOLD}}}' {{ {_free(pane)} }} ; {command}"
+            test, then, otherwise = _OFF_BY_USER, "display-message -p off", freed
+        else:
+            passed = f"select-pane -e -t {pane} ; {command} ; select-pane -d -t {pane}"
+            test, then, otherwise = f"#{{==:#{{{_HOLD}}},{token}}}", passed, "display-message -p lost"
+        said = self._tmux(address, *before, *leaves, "if-shell", "-F", "-t", pane, test, then, otherwise, stdin=stdin)
+        if said.strip() == "off":
+            raise TerminalError(_switched_off(pane))
+        if said.strip() == "lost":
+            raise TerminalError(f"it took so long that other keys may have come to pane {pane} in between; try again")
 
     def _tmux(self, address: TerminalAddress, *command: str, stdin: bytes = b"") -> str:
         finished = self._run(address, list(command), stdin)
@@ -148,6 +226,23 @@ def _pane(address: TerminalAddress) -> str:
     if not _is_pane_id(address.target) or not address.server:
         raise TerminalError(f"not the address of a tmux pane: {address.target!r} on {address.server!r}")
     return address.target
+
+
+def _buffer_name() -> str:
+    return f"hookrouter-{os.getpid()}-{os.urandom(6).hex()}"
+
+
+def _literal(text: str) -> str:
+    """Write ``text`` so that tmux's command parser takes each character for itself."""
+    return '"' + "".join(f"\\U{ord(character):08x}" for character in text) + '"'
+
+
+def _free(pane: str) -> str:
+    return f"select-pane -e -t {pane} ; set-option -p -u -t {pane} {_HOLD}"
+
+
+def _switched_off(pane: str) -> str:
+    return f"input to pane {pane} is switched off, so no key can reach it; `tmux select-pane -e -t {pane}` allows it"
 
 
 def _check_text(text: str) -> None:

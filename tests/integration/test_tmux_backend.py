@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.answering import TerminalAddress, TerminalError, TerminalGone
-from hookrouter_tmux.backend import TmuxBackend
+from hookrouter_tmux.backend import KEYS, TmuxBackend
 from hookrouter_tmux.process import ProcessTimeoutError, run
 
 if TYPE_CHECKING:
@@ -303,3 +303,126 @@ def test_the_backend_is_light_to_import() -> None:
     result = subprocess.run([sys.executable, "-S", "-c", code], env=environ, check=True, capture_output=True, text=True)
 
     assert result.stdout == "[]\n"
+
+
+@pytest.fixture
+def sibling(server: Server) -> tuple[TerminalAddress, Path, Path]:
+    """Return a pane that reads, what it got, and what its synchronized neighbour got."""
+    address, got = server.reading("sibling")
+    file = server.folder / "neighbour.bytes"
+    other = server.tmux(
+        *("split-window", "-d", "-t", address.target, "-P", "-F", "#{pane_id}"),
+        *(sys.executable, str(server.reader), str(file)),
+    )
+    until(lambda: "ready" in server.tmux("capture-pane", "-p", "-t", other), "the neighbour's first line")
+    server.tmux("set-option", "-w", "-t", address.target, "synchronize-panes", "on")
+    return address, got, file
+
+
+def test_keys_and_text_reach_no_synchronized_pane(server: Server, sibling: tuple[TerminalAddress, Path, Path]) -> None:
+    address, got, neighbour = sibling
+    backend = TmuxBackend()
+    sent = b""
+    for key in (*KEYS, ";", "'", '"', "\\", "#", "7", "ß", "👍"):
+        backend.press(address, key)
+        sent += KEYS.get(key, key).encode()
+        assert received(got, sent) == sent
+    backend.paste(address, "text")
+    received(got, sent + b"\x1b[200~text\x1b[201~")
+
+    server.tmux("send-keys", "-t", address.target, "x")
+    assert received(neighbour, b"x") == b"x"
+    assert server.tmux("list-buffers") == ""
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_has_the_same_bytes_with_and_without_synchronized_panes(server: Server, key: str) -> None:
+    address, got = server.reading("same")
+
+    TmuxBackend().press(address, key)
+
+    assert received(got, KEYS[key].encode()) == KEYS[key].encode()
+
+
+def test_a_pane_whose_input_is_off_is_told(server: Server) -> None:
+    address, got = server.reading("off")
+    server.tmux("select-pane", "-d", "-t", address.target)
+
+    for act in (
+        lambda: TmuxBackend().press(address, "Enter"),
+        lambda: TmuxBackend().paste(address, "x"),
+        lambda: TmuxBackend().hold(address, 5),
+    ):
+        with pytest.raises(TerminalError, match="switched off"):
+            act()
+
+    assert not got.exists()
+    assert server.tmux("list-buffers") == ""
+    assert server.tmux("display-message", "-p", "-t", address.target, "#{pane_input_off}") == "1"
+
+
+def test_a_hold_keeps_all_other_keys_out_and_leaves_nothing_behind(server: Server) -> None:
+    address, got = server.reading("held")
+    server.tmux("split-window", "-t", address.target)
+    server.tmux("resize-pane", "-Z")
+    panes = "#{pane_id} #{pane_active} #{window_zoomed_flag} #{pane_input_off}"
+    before = server.tmux("list-panes", "-F", panes)
+    backend = TmuxBackend()
+
+    assert backend.hold(address, 20) is False
+    server.tmux("send-keys", "-t", address.target, "p")
+    backend.press(address, "Up")
+    server.tmux("send-keys", "-t", address.target, "q")
+    assert backend.hold(address, 20) is True
+    backend.paste(address, "text")
+    server.tmux("send-keys", "-t", address.target, "r")
+    backend.release(address)
+    server.tmux("send-keys", "-t", address.target, "s")
+
+    expected = b"\x1b[A\x1b[200~text\x1b[201~s"
+    assert received(got, expected) == expected
+    assert server.tmux("list-panes", "-F", panes) == before
+    assert server.tmux("show-options", "-p", "-t", address.target) == ""
+
+
+def test_a_hold_ends_by_itself_and_is_then_lost(server: Server) -> None:
+    address, got = server.reading("expired")
+    backend = TmuxBackend()
+    backend.hold(address, 0.1)
+    until(lambda: server.tmux("display-message", "-p", "-t", address.target, "#{pane_input_off}") == "0", "the end")
+    server.tmux("send-keys", "-t", address.target, "p")
+
+    with pytest.raises(TerminalError, match="other keys may have come"):
+        backend.press(address, "Enter")
+
+    assert backend.hold(address, 20) is False
+    backend.press(address, "Enter")
+    assert received(got, b"p\r") == b"p\r"
+
+
+def test_a_hold_of_a_process_that_was_killed_is_taken_over(server: Server) -> None:
+    address, got = server.reading("taken")
+    killed, backend = TmuxBackend(), TmuxBackend()
+    killed.hold(address, 60)
+
+    assert backend.hold(address, 20) is False
+    backend.press(address, "Enter")
+    with pytest.raises(TerminalError):
+        killed.press(address, "Escape")
+    killed.release(address)
+    server.tmux("send-keys", "-t", address.target, "p")
+    backend.release(address)
+    server.tmux("send-keys", "-t", address.target, "q")
+
+    assert received(got, b"\rq") == b"\rq"
+
+
+def test_a_key_without_a_hold_ends_that_of_a_process_that_was_killed(server: Server) -> None:
+    address, got = server.reading("freed")
+    TmuxBackend().hold(address, 60)
+
+    TmuxBackend().press(address, "Enter")
+    server.tmux("send-keys", "-t", address.target, "p")
+
+    assert received(got, b"\rp") == b"\rp"
+    assert server.tmux("show-options", "-p", "-t", address.target) == ""

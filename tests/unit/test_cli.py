@@ -173,7 +173,7 @@ def test_plugins_are_listed_with_status_version_and_hooks(capsys: pytest.Capture
     }
     assert not [each["name"] for each in listed.values() if each["hints"]]
     assert main(["plugins", "list", "--hook", "gateway", "--json"]) == 0
-    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["command", "inbox"]
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["command", "inbox", "openclaw", "webhook"]
     assert main(["plugins", "list", "--hook", "setup"]) == 0
     assert capsys.readouterr().out == "no plugin implements setup\n"
 

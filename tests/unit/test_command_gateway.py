@@ -87,6 +87,53 @@ def test_the_environment_says_what_it_is_about_and_hides_what_belongs_to_the_ses
     assert environ["HOOKROUTER_HOME"] == os.environ["HOOKROUTER_HOME"]
 
 
+def test_only_the_variables_of_choice_are_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"LC_ALL": "C", "KEPT": "1", "OTHER": "2", "TMUX_PANE": "%3", "SOME_TOKEN": "geheim"}.items():
+        monkeypatch.setenv(name, value)
+    secret = tmp_path / "token"
+    secret.write_text("from a file\n")
+    secret.chmod(0o600)
+    script = f"import json, os; json.dump(dict(os.environ), open({str(tmp_path / 'got')!r}, 'w'))"
+
+    woken = run(
+        script,
+        env=["KEPT", "LC_*", "TMUX*"],
+        set={"MODE": "night", "KEPT": "3", "API_TOKEN_file": str(secret), "PASS_env": "SOME_TOKEN"},
+    )
+
+    assert woken.delivered, woken.reason
+    environ = json.loads((tmp_path / "got").read_text())
+    assert {name: value for name, value in environ.items() if not name.startswith("HOOKROUTER_WAKE_")} == {
+        "LC_ALL": "C",
+        "KEPT": "3",
+        "MODE": "night",
+        "API_TOKEN": "from a file",
+        "PASS": "geheim",
+    }
+    assert environ["HOOKROUTER_WAKE_ID"] == "17-1-0"
+
+
+def test_a_program_is_found_with_the_path_that_it_gets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my-agent").write_text("#!/bin/sh\n")
+    (tmp_path / "my-agent").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    for settings, found in (({}, True), ({"env": ["HOME"]}, False), ({"env": ["P*H"]}, True)):
+        table = {"argv": ["my-agent"], **settings}
+        assert (gateway().check(table) == []) is found
+        assert gateway().deliver(wake(), table).delivered is found
+    assert gateway().check({"argv": ["my-agent"], "env": [], "set": {"PATH": str(tmp_path)}}) == []
+
+
+def test_a_secret_that_cannot_be_read_is_said_and_kept_for_a_retry() -> None:
+    table = {"argv": ["true"], "set": {"TOKEN_env": "NO_SUCH_TOKEN"}}
+
+    assert gateway().check(table) == ["set.TOKEN_env: the environment variable NO_SUCH_TOKEN is not set here"]
+    assert gateway().deliver(wake(), table) == Woken(
+        delivered=False, reason="set.TOKEN_env: the environment variable NO_SUCH_TOKEN is not set here", retry=True
+    )
+
+
 def test_output_is_appended_to_a_private_log(log: Path) -> None:
     for _ in range(2):
         assert run("import sys; print('out', flush=True); print('err', file=sys.stderr)").delivered
@@ -216,7 +263,13 @@ def test_the_program_runs_in_the_folder_of_choice(tmp_path: Path) -> None:
         ({"argv": ["a"], "format": "yaml"}, "format: found 'yaml', allowed are 'text' and 'json'"),
         ({"argv": ["a"], "format": []}, "format: found []"),
         ({"argv": ["a"], "time_out": 5}, "time_out: unknown key; did you mean 'timeout'?"),
-        ({"argv": ["a"], "zzz": 5}, "zzz: unknown key; known are argv, timeout, cwd, format"),
+        ({"argv": ["a"], "zzz": 5}, "zzz: unknown key; known are argv, timeout, cwd, format, env, set"),
+        ({"argv": ["a"], "env": "PATH"}, "env: found 'PATH', allowed is a list of names and globs"),
+        ({"argv": ["a"], "env": ["A=1"]}, "env: found ['A=1']"),
+        ({"argv": ["a"], "set": ["A"]}, "set: found ['A'], allowed is a table of variables"),
+        ({"argv": ["a"], "set": {"A=B": "x"}}, "set: found 'A=B', allowed is the name of an environment variable"),
+        ({"argv": ["a"], "set": {"A": 3}}, "set.A: found 3, allowed is a text"),
+        ({"argv": ["a"], "set": {"A_file": "x"}}, "set.A_file: found 'x', allowed is an absolute path"),
     ],
 )
 def test_a_bad_table_is_told_what_is_allowed(table: dict[str, Any], problem: str) -> None:
@@ -251,7 +304,7 @@ def test_a_program_is_looked_up_as_it_will_be_at_delivery(tmp_path: Path, monkey
 
 @given(
     st.dictionaries(
-        st.sampled_from(["argv", "timeout", "cwd", "format", "x"]),
+        st.sampled_from(["argv", "timeout", "cwd", "format", "env", "set", "x"]),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4), st.lists, max_leaves=4
         ),

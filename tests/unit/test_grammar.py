@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from hookrouter.answering import Screen
 from hookrouter.testing.fake_dialog import DialogModel
 from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.dialog import (
     UNSURE,
     Closed,
     DialogState,
+    OtherDialog,
     Page,
     Prompt,
     Review,
@@ -54,7 +56,7 @@ def typed(raw: dict[str, list[dict[str, object]]]) -> AskUserQuestionInput:
 
 FORMS = {path.stem: typed(json.loads(path.read_text())) for path in sorted((SCREENS / "questions").glob("*.json"))}
 # These draw the same screens, or have the same texts.
-SAME = {"markdown": "preview", "tall": "tallmulti"}
+SAME = {"markdown": "preview", "tall": "tallmulti", "wide": "widemulti"}
 
 
 def screen(name: str) -> Screen:
@@ -77,9 +79,9 @@ def test_a_recorded_screen_belongs_to_one_form_or_none(name: str) -> None:
     assert len(seen - {"prevsome"}) <= 1
     text = (SCREENS / f"{name}.txt").read_text().rstrip().split("\n")
     dialog = "Enter to select" in "".join(text[-3:]) or "1. Submit answers" in "".join(text[-2:])
-    if dialog and "prev-40" not in name:
+    if dialog and "prev-40" not in name and "/D-" not in name:
         assert seen or isinstance(state(name, "single"), Tail)
-    if not dialog:
+    if not dialog or "/D-" in name:
         assert not seen
 
 
@@ -241,6 +243,33 @@ def test_pages_taller_than_the_pane(
 
 
 @pytest.mark.parametrize(
+    ("name", "form", "rows", "cursor"),
+    [
+        ("T-wide-m-60x20-open", "widemulti", [0, 1, 2, "type", "submit", "chat"], (RowKind.OPTION, 0)),
+        ("T-wide-m-60x20-down1", "widemulti", [0, 1, 2, "type", "submit", "chat"], (RowKind.OPTION, 1)),
+        ("T-wide-m-60x20-submit", "widemulti", [1, 2, "type", "submit", "chat"], (RowKind.SUBMIT, None)),
+        ("T-wide-s-60x20-open", "wide", [0, 1, 2, "type", "chat"], (RowKind.OPTION, 0)),
+        ("T-wide-s-60x20-down1", "wide", [0, 1, 2, "type", "chat"], (RowKind.OPTION, 1)),
+    ],
+)
+def test_rows_that_an_older_client_squeezes(
+    name: str, form: str, rows: list[int | str], cursor: tuple[str, int | None]
+) -> None:
+    page = state(f"2.1.70/{name}", form)
+
+    assert isinstance(page, Page)
+    assert [row.kind if row.option is None else row.option for row in page.rows] == rows
+    assert page.at(*cursor)
+    if "submit" in name:
+        assert page.row(RowKind.TYPE) == Row(
+            RowKind.TYPE,
+            None,
+            checked=True,
+            text="some text that is typed here and that is long enough\nto be wrapped too",
+        )
+
+
+@pytest.mark.parametrize(
     ("name", "form", "keys", "size"),
     [
         ("T-multi-60x20-open", "tallmulti", [], (60, 20)),
@@ -301,6 +330,14 @@ def test_small_reviews(name: str) -> None:
     assert review.answers == ("❯ 2. tricky label", '"Alpha, with comma", Alpha')
 
 
+def test_a_review_of_an_older_client_with_a_wrapped_question() -> None:
+    review = state("2.1.100/T-wide-m-60x20-review", "widemulti")
+
+    assert isinstance(review, Review)
+    labels = [option.label for option in FORMS["widemulti"].questions[0].options]
+    assert key(review.answers[0] or "") == key(f"{labels[0]}, {labels[2]}")
+
+
 def test_typed_text_that_looks_like_the_review_stays_one_answer() -> None:
     review = state("2.1.330/X-tabs4-review", "tabs4")
 
@@ -344,9 +381,143 @@ def test_the_prompt_box(name: str, text: str) -> None:
     assert prompt.text == text
 
 
-def test_the_clients_version_is_read_from_its_banner() -> None:
-    assert client_version(screen("2.1.330/S0-prompt")) == (2, 1, 330)
+@pytest.mark.parametrize(
+    "name",
+    ["2.0.76/D-permission-bash", "2.1.12/D-model", "2.1.100/D-plan", "2.1.200/D-model", "2.1.330/S0-prompt"],
+)
+def test_the_clients_version_is_read_from_its_banner(name: str) -> None:
+    assert client_version(screen(name)) == tuple(map(int, name.partition("/")[0].split(".")))
+
+
+def test_a_version_that_is_only_talked_about_is_not_the_clients() -> None:
     assert client_version(screen("2.1.330/S7-main-5-review")) is None
+    said = ("❯ is this Claude Code v2.1.330?", "● Yes: Claude Code v2.1.330", "● │ Claude Code v2.1.330 is fine.")
+    assert client_version(Screen(said, 80, 3)) is None
+
+
+KINDS = {
+    "permission": grammar.DialogKind.PERMISSION,
+    "plan": grammar.DialogKind.PLAN,
+    "trust": grammar.DialogKind.TRUST,
+    "model": grammar.DialogKind.MODEL,
+}
+# Drawn broken, because a row's text is wrapped to the first column; all that is shown of the others is no question.
+NOT_KNOWN = ("2.1.12/D-permission-bash-60x20", "/D-apikey", "/D-bypass", "/D-permissions", "/D-theme")
+OTHERS = [name for name in ALL if "/D-" in name and "rejected" not in name and not any(n in name for n in NOT_KNOWN)]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_dialogs_of_every_version_are_called_by_their_names(name: str) -> None:
+    kind = KINDS[name.partition("/D-")[2].partition("-")[0]]
+
+    assert {state(name, form) for form in FORMS} == {OtherDialog(kind)}
+    assert kind in OtherDialog(kind).why
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if any(each in name for each in NOT_KNOWN)])
+def test_dialogs_that_the_grammar_does_not_name_are_unknown(name: str) -> None:
+    assert {type(state(name, form)) for form in FORMS} == {Unknown}
+
+
+@pytest.mark.parametrize("name", ["2.1.330/D-permission-rejected", "2.1.330/D-plan-rejected"])
+def test_a_rejected_call_is_no_declined_question(name: str) -> None:
+    assert state(name, "single") == Prompt("", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("2.1.330/D-permission-bash", "Do you want to proceed?", "Do you want to go on?"),
+        ("2.1.330/D-permission-bash", "❯ 1. Yes", "  1. Yes"),
+        ("2.1.330/D-permission-bash", "  2. Yes", "❯ 2. Yes"),
+        ("2.1.330/D-permission-bash", "❯ 1. Yes", "❯ 1. Sure"),
+        ("2.1.330/D-permission-bash", "  3. Yes", "  5. Yes"),
+        ("2.1.330/D-permission-bash", "Esc to cancel", "q to quit"),
+        ("2.1.330/D-permission-fetch", "   3. No", "   3. No\n\n Anything else?"),
+        ("2.1.330/D-permission-bash", "Tab to amend", "Tab to amend\n──────────\n❯ \n──────────"),
+        ("2.1.330/D-trust", "Accessing workspace:", "Accessing something:"),
+        ("2.1.330/D-trust", "Yes, I trust this folder", "Yes, I trust everybody"),
+        ("2.1.330/D-trust", "Security guide", "Read this"),
+        ("2.1.330/D-model", "Select model", "Select anything"),
+        ("2.1.330/D-model", "Enter to save", "Enter to go on"),
+        ("2.1.330/D-plan", "ctrl+g to edit in", "ctrl+x to edit in"),
+    ],
+)
+def test_another_dialog_that_differs_is_unknown(name: str, old: str, new: str) -> None:
+    start, found, end = "\n".join(screen(name).lines).rpartition(old)
+    assert found
+
+    changed = read(Screen(tuple((start + new + end).split("\n")), 120, 40), FORMS["single"])
+
+    assert isinstance(changed, (Unknown, Prompt))
+
+
+EDITOR = [
+    "def main():",
+    '    print("1. Yes")',
+    *["~"] * 20,
+    '"main.py" 2L, 31B                       1,1           All',
+]
+PAGER = ["❯ 1. Option A (Recommended)", "  2. Option B", "  3. You decide", *["text"] * 20, ":"]
+SHELL = ["$ git status", "On branch main", "nothing to commit, working tree clean", "$"]
+TOP = ["top - 10:00:00 up 1 day", "  PID USER      COMMAND", *[f"{at:5} root      claude" for at in range(30)]]
+CONFIRM = ["Remove write-protected file?", "", "❯ 1. Yes", "  2. No", "", "Enter to confirm"]
+
+
+@pytest.mark.parametrize("shown", [EDITOR, PAGER, SHELL, TOP, CONFIRM], ids=["editor", "pager", "shell", "top", "yes"])
+@pytest.mark.parametrize("above", [0, 12, 24])
+def test_another_program_in_the_pane_is_unknown(shown: list[str], above: int) -> None:
+    """Also with what it has left of the question above it."""
+    left = screen("2.1.330/S1-0-0-open").lines[:above]
+
+    assert isinstance(read(Screen((*left, *shown), 120, 40), FORMS["single"]), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "old", "new"),
+    [
+        ("S1-0-0-open", "single", "❯ 1.", "▸ 1."),
+        ("S1-0-0-open", "single", "❯ 1.", "❯ 1)"),
+        ("S1-0-0-open", "single", "Enter to select", "Return to choose"),
+        ("S1-0-0-open", "single", "Esc to cancel", "Esc to close"),
+        ("S1-0-0-open", "single", "  5. Chat about this", "  5. Discuss this"),
+        ("S1-0-0-open", "single", "  4. Type something.", "  4. Type something.\n  5. Skip this one"),
+        ("S1-0-0-open", "single", "     Create new pattern", "     Create new pattern  [new]"),
+        ("S5-main-5-submitrow", "multi", "[✔]", "[x]"),
+        ("S5-main-5-submitrow", "multi", "Submit", "Send"),
+        ("S5-main-6-review", "multi", "1. Submit answers", "1. Send answers"),
+        ("S5-main-6-review", "multi", "Review your answers", "Check your answers"),
+        ("S5-main-6-review", "multi", "2. Cancel", "2. Cancel\n  3. Ask again"),
+    ],
+)
+def test_what_a_newer_client_draws_in_another_way_is_unknown(name: str, form: str, old: str, new: str) -> None:
+    text = "\n".join(screen(f"2.1.330/{name}").lines)
+    assert old in text
+
+    changed = read(Screen(tuple(text.replace(old, new).split("\n")), 120, 40), FORMS[form])
+
+    assert isinstance(changed, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "above", "below"),
+    [
+        ("T-multi-80x24-open", "tallmulti", 0, 0),
+        ("T-multi-60x20-open", "tallmulti", 2, 0),
+        ("T-multi-40x12-open", "tallmulti", 4, 0),
+        ("T-single-60x20-open", "tall", 1, 0),
+        ("T-single-40x12-open", "tall", 1, 3),
+        ("T-single-40x12-down1", "tall", 1, 3),
+        ("S18-40x12-0", "long", 1, 3),
+        ("S18-40x12-down2", "long", 1, 2),
+        ("S18-60x20-0", "long", 0, 0),
+    ],
+)
+def test_the_state_says_how_many_rows_are_hidden(name: str, form: str, above: int, below: int) -> None:
+    page = state(f"2.1.330/{name}", form)
+
+    assert isinstance(page, Page)
+    assert (page.first, page.below) == (above, below)
 
 
 def test_a_picture_of_the_dialog_in_the_transcript_is_not_the_dialog() -> None:
@@ -449,4 +620,4 @@ def test_no_screen_makes_it_raise_and_no_foreign_form_is_recognised(data: st.Dat
 
     for form in FORMS.values():
         read(broken, form)
-    assert isinstance(read(broken, foreign), (Unknown, Prompt, Tail))
+    assert isinstance(read(broken, foreign), (Unknown, OtherDialog, Prompt, Tail))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookrouter.answering import AnswerRequest, DeliveryOutcome, TerminalAddress
+from hookrouter.answering import AnswerRequest, DeliveryOutcome, Press, TerminalAddress
 from hookrouter.decisions import Chat, MultiSelect, Select, Type
 from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
 from hookrouter.tools import AskUserQuestionInput, Option, Question
@@ -70,6 +70,8 @@ class Run:
             self.model, self.clock, width=width, height=height, opens_at=self.clock.now, **options
         )
         self.open: Callable[[], bool] = lambda: self.model.outcome is None
+        self.client_version: tuple[int, ...] | None = None
+        self.stopped: Callable[[], str] = lambda: ""
 
     def at(self, seconds: float, act: Callable[[], None]) -> None:
         self.clock.at.append((100.0 + seconds, act))
@@ -86,6 +88,8 @@ class Run:
             planner=GrammarPlanner(),
             still_open=self.open,
             deadline=self.clock.now + seconds,
+            client_version=self.client_version,
+            stopped=self.stopped,
         )
         return KeysChannel(clock=self.clock, sleep=self.clock.sleep).deliver(request)
 
@@ -101,6 +105,30 @@ class Run:
 def test_the_plugin_contributes_both() -> None:
     assert answer_channel().name == "keys"
     assert keystroke_planner().name == "grammar"
+
+
+@pytest.mark.parametrize(
+    ("version", "decision", "delivered"),
+    [
+        ((2, 1, 143), Select(1, "a note"), False),
+        ((2, 1, 70), Select(1, "a note"), False),
+        ((2, 1, 144), Select(1, "a note"), True),
+        (None, Select(1, "a note"), True),
+        ((2, 1, 70), Select(1), True),
+    ],
+)
+def test_a_note_is_refused_on_a_client_that_would_decline_the_form(
+    version: tuple[int, ...] | None, decision: Decision, delivered: bool
+) -> None:
+    run = Run(form(PREVIEW))
+    run.client_version = version
+    done = run.deliver(decision)
+
+    assert (done.outcome == DeliveryOutcome.DELIVERED) is delivered
+    if not delivered:
+        assert "notes cannot be entered safely on client 2.1." in done.reason
+        assert run.terminal.log == []
+        assert run.model.outcome is None
 
 
 @pytest.mark.parametrize(
@@ -198,7 +226,7 @@ def test_a_question_longer_than_the_pane_is_answered(length: int) -> None:
 
 
 def test_a_key_that_never_takes_hold_ends_the_attempt_early() -> None:
-    run = Run(form(SINGLE))
+    run = Run(form(PREVIEW))
     # A client on which somebody holds the cursor.
     press = run.model.press
     run.model.press = lambda key: press("Up" if key == "Down" and run.model.questions[0].cursor else key)  # type: ignore[method-assign]
@@ -208,6 +236,40 @@ def test_a_key_that_never_takes_hold_ends_the_attempt_early() -> None:
     assert delivery.outcome == DeliveryOutcome.REFUSED
     assert "in circles" in delivery.reason
     assert len(run.keys) < 12
+
+
+@pytest.mark.parametrize(("asked", "decision"), [(SINGLE, Select(1)), (MULTI, MultiSelect((1, 2)))])
+@pytest.mark.parametrize("theirs", ["Down", "Up"])
+def test_a_person_who_moves_the_cursor_right_before_each_key_changes_nothing(
+    asked: Question, decision: Decision, theirs: str
+) -> None:
+    run = Run(form(asked))
+    press = run.model.press
+
+    def pressed(key: str) -> None:
+        if key.isdigit() and run.model.questions[0].cursor not in (0, len(asked.options) - 1):
+            press(theirs)
+        press(key)
+
+    run.model.press = pressed  # type: ignore[method-assign]
+    run.model.press("Down")
+
+    delivery = run.deliver(decision)
+
+    assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
+    assert run.answers == {asked.question: "Option B" if asked is SINGLE else "Naming, Retry"}
+
+
+def test_a_dialog_that_has_stood_for_long_is_answered_at_once() -> None:
+    fresh, standing = Run(form(SINGLE)), Run(form(SINGLE))
+    standing.clock.now += 2
+
+    for run in (fresh, standing):
+        started = run.clock.now
+        assert run.deliver(Select(1)).outcome == DeliveryOutcome.DELIVERED
+        assert run.answers == {SINGLE.question: "Option B"}
+        run.clock.now -= started
+    assert standing.clock.now < fresh.clock.now - 0.2
 
 
 def test_too_small_a_pane_is_the_reason_it_gives() -> None:
@@ -315,6 +377,18 @@ def test_a_person_who_answers_first_wins() -> None:
     assert (run.terminal.prompt, run.terminal.prompts) == ("", [])
 
 
+@pytest.mark.parametrize("keys", [0, 1, 3])
+def test_a_pause_ends_the_attempt_before_the_next_key(keys: int) -> None:
+    run = Run(form(SINGLE, MULTI))
+    run.stopped = lambda: "session s is paused" if len(run.keys) >= keys else ""
+
+    delivery = run.deliver(Select(1), MultiSelect((0, 1)))
+
+    assert (delivery.outcome, delivery.reason) == (DeliveryOutcome.REFUSED, "session s is paused")
+    assert len(run.keys) == len(delivery.steps) == keys
+    assert run.answers is None
+
+
 def test_a_question_that_was_closed_before_is_not_touched() -> None:
     run = Run(form(SINGLE))
     run.open = lambda: False
@@ -339,7 +413,7 @@ def test_a_client_that_hangs_gets_at_most_one_key_and_one_probe() -> None:
     delivery = run.deliver(Select(0))
 
     assert delivery.outcome == DeliveryOutcome.REFUSED
-    assert run.keys == ["Enter", "Down"]
+    assert run.keys == ["1", "Down"]
 
 
 def test_what_a_screen_cannot_take_is_refused_before_any_key() -> None:
@@ -479,3 +553,38 @@ def test_any_form_from_any_state_ends_right_or_not_at_all(
         assert run.model.outcome == "answered"
     if not (meanwhile or lost or before) and size == (120, 40):
         assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
+
+
+@pytest.mark.parametrize("hundredths", range(8, 26, 2))
+def test_a_key_that_ends_the_form_is_not_pressed_again_because_a_persons_key_shows_late(hundredths: int) -> None:
+    run = Run(form(SINGLE), latency=0.15)
+    run.at(hundredths / 100, lambda: run.terminal.press(ADDRESS, "Up"))
+
+    run.deliver(Select(2))
+    run.clock.sleep(1)
+    run.terminal.capture(ADDRESS)
+
+    assert run.terminal.prompt == "", run.terminal.log
+    assert run.answers == {SINGLE.question: "You decide"}
+
+
+def test_no_key_follows_a_look_after_which_the_process_stood_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(form(SINGLE))
+    next_step = GrammarPlanner.next_step
+
+    def slow(*arguments: Any) -> Any:
+        step = next_step(*arguments)
+        if isinstance(step, Press) and run.model.outcome is None:
+            run.terminal.press(ADDRESS, "1")
+            run.clock.sleep(2)
+            run.terminal.capture(ADDRESS)
+        return step
+
+    monkeypatch.setattr(GrammarPlanner, "next_step", slow)
+
+    delivery = run.deliver(Select(2))
+
+    assert delivery.outcome == DeliveryOutcome.REFUSED
+    assert run.answers == {SINGLE.question: "Option A (Recommended)"}
+    assert "3" not in run.keys
+    assert run.terminal.prompt == ""

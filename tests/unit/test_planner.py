@@ -43,10 +43,14 @@ def screen(model: DialogModel, *above: str, width: int = 80, height: int = 40) -
 def step(
     form: AskUserQuestionInput, decisions: tuple[Decision, ...], *keys: str, taken: tuple[Taken, ...] = ()
 ) -> Step:
+    """Press ``keys`` and return what the planner then does; ``paste`` is its own doing, ``left`` is a person's."""
     model = DialogModel(form)
     for key in keys:
-        if key.startswith("paste "):
-            model.paste(key.removeprefix("paste "))
+        act, _, text = key.partition(" ")
+        if act == "paste":
+            taken += (Taken(Paste(text, ""), screen(model)),)
+        if text:
+            model.paste(text)
         else:
             model.press(key)
     return GrammarPlanner().next_step(screen(model), form, decisions, taken)
@@ -61,11 +65,12 @@ def pressed(form: AskUserQuestionInput, decisions: tuple[Decision, ...], *keys: 
 @pytest.mark.parametrize(
     ("decision", "keys", "key"),
     [
-        (Select(0), [], "Enter"),
-        (Select(2), [], "Down"),
-        (Select(0), ["Down"], "Up"),
-        (Select(1), ["Down"], "Enter"),
+        (Select(0), [], "1"),
+        (Select(2), [], "3"),
+        (Select(0), ["Down"], "1"),
         (Select(1), ["Down", "Down", "Down", "Down"], "Up"),
+        (Select(1), ["Down", "Down", "Down", "Down", "Up"], "Up"),
+        (Select(1), ["Down", "Down", "Down", "Down", "Up", "Up"], "2"),
         (Type("text"), [], "Up"),
         (Type("text"), ["Down"], "Down"),
         (Type("text"), ["Up", "paste text"], "Enter"),
@@ -90,16 +95,36 @@ def test_a_paste_that_is_not_shown_yet_is_waited_for() -> None:
     taken = (Taken(Paste("text", ""), screen(model)),)
 
     assert isinstance(step(SINGLE, (Type("text"),), "Up", taken=taken), Wait)
-    assert isinstance(step(SINGLE, (Type("text"),), "Up", "paste te", taken=taken), Wait)
+    assert isinstance(step(SINGLE, (Type("text"),), "Up", "left te", taken=taken), Wait)
     assert pressed(SINGLE, (Type("text"),), "Up", "paste text") == "Enter"
+
+
+def test_a_single_digit_never_comes_alone_into_the_empty_row() -> None:
+    """Older clients take it for the number of an option."""
+    model = DialogModel(SINGLE)
+    model.press("Up")
+    taken = (Taken(Paste("3x", ""), screen(model)),)
+    model.paste("3x")
+
+    assert step(SINGLE, (Type("3"),), "Up") == Paste("3x", "put the text into the row for typed text")
+    assert isinstance(step(SINGLE, (Type("3"),), "Up", taken=taken), Wait)
+    removal = step(SINGLE, (Type("3"),), "Up", "left 3x", taken=taken)
+    assert removal == Press("BSpace", "leave only the digit in the row for typed text")
+    taken += (Taken(removal, screen(model)),)
+    entered = step(SINGLE, (Type("3"),), "Up", "left 3x", "BSpace", taken=taken)
+    assert isinstance(entered, Press)
+    assert entered.key == "Enter"
+    # What somebody else left counts for nothing.
+    assert pressed(SINGLE, (Type("3"),), "Up", "left 3") == "C-e"
 
 
 @pytest.mark.parametrize(
     ("decision", "keys", "key"),
     [
-        (MultiSelect((0,)), [], "Space"),
-        (MultiSelect((1,)), [], "Down"),
-        (MultiSelect((1,)), ["Space"], "Space"),
+        (MultiSelect((0,)), [], "1"),
+        (MultiSelect((1,)), ["2", "Up", "1"], "Enter"),
+        (MultiSelect((1,)), ["Space"], "1"),
+        (MultiSelect((1,)), ["1", "1"], "2"),
         (MultiSelect((0,)), ["Space"], "Tab"),
         (MultiSelect((0,), "x"), ["Space"], "Up"),
         (MultiSelect((0,), "x"), ["Space", "Up", "paste x"], "Down"),
@@ -140,7 +165,7 @@ def test_old_clients_on_which_escape_in_the_notes_declines_get_no_note() -> None
 
     old = screen(model, " ▐▛███▛█   Claude Code v2.1.120")
     assert planner.next_step(old, PREVIEW, (Select(0, "note"),), ()) == Stop(
-        delivered=False, why="notes cannot be entered safely on this client ((2, 1, 120))"
+        delivered=False, why="notes cannot be entered safely on client 2.1.120"
     )
     new = screen(model, " ▐▛███▛█   Claude Code v2.1.330")
     assert planner.next_step(new, PREVIEW, (Select(0, "note"),), ()) == Press("n", "open the notes field")
@@ -170,6 +195,22 @@ def test_the_review_is_left_when_an_answer_is_wrong(decisions: tuple[Decision, .
     assert pressed(TABS, decisions, *TO_REVIEW) == "Left"
 
 
+def test_a_review_without_any_question_may_be_that_of_another_form() -> None:
+    model = DialogModel(TABS)
+    for key in ("Tab", "Tab"):
+        model.press(key)
+    page = screen(model)
+    model.press("Tab")
+    found = GrammarPlanner().next_step(screen(model), TABS, RIGHT, ())
+    assert isinstance(found, Wait)
+    assert "may be another form's" in found.why
+
+    came_from_the_form = (Taken(Press("Tab", ""), page),)
+    left = GrammarPlanner().next_step(screen(model), TABS, RIGHT, came_from_the_form)
+    assert isinstance(left, Press)
+    assert left.key == "Left"
+
+
 def test_only_wrong_answers_are_visited_again() -> None:
     model = DialogModel(TABS)
     for key in TO_REVIEW:
@@ -197,8 +238,7 @@ def test_only_wrong_answers_are_visited_again() -> None:
         (3, "Left"),
         (2, "BTab"),
         (1, "BTab"),
-        (0, "Down"),
-        (0, "Enter"),
+        (0, "2"),
         (1, "Tab"),
         (2, "Tab"),
         (3, "Enter"),
@@ -221,6 +261,7 @@ def test_only_wrong_answers_are_visited_again() -> None:
         (SINGLE, (Chat("!rm"),), "is a shell command"),
         (MULTI, (Select(0),), "must be multi-select"),
         (MULTI, (MultiSelect((2,)),), "numbered 0 to 1"),
+        (MULTI, (MultiSelect((0,), " B"),), "is the label of option 2"),
         (TABS, (Chat("x"), MultiSelect((0,)), Select(0)), "must come last"),
     ],
 )
@@ -311,10 +352,10 @@ def test_what_neither_page_nor_review_shows_is_not_submitted() -> None:
 
 
 def test_a_key_that_leads_in_circles_is_not_pressed_on_and_on() -> None:
-    now = screen(DialogModel(SINGLE))
+    now = screen(DialogModel(PREVIEW))
     taken: list[Taken] = []
     for _ in range(10):
-        found = GrammarPlanner().next_step(now, SINGLE, (Select(2),), taken)
+        found = GrammarPlanner().next_step(now, PREVIEW, (Select(1),), taken)
         if not isinstance(found, Press):
             break
         taken.append(Taken(found, now))
@@ -361,8 +402,19 @@ def test_the_review_does_not_confuse_options_that_differ_only_in_emoji(
 
 
 def test_text_that_somebody_typed_is_not_taken_for_another_emoji() -> None:
-    assert pressed(SINGLE, (Type("👍"),), "Up", "paste 👎") == "C-e"
+    assert pressed(SINGLE, (Type("👍"),), "Up", "left 👎") == "C-e"
+    assert pressed(SINGLE, (Type("👍"),), "Up", "left 👍") == "C-e"
     assert pressed(SINGLE, (Type("👍"),), "Up", "paste 👍") == "Enter"
+
+
+def test_text_that_somebody_left_does_not_count_because_its_blanks_do_not_show() -> None:
+    assert pressed(SINGLE, (Type("a b"),), "Up", "left a b ") == "C-e"
+    assert pressed(MULTI, (MultiSelect((), "a b"),), "Up", "left a b ") == "C-e"
+    noted = (Select(0, "a b"),)
+    assert pressed(PREVIEW, noted, "n", "left a b ") == "C-e"
+    assert pressed(PREVIEW, noted, "n", "left a b ", "Escape") == "n"
+    assert pressed(MULTI, (MultiSelect((), "a b"),), "Up", "left a b ", "Down", "Enter") == "Left"
+    assert pressed(MULTI, (MultiSelect((), "a b"),), "Up", "paste a b", "Down", "Enter") == "Enter"
 
 
 def test_a_dialog_with_previews_takes_no_typed_answer() -> None:

@@ -1,0 +1,293 @@
+"""What every keystroke planner must do, tried on a model of the dialog."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hookrouter.answering import KeystrokePlanner, Paste, Press, Screen, Stop, Taken, TerminalAddress, Wait
+from hookrouter.decisions import Chat, Decision, MultiSelect, Select, Type
+from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
+from hookrouter.tools import AskUserQuestionInput, Option, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["KeystrokePlannerContract"]
+
+
+def _question(text: str, *labels: str, multi: bool = False, previews: bool = False) -> Question:
+    options = tuple(
+        Option(label=label, description=f"about {label}", preview=f"<{label}>" if previews else None)
+        for label in labels
+    )
+    return Question(question=text, header=text[:12], options=options, multi_select=multi)
+
+
+_SINGLE = _question("Which approach should we use?", "Option A (Recommended)", "Option B", "You decide")
+_MULTI = _question("Which areas?", "Driver, path", "Naming", "Retry", "Logging", multi=True)
+_PREVIEW = _question("Which layout?", "Sidebar", "Topbar", "None", previews=True)
+_LAST = _question("Really?", "Yes", "No")
+_TEXT = "neither: 'B', then \"A\";\n\tand a second line -- 日本語 👍"
+_LONG = "".join(f"line {number} of a long text; " for number in range(200))
+
+
+class _Case(NamedTuple):
+    """One form, what is decided, and what the client must then record."""
+
+    questions: tuple[Question, ...]
+    decisions: tuple[Decision, ...]
+    answers: Mapping[str, str] | None
+    note: str = ""
+    prompt: str = ""
+
+
+CASES: Mapping[str, _Case] = {
+    "select-first": _Case((_SINGLE,), (Select(0),), {_SINGLE.question: "Option A (Recommended)"}),
+    "select-second": _Case((_SINGLE,), (Select(1),), {_SINGLE.question: "Option B"}),
+    "select-last": _Case((_SINGLE,), (Select(2),), {_SINGLE.question: "You decide"}),
+    "select-of-previews": _Case((_PREVIEW,), (Select(0),), {_PREVIEW.question: "Sidebar"}),
+    "select-second-of-previews": _Case((_PREVIEW,), (Select(1),), {_PREVIEW.question: "Topbar"}),
+    "note": _Case((_PREVIEW,), (Select(2, "keep it\nnarrow"),), {_PREVIEW.question: "None"}, note="keep it\nnarrow"),
+    "type": _Case((_SINGLE,), (Type(_TEXT),), {_SINGLE.question: _TEXT}),
+    "type-digit": _Case((_SINGLE,), (Type("3"),), {_SINGLE.question: "3"}),
+    "type-label": _Case((_SINGLE,), (Type("Option B"),), {_SINGLE.question: "Option B"}),
+    "type-long": _Case((_SINGLE,), (Type(_LONG),), {_SINGLE.question: _LONG}),
+    "multi-select": _Case((_MULTI,), (MultiSelect((0, 2)),), {_MULTI.question: '"Driver, path", Retry'}),
+    "multi-select-all": _Case(
+        (_MULTI,), (MultiSelect((0, 1, 2, 3)),), {_MULTI.question: '"Driver, path", Naming, Retry, Logging'}
+    ),
+    "multi-select-text": _Case((_MULTI,), (MultiSelect((1,), "DRY, SRP"),), {_MULTI.question: 'Naming, "DRY, SRP"'}),
+    "multi-select-only-text": _Case((_MULTI,), (MultiSelect((), "only this"),), {_MULTI.question: "only this"}),
+    "multi-select-nothing": _Case((_MULTI,), (MultiSelect(()),), {}),
+    "tabs": _Case(
+        (_SINGLE, _MULTI, _LAST),
+        (Type("something else"), MultiSelect((1, 3), "and this"), Select(1)),
+        {_SINGLE.question: "something else", _MULTI.question: "Naming, Logging, and this", _LAST.question: "No"},
+    ),
+    "tabs-with-previews": _Case(
+        (_PREVIEW, _SINGLE, _LAST),
+        (Select(2), Select(1), Select(0)),
+        {_PREVIEW.question: "None", _SINGLE.question: "Option B", _LAST.question: "Yes"},
+    ),
+    "chat": _Case((_SINGLE,), (Chat("let us talk\nabout it"),), None, prompt="let us talk\nabout it"),
+    "chat-in-tabs": _Case((_SINGLE, _LAST), (Select(1), Chat("let us talk")), None, prompt="let us talk"),
+}
+"""Every kind of answer, by name."""
+
+_IMPOSSIBLE: Mapping[str, tuple[tuple[Question, ...], tuple[Decision, ...]]] = {
+    "no-decision": ((_SINGLE,), ()),
+    "too-many": ((_SINGLE,), (Select(0), Select(0))),
+    "too-few": ((_SINGLE, _LAST), (Select(0),)),
+    "no-such-option": ((_SINGLE,), (Select(3),)),
+    "negative-option": ((_SINGLE,), (Select(-1),)),
+    "one-of-several": ((_MULTI,), (Select(0),)),
+    "several-of-one": ((_SINGLE,), (MultiSelect((0,)),)),
+    "blank-text": ((_SINGLE,), (Type(" \n "),)),
+    "control-character": ((_SINGLE,), (Type("bell\a"),)),
+    "escape": ((_MULTI,), (MultiSelect((0,), "\x1b[201~"),)),
+    "final-backslash": ((_SINGLE,), (Type("path\\"),)),
+    "note-without-previews": ((_SINGLE,), (Select(0, "a note"),)),
+    "chat-first": ((_SINGLE, _LAST), (Chat("talk"), Select(0))),
+}
+
+_ADDRESS = TerminalAddress("fake", "s", "%0", "")
+_SIZES = [(200, 50), (120, 40), (80, 24)]
+_MOST_STEPS = 120
+_MOST_LOOKS = 40
+"""After how many looks at a screen that stays as it is the contract gives up."""
+_PERSON = ["Up", "Down", "Left", "Right", "Tab", "BTab", "Space", "1", "2", "3", "x", "n", "BSpace"]
+
+_lines = st.lists(st.text(max_size=60), max_size=40)
+_intentions = st.sampled_from([(case.questions, case.decisions) for case in CASES.values()])
+
+
+class _Run(NamedTuple):
+    """What came of one form."""
+
+    terminal: FakeTerminal
+    steps: list[Press | Paste]
+    end: Stop | Wait
+
+    def __str__(self) -> str:
+        return f"{[step[0][:20] for step in self.steps]} {self.end}"
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _form(questions: Sequence[Question]) -> AskUserQuestionInput:
+    return AskUserQuestionInput(questions=tuple(questions))
+
+
+def _play(
+    planner: KeystrokePlanner,
+    form: AskUserQuestionInput,
+    decisions: Sequence[Decision],
+    size: tuple[int, int] = (120, 40),
+    before: Sequence[str] = (),
+    asked: AskUserQuestionInput | None = None,
+) -> _Run:
+    """Let a planner answer ``form`` on a client that shows ``asked``, until it stops or waits for good."""
+    clock = _Clock()
+    model = DialogModel(asked or form)
+    for key in before:
+        model.press(key)
+    terminal = FakeTerminal(model, clock, width=size[0], height=size[1], guard=0.0, latency=0.0)
+    taken: list[Taken] = []
+    looks = 0
+    while True:
+        clock.now += 1.0
+        screen = terminal.capture(_ADDRESS)
+        copies = tuple(decisions), list(taken)
+        step = planner.next_step(screen, form, decisions, taken)
+        assert (tuple(decisions), taken) == copies, "the planner changed what it was given"
+        assert planner.next_step(screen, form, decisions, list(taken)) == step, "two calls with the same differ"
+        looks += 1
+        if isinstance(step, (Stop, Wait)):
+            if isinstance(step, Stop) or looks > _MOST_LOOKS:
+                return _Run(terminal, [each.step for each in taken], step)
+            continue
+        looks = 0
+        assert len(taken) < _MOST_STEPS, f"no end after {len(taken)} steps: {step}"
+        if isinstance(step, Press):
+            terminal.press(_ADDRESS, step.key)
+        else:
+            terminal.paste(_ADDRESS, step.text)
+        taken.append(Taken(step, screen))
+
+
+class KeystrokePlannerContract:
+    """Subclass it, and give the fixture ``planner``, in the class or in its module."""
+
+    refused: ClassVar[Mapping[str, str]] = {}
+    """What the planner cannot enter: the name of a case in ``CASES``, with a regular expression that its reason
+    matches. It must then stop before the first key."""
+
+    @pytest.mark.parametrize("size", _SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+    @pytest.mark.parametrize("name", CASES)
+    def test_an_answer_is_entered_as_it_was_meant(
+        self, planner: KeystrokePlanner, name: str, size: tuple[int, int]
+    ) -> None:
+        case = CASES[name]
+        run = _play(planner, _form(case.questions), case.decisions, size)
+        model = run.terminal.model
+        if name in self.refused:
+            assert isinstance(run.end, Stop), run
+            assert not run.end.delivered
+            assert re.search(self.refused[name], run.end.why)
+            assert run.steps == []
+            return
+        # Where the transcript has scrolled away, only the hook tells that the client took the answer.
+        assert isinstance(run.end, Wait) or run.end == Stop(delivered=True, why=run.end.why), run
+        if case.answers is None:
+            assert (model.outcome, run.terminal.prompts) == ("chat", [case.prompt])
+            return
+        assert model.result is not None, run
+        assert model.result["answers"] == case.answers
+        notes = model.result["annotations"].get(case.questions[0].question, {}).get("notes", "")
+        assert notes == case.note
+        assert (run.terminal.prompt, run.terminal.prompts) == ("", [])
+
+    @pytest.mark.parametrize("name", _IMPOSSIBLE)
+    def test_what_cannot_be_entered_is_said_before_any_key(self, planner: KeystrokePlanner, name: str) -> None:
+        questions, decisions = _IMPOSSIBLE[name]
+        run = _play(planner, _form(questions), decisions)
+        assert isinstance(run.end, Stop), run
+        assert not run.end.delivered
+        assert run.end.why
+        assert run.steps == []
+        assert planner.outline(_form(questions), decisions)
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_the_outline_says_something_for_every_answer(self, planner: KeystrokePlanner, name: str) -> None:
+        lines = planner.outline(_form(CASES[name].questions), CASES[name].decisions)
+        assert lines
+        assert all(line and "\n" not in line for line in lines)
+
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @given(lines=_lines, intention=_intentions)
+    def test_nothing_is_pressed_on_a_screen_of_anything_else(
+        self, planner: KeystrokePlanner, lines: list[str], intention: tuple[tuple[Question, ...], tuple[Decision, ...]]
+    ) -> None:
+        step = planner.next_step(Screen(tuple(lines), 80, 40), _form(intention[0]), intention[1], ())
+        assert isinstance(step, (Wait, Stop))
+        assert not (isinstance(step, Stop) and step.delivered)
+
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @given(lines=_lines, earlier=_lines, key=st.sampled_from([*_PERSON, "Enter"]), intention=_intentions)
+    def test_no_screen_makes_it_raise(
+        self,
+        planner: KeystrokePlanner,
+        lines: list[str],
+        earlier: list[str],
+        key: str,
+        intention: tuple[tuple[Question, ...], tuple[Decision, ...]],
+    ) -> None:
+        questions, decisions = intention
+        model = DialogModel(_form(questions))
+        shown = model.render(80, 24)
+        for first, now in ((earlier, lines), (shown, lines), (earlier, shown), (shown, [*lines, *shown])):
+            taken = [Taken(Press(key, ""), Screen(tuple(first), 80, 24))]
+            step = planner.next_step(Screen(tuple(now), 80, 24), _form(questions), decisions, taken)
+            assert isinstance(step, (Press, Paste, Wait, Stop))
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_another_forms_dialog_is_left_alone(self, planner: KeystrokePlanner, name: str) -> None:
+        case = CASES[name]
+        others = (
+            _question("Delete the production database?", "Yes, delete it", "No", "Later", "Never"),
+            *(_question(each.question, "Yes, delete it", "No", multi=each.multi_select) for each in case.questions),
+            *(
+                _question("Which other one?", *(o.label for o in each.options), multi=each.multi_select)
+                for each in case.questions
+            ),
+        )
+        for other in others:
+            run = _play(planner, _form(case.questions), case.decisions, asked=_form([other]))
+            assert run.steps == [], run
+            assert run.terminal.model.outcome is None
+
+    def test_the_prompt_box_is_left_alone(self, planner: KeystrokePlanner) -> None:
+        for before in (["Escape"], ["1"]):
+            for decision in (Select(1), Type("never to be a prompt")):
+                run = _play(planner, _form([_SINGLE]), [decision], before=before)
+                assert run.steps == [], run
+                assert (run.terminal.prompt, run.terminal.prompts) == ("", [])
+                assert not (isinstance(run.end, Stop) and run.end.delivered)
+
+    def test_a_client_that_does_not_react_gets_few_keys(self, planner: KeystrokePlanner) -> None:
+        for case in (CASES["select-last"], CASES["type"], CASES["multi-select"]):
+            form = _form(case.questions)
+            screen = Screen(tuple(DialogModel(form).render(120, 40)), 120, 40)
+            taken: list[Taken] = []
+            while isinstance(step := planner.next_step(screen, form, case.decisions, taken), (Press, Paste)):
+                taken.append(Taken(step, screen))
+                assert len(taken) <= 10, [each.step for each in taken]
+
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @given(name=st.sampled_from(sorted(CASES)), before=st.lists(st.sampled_from(_PERSON), max_size=6))
+    def test_what_somebody_left_in_the_dialog_is_never_answered_wrongly(
+        self, planner: KeystrokePlanner, name: str, before: list[str]
+    ) -> None:
+        case = CASES[name]
+        model = DialogModel(_form(case.questions))
+        for key in before:
+            model.press(key)
+        if model.outcome is not None:
+            return
+        run = _play(planner, _form(case.questions), case.decisions, before=before)
+        if run.terminal.model.result is not None:
+            assert run.terminal.model.result["answers"] == case.answers, run
+        if case.answers is not None:
+            assert run.terminal.model.outcome in ("answered", None), run
+            assert run.terminal.prompts == []

@@ -1,0 +1,40 @@
+"""The program that the terminal contract runs in a pane: shows a text and records every byte that it is given.
+
+``python pane_program.py FOLDER`` writes its environment to ``FOLDER/environ.json``, shows ``FOLDER/text`` in raw mode
+with bracketed paste switched on, and appends what it reads to ``FOLDER/received``. When it is resized it clears the
+screen and shows its new size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import termios
+import tty
+
+__all__ = ["main"]
+
+
+def main(folder: str) -> None:
+    """Run until the input ends."""
+
+    def resized(_number: int, _frame: object) -> None:
+        columns, lines = os.get_terminal_size(0)
+        os.write(1, f"\x1b[2J\x1b[Hsize {columns}x{lines}\r\n".encode())
+
+    tty.setraw(0, termios.TCSANOW)
+    signal.signal(signal.SIGWINCH, resized)
+    with open(os.path.join(folder, "text"), "rb") as text:
+        os.write(1, b"\x1b[2J\x1b[H\x1b[?2004h" + text.read())
+    with open(os.path.join(folder, "environ.new"), "w", encoding="utf-8") as file:
+        json.dump({**os.environ, "PANE_PROGRAM": str(os.getpid())}, file)
+    os.replace(os.path.join(folder, "environ.new"), os.path.join(folder, "environ.json"))
+    while got := os.read(0, 1 << 16):
+        with open(os.path.join(folder, "received"), "ab") as received:
+            received.write(got)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,357 @@
+"""What every terminal backend must do, tried on the real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from itertools import count
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+import pytest
+
+from hookrouter.answering import Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
+from hookrouter.testing.contracts import pane_program
+from hookrouter.testing.terminal import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["TerminalBackendContract", "TerminalHost"]
+
+_SECONDS = 10.0
+
+NAMED_KEYS: Mapping[str, tuple[bytes, ...]] = {
+    "Enter": (b"\r",),
+    "Escape": (b"\x1b",),
+    "Tab": (b"\t",),
+    "BTab": (b"\x1b[Z",),
+    "Space": (b" ",),
+    "Up": (b"\x1b[A", b"\x1bOA"),
+    "Down": (b"\x1b[B", b"\x1bOB"),
+    "Right": (b"\x1b[C", b"\x1bOC"),
+    "Left": (b"\x1b[D", b"\x1bOD"),
+    "Home": (b"\x1b[H", b"\x1bOH", b"\x1b[1~", b"\x1b[7~"),
+    "End": (b"\x1b[F", b"\x1bOF", b"\x1b[4~", b"\x1b[8~"),
+    "BSpace": (b"\x7f", b"\x08"),
+    "C-e": (b"\x05",),
+    "C-u": (b"\x15",),
+}
+"""Every named key, with what a program may read for it."""
+
+CHARACTERS = [*"anZ07 ;-#~\\^$'\"%!?{}[]()&|<>*`@:,./=+_", "ß", "é", "日", "❯"]
+
+TEXTS: Mapping[str, str] = {
+    "word": "yes",
+    "dash": "-l looks like an option",
+    "trailing-semicolon": "do this; then that;",
+    "only-semicolon": ";",
+    "quotes": 'it\'s "quoted" `here` $HOME \\ #{pane_id} ^A \\033 %n',
+    "lines": "first\nsecond\n\nfourth",
+    "final-newline": "one line\n",
+    "tabs": "a\tb\n\tc",
+    "cjk": "日本語テキスト ✓ Ω naïve",
+    "emoji": "ok 👍 family 👨‍👩‍👧‍👦 flag 🇩🇪 end",
+    "long": ("-a long line; with 日本 and 👍 in it\n\t" * 200)[:4999] + ";",
+}
+"""Texts by name; each must arrive exactly, in one bracketed paste."""
+
+_OTHER_KEYS = ["C-c", "F1", "ab", "", "\n", "\x1b", "\x7f", "\x9b", "kill-server", "quit"]
+_CONTROL_TEXTS = ["", "a\x1b[201~b", "a\rb", "a\x03", "a\x7f", "a\x9b", "a\ud800"]
+
+
+class TerminalHost(Protocol):
+    """The real terminal that an author gives to the contract: private, with nothing of the user's in it."""
+
+    def start(self, session: str, command: Sequence[str], width: int, height: int) -> None:
+        """Start a program, given as an argument list, in a new pane of this many columns and rows.
+
+        ``session`` is a name for it. Programs started one after the other share a server, where the terminal has one.
+        """
+
+    def resize(self, address: TerminalAddress, width: int, height: int) -> None:
+        """Give the pane another size."""
+
+    def enter_mode(self, address: TerminalAddress, mode: str) -> None:
+        """Put the pane into one of the contract's ``modes``, as a person would."""
+
+    def close(self, address: TerminalAddress) -> None:
+        """Close the pane, whatever runs in it, and wait until it is closed."""
+
+    def stop(self) -> None:
+        """End the terminal with all its panes, and wait until it has ended."""
+
+
+class _Pane(NamedTuple):
+    """A pane with the contract's program in it."""
+
+    address: TerminalAddress
+    environ: Mapping[str, str]
+    received_file: Path
+
+    def received(self) -> bytes:
+        return self.received_file.read_bytes() if self.received_file.exists() else b""
+
+    def wait_received(self, *expected: bytes) -> None:
+        """Wait until exactly one of ``expected`` has arrived."""
+        longest = max(map(len, expected))
+        wait_until(
+            lambda: self.received() in expected or len(self.received()) > longest,
+            _SECONDS,
+            f"{expected[0][:200]!r} in the pane",
+            lambda: repr(self.received()[:400]),
+        )
+        assert self.received() in expected
+
+
+class TerminalBackendContract:
+    """Subclass it, and give two fixtures, in the class or in its module.
+
+    ``backend`` is the backend; ``host`` is a :class:`TerminalHost`, which the fixture ends after the test.
+    """
+
+    modes: ClassVar[Sequence[str]] = ("copy",)
+    """The modes of the terminal's own in which keys do not reach the program; empty where it has none."""
+    refused: ClassVar[Mapping[str, str]] = {}
+    """What the terminal cannot take: a named key, a character or the name of a text in ``TEXTS``, with a regular
+    expression that the reason in the TerminalError matches. Nothing of it may then arrive."""
+
+    @pytest.fixture
+    def start(
+        self, backend: TerminalBackend, host: TerminalHost, tmp_path_factory: pytest.TempPathFactory
+    ) -> Callable[..., _Pane]:
+        """Return a function that starts the contract's program, showing a text, and locates it."""
+        numbers = count(1)
+
+        def start(text: str = "ready", width: int = 80, height: int = 24) -> _Pane:
+            folder = tmp_path_factory.mktemp("pane")
+            (folder / "text").write_bytes(text.replace("\n", "\r\n").encode())
+            command = [sys.executable, pane_program.__file__, str(folder)]
+            host.start(f"contract-{next(numbers)}", command, width, height)
+            environ_file = folder / "environ.json"
+            wait_until(environ_file.exists, _SECONDS, "the program in its pane")
+            environ = json.loads(environ_file.read_text(encoding="utf-8"))
+            address = backend.locate(environ)
+            assert address is not None, f"the backend does not know its own pane: {environ}"
+            return _Pane(address, environ, folder / "received")
+
+        return start
+
+    def test_the_environment_inside_a_pane_names_it(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        one, two = start("first"), start("second")
+        for pane, text in ((one, "first"), (two, "second")):
+            assert pane.address.backend == backend.name
+            assert pane.address.session
+            assert backend.locate(pane.environ) == pane.address
+            assert _shown(backend, pane, text).lines[0] == text
+        assert one.address != two.address
+
+    def test_outside_the_terminal_there_is_no_pane(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
+        start()
+        assert backend.locate({}) is None
+        assert backend.locate({"PATH": os.defpath, "HOME": "/", "TERM": "xterm-256color"}) is None
+
+    def test_a_pane_that_is_gone_is_not_located(
+        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
+    ) -> None:
+        kept, closed = start("kept"), start("closed")
+        host.close(closed.address)
+        with pytest.raises(TerminalGone):
+            backend.locate(closed.environ)
+        assert backend.locate(kept.environ) == kept.address
+        host.stop()
+        with pytest.raises(TerminalError):
+            backend.locate(kept.environ)
+
+    def test_capture_shows_the_visible_rows(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
+        shown = ["plain   ", "\x1b[1;31mbold\x1b[0m", "日本語 ❯ ☐ ☒ ✔ ● → é ─│", "", "x" * 60 + "wrapped", "end  "]
+        pane = start("\n".join(shown), width=60, height=20)
+        screen = _shown(backend, pane, "end")
+        assert screen.lines[:7] == ("plain", "bold", shown[2], "", "x" * 60, "wrapped", "end")
+        assert (len(screen.lines), screen.width, screen.height) == (20, 60, 20)
+        assert not any(line != line.rstrip() for line in screen.lines)
+
+    def test_capture_shows_nothing_that_was_scrolled_away(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        pane = start("\n".join(f"row {number} 日本" for number in range(100)), height=10)
+        screen = _shown(backend, pane, "row 99 日本")
+        assert screen.lines == tuple(f"row {number} 日本" for number in range(90, 100))
+
+    def test_capture_follows_a_resize(
+        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
+    ) -> None:
+        pane = start("ready 日本")
+        _shown(backend, pane, "ready 日本")
+        for width, height in ((60, 20), (120, 40)):
+            host.resize(pane.address, width, height)
+            screen = _shown(backend, pane, f"size {width}x{height}")
+            assert (screen.width, screen.height, len(screen.lines)) == (width, height, height)
+
+    @pytest.mark.parametrize("kind", ["named", "characters"])
+    def test_every_key_arrives(self, backend: TerminalBackend, start: Callable[..., _Pane], kind: str) -> None:
+        pane = start()
+        before = b""
+        for key in NAMED_KEYS if kind == "named" else CHARACTERS:
+            if key in self.refused:
+                with pytest.raises(TerminalError, match=self.refused[key]):
+                    backend.press(pane.address, key)
+            else:
+                backend.press(pane.address, key)
+                pane.wait_received(*(before + sent for sent in NAMED_KEYS.get(key, (key.encode(),))))
+            # What follows shows that nothing else came.
+            before = pane.received()
+            backend.press(pane.address, "n")
+            before += b"n"
+            pane.wait_received(before)
+
+    def test_any_other_key_is_refused(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
+        pane = start()
+        for key in _OTHER_KEYS:
+            with pytest.raises(TerminalError) as refusal:
+                backend.press(pane.address, key)
+            assert not isinstance(refusal.value, TerminalGone)
+        backend.press(pane.address, "n")
+        pane.wait_received(b"n")
+
+    @pytest.mark.parametrize("name", TEXTS)
+    def test_a_text_arrives_exactly_in_one_bracketed_paste(
+        self, backend: TerminalBackend, start: Callable[..., _Pane], name: str
+    ) -> None:
+        pane = start()
+        if name in self.refused:
+            with pytest.raises(TerminalError, match=self.refused[name]):
+                backend.paste(pane.address, TEXTS[name])
+            backend.press(pane.address, "n")
+            pane.wait_received(b"n")
+            return
+        backend.paste(pane.address, TEXTS[name])
+        expected = _pasted(TEXTS[name])
+        pane.wait_received(expected)
+        backend.press(pane.address, "n")
+        pane.wait_received(expected + b"n")
+
+    def test_pastes_and_keys_arrive_in_order(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
+        pane = start()
+        backend.paste(pane.address, "one\ntwo")
+        backend.press(pane.address, "Enter")
+        backend.paste(pane.address, "three")
+        backend.press(pane.address, ";")
+        pane.wait_received(_pasted("one\ntwo") + b"\r" + _pasted("three") + b";")
+
+    @pytest.mark.parametrize("text", _CONTROL_TEXTS)
+    def test_text_that_would_act_as_keys_is_refused(
+        self, backend: TerminalBackend, start: Callable[..., _Pane], text: str
+    ) -> None:
+        pane = start()
+        with pytest.raises(TerminalError) as refusal:
+            backend.paste(pane.address, text)
+        assert not isinstance(refusal.value, TerminalGone)
+        backend.press(pane.address, "n")
+        pane.wait_received(b"n")
+
+    def test_a_mode_of_the_terminal_is_left_before_keys_and_text(
+        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
+    ) -> None:
+        pane = start()
+        expected = b""
+        for mode in self.modes:
+            host.enter_mode(pane.address, mode)
+            backend.press(pane.address, "n")
+            expected += b"n"
+            pane.wait_received(expected)
+            host.enter_mode(pane.address, mode)
+            backend.paste(pane.address, "text")
+            expected += _pasted("text")
+            pane.wait_received(expected)
+        _shown(backend, pane, "ready")
+
+    def test_no_other_pane_gets_anything(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
+        first, meant, last = start("first"), start("meant"), start("last")
+        backend.press(meant.address, "n")
+        backend.paste(meant.address, "yes")
+        meant.wait_received(b"n" + _pasted("yes"))
+        for other, text in ((first, "first"), (last, "last")):
+            assert _shown(backend, other, text).lines[0] == text
+            backend.press(other.address, "x")
+            other.wait_received(b"x")
+
+    def test_a_pane_that_is_gone_is_said_to_be_gone(
+        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
+    ) -> None:
+        kept, closed = start("kept"), start("closed")
+        _shown(backend, closed, "closed")
+        host.close(closed.address)
+        _assert_gone(backend, closed.address)
+        assert _shown(backend, kept, "kept").lines[0] == "kept"
+        backend.press(kept.address, "n")
+        kept.wait_received(b"n")
+
+    def test_a_program_that_has_ended_is_gone(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
+        start("kept")
+        ended = start("ended")
+        os.kill(int(ended.environ["PANE_PROGRAM"]), signal.SIGKILL)
+
+        def gone() -> bool:
+            try:
+                backend.capture(ended.address)
+            except TerminalGone:
+                return True
+            return False
+
+        # A terminal may keep the pane; every key is preceded by a look, which is what must tell.
+        wait_until(gone, _SECONDS, "TerminalGone")
+
+    def test_a_terminal_that_has_ended_is_gone(
+        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
+    ) -> None:
+        pane = start()
+        backend.capture(pane.address)
+        host.stop()
+        _assert_gone(backend, pane.address)
+
+    def test_where_the_caller_sits_does_not_matter(
+        self, backend: TerminalBackend, start: Callable[..., _Pane], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        meant, own = start("meant 日本"), start("own")
+        for name, value in own.environ.items():
+            if name not in ("PATH", "HOME"):
+                monkeypatch.setenv(name, value)
+        for name in ("LC_ALL", "LANG"):
+            monkeypatch.setenv(name, "C")
+        assert backend.locate(meant.environ) == meant.address
+        assert _shown(backend, meant, "meant 日本").lines[0] == "meant 日本"
+        backend.paste(meant.address, "日本")
+        meant.wait_received(_pasted("日本"))
+        assert own.received() == b""
+
+
+def _pasted(text: str) -> bytes:
+    return b"\x1b[200~" + text.encode() + b"\x1b[201~"
+
+
+def _shown(backend: TerminalBackend, pane: _Pane, line: str) -> Screen:
+    """Wait until the pane shows a line, and return its screen."""
+    seen: list[Screen] = []
+
+    def probe() -> Screen | None:
+        seen[:] = [backend.capture(pane.address)]
+        return seen[0] if line in seen[0].lines else None
+
+    return wait_until(probe, _SECONDS, f"the line {line!r}", lambda: "\n".join(seen[0].lines))
+
+
+def _assert_gone(backend: TerminalBackend, address: TerminalAddress) -> None:
+    for act in (
+        lambda: backend.capture(address),
+        lambda: backend.press(address, "Enter"),
+        lambda: backend.paste(address, "text"),
+    ):
+        with pytest.raises(TerminalGone) as gone:
+            act()
+        assert re.search(r"\w", str(gone.value))
