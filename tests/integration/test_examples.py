@@ -12,7 +12,7 @@ import pytest
 
 from hookrouter.executable import script_argv
 
-GUARD = Path(__file__).parent.parent.parent / "examples" / "hookrouter-bash-guard"
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 BASH = {
     "session_id": "s",
@@ -27,10 +27,11 @@ BASH = {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the bash guard installed in it."""
+    """Return a folder with the examples installed in it."""
     folder = tmp_path_factory.mktemp("site")
+    packages = [str(EXAMPLES / name) for name in ("hookrouter-bash-guard", "hookrouter-gnu-screen")]
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(GUARD)], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, "--target", str(folder), *packages], check=True)
     return folder
 
 
@@ -81,12 +82,36 @@ def test_a_broken_rule_refuses_where_the_guard_fails_closed(
     assert "bash-guard" in json.dumps(reply)
 
 
-def test_its_own_tests_pass(site: Path) -> None:
+def test_the_screen_backend_is_chosen_in_the_config(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[answer]\nterminal = "screen"\n', encoding="utf-8")
+    listing = json.loads(run(site, tmp_path, "plugins", "list", "--json"))
+    (plugin,) = [plugin for plugin in listing if plugin["name"] == "gnu-screen"]
+    assert (plugin["status"], plugin["hooks"]) == ("active", ["terminal_backend"])
+
+
+@pytest.mark.parametrize("name", ["hookrouter-bash-guard", "hookrouter-gnu-screen"])
+def test_its_own_tests_pass(site: Path, name: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "tests"],
-        cwd=GUARD,
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-rs",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            os.devnull,
+            "--rootdir",
+            ".",
+            "tests",
+        ],
+        cwd=EXAMPLES / name,
         env={**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout.decode()
+    said = done.stdout.decode()
+    assert done.returncode == 0, said
+    if "skipped" in said:
+        pytest.skip(said.rpartition("SKIPPED")[2].strip())

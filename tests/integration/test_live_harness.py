@@ -90,6 +90,8 @@ def test_plain_requests_and_token_counts() -> None:
 def test_prompt_box_is_told_from_dialogs_and_old_prompts() -> None:
     rule = "─" * 40
     assert prompt_box(f"❯ old prompt\n\n{rule}\n❯\u00a0typed  \n{rule}\n  auto mode on") == ("typed",)
+    assert prompt_box(f"> old prompt\n\n{rule}\n> \n{rule}\n  ⏵⏵ bypass permissions on") == ("",)
+    assert prompt_box(f"❯ old prompt\n\n{rule}\n>quoted\n{rule}") is None
     assert prompt_box(f"❯ old prompt\n{rule}\n ☐ Approach\n\n❯ 1. A\n  2. B\n{rule}\n  3. Chat about this") is None
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,36 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_configuration_example_is_valid(tmp_path: Path) -> None:
-    (example,) = [block for block in blocks("toml") if "[[agents]]" in block]
+    (example,) = [block for block in blocks("toml") if "[plugins.bash-guard]" in block]
     (tmp_path / "config.toml").write_text(example, encoding="utf-8")
     config = load(Home.in_folder(str(tmp_path)))
     assert config.problems == ()
     (agent,) = config.agents
     assert agent.gateway in config.gateways
     assert config.plugin("bash-guard").on_error == "closed"
+
+
+def test_the_fallback_and_reminder_example_is_valid(tmp_path: Path) -> None:
+    wanted = ("fallback_after", "[gateways.claw]", "[gateways.chat]")
+    examples = [block for block in blocks("toml") if any(part in block for part in wanted)]
+    (tmp_path / "config.toml").write_text("\n".join(examples), encoding="utf-8")
+    config = load(Home.in_folder(str(tmp_path)))
+    assert config.problems == ()
+    (agent,) = config.agents
+    assert (agent.gateway, agent.fallbacks) == ("claw", ("chat",))
+    assert (config.answer.reminders, config.answer.escalate_to) == (3, "chat")
+
+
+@pytest.mark.parametrize("name", ["claw", "chat", "script"])
+def test_the_gateway_examples_are_valid(name: str, tmp_path: Path) -> None:
+    (example,) = [block for block in blocks("toml") if f"[gateways.{name}]" in block]
+    (tmp_path / "config.toml").write_text(example, encoding="utf-8")
+    config = load(Home.in_folder(str(tmp_path)))
+    assert config.problems == ()
+    kind, table = config.gateway(name) or ("", {})
+    problems = import_module(f"hookrouter_{kind}").gateway().check(table)
+    # Of what an example names, nothing is there.
+    assert [problem for problem in problems if "cannot be read" not in problem and "is not set" not in problem] == []
 
 
 def test_the_plugin_example_works(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -10,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.executable import script_argv
-from hookrouter.testing.client import ClientSession, find_client
+from hookrouter.testing.client import ClientSession, find_client, prompt_box
+from hookrouter.testing.plugins import write_plugin
 from hookrouter.testing.scripted_model import ScriptedModel, ToolUses, ask
 from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import wait_until
+from hookrouter.testing.terminal import PrivateTmux, WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from hookrouter.testing.terminal import PrivateTmux
 
 CONFIG = """\
 [[agents]]
@@ -33,14 +33,92 @@ argv = {argv}
 format = "json"
 """
 
+PAUSING = """
+import os, time
+from hookrouter import hookimpl
+from hookrouter_tmux.backend import TmuxBackend
+
+FOLDER = {folder!r}
+done = 0
+
+class Pausing(TmuxBackend):
+    name = "pausing"
+
+    def pause(self, when):
+        try:
+            with open(os.path.join(FOLDER, "pause")) as file:
+                wanted = file.read()
+        except FileNotFoundError:
+            return
+        if wanted != f"{{when}} {{done}}":
+            return
+        os.rename(os.path.join(FOLDER, "pause"), os.path.join(FOLDER, "paused"))
+        while not os.path.exists(os.path.join(FOLDER, "go")):
+            time.sleep(0.005)
+
+    def capture(self, address):
+        self.pause("look")
+        return super().capture(address)
+
+    def press(self, address, key):
+        global done
+        done += 1
+        self.pause("press")
+        super().press(address, key)
+
+    def paste(self, address, text):
+        global done
+        done += 1
+        self.pause("press")
+        super().paste(address, text)
+
+if os.path.exists(os.path.join(FOLDER, "lets-others-in")):
+    Pausing.hold = None
+
+@hookimpl
+def terminal_backend():
+    return Pausing()
+"""
+"""A terminal backend that stops at one look or key, named in the file \"pause\", until there is a file \"go\"."""
+
 APPEND = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
+
+
+class Paused:
+    """A ``hookrouter answer`` that stands still at one look or key; :meth:`finish` lets it go on."""
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
+        self.process = process
+        self._folder = folder
+
+    @property
+    def reached(self) -> bool:
+        """Whether it stands where it was to stop; False once it has ended without coming there."""
+
+        def probe() -> bool:
+            return (self._folder / "paused").exists() or self.process.poll() is not None
+
+        wait_until(probe, 30, "the step to stop at")
+        return (self._folder / "paused").exists()
+
+    def go(self) -> None:
+        (self._folder / "go").touch()
+
+    def finish(self) -> subprocess.CompletedProcess[str]:
+        """Let it go on, wait for its end, and return how it ended."""
+        self.go()
+        said, error = self.process.communicate(timeout=90)
+        return subprocess.CompletedProcess(self.process.args, self.process.returncode, said, error)
 
 
 class Live:
     """One real client under hookrouter, and what its agent was told."""
 
-    def __init__(self, stage: Stage, server: PrivateTmux, model: ScriptedModel, wakes: Path) -> None:
+    def __init__(
+        self, stage: Stage, server: PrivateTmux, model: ScriptedModel, wakes: Path, pauses: Path | None = None
+    ) -> None:
         self.stage = stage
+        self._pauses = pauses
         self.server = server
         self.model = model
         self._wakes = wakes
@@ -90,9 +168,9 @@ class Live:
         arguments = ("answer", "--session", "managed", "--json", "--wait", "10", *options)
         return self.stage.run(*arguments, "--file", "-", stdin=json.dumps(decisions))
 
-    def start_answer(self, *decisions: dict[str, Any]) -> subprocess.Popen[str]:
+    def start_answer(self, *decisions: dict[str, Any], options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """Start the real ``hookrouter answer`` and return at once."""
-        arguments = ["answer", "--session", "managed", "--json", "--wait", "10", json.dumps(decisions)]
+        arguments = ["answer", "--session", "managed", "--json", "--wait", "10", *options, json.dumps(decisions)]
         return subprocess.Popen(
             [*script_argv(), *arguments],
             env=self.stage.environ,
@@ -101,6 +179,44 @@ class Live:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    @contextlib.contextmanager
+    def paused(
+        self, where: str, *decisions: dict[str, Any], options: tuple[str, ...] = (), holds: bool = True
+    ) -> Iterator[Paused]:
+        """Start the real ``hookrouter answer``, to stop at ``where``: ``look N`` or ``press N``.
+
+        ``look N`` is before the first look after N keys and pastes, ``press N`` is between the look that decided the
+        N-th of them and the key itself. ``holds`` says whether the terminal can keep a person's keys out. Wants a
+        fixture whose terminal backend pauses.
+        """
+        assert self._pauses is not None
+        for name in ("paused", "go"):
+            (self._pauses / name).unlink(missing_ok=True)
+        (self._pauses / "pause").write_text(where)
+        lets_in = self._pauses / "lets-others-in"
+        lets_in.unlink(missing_ok=True)
+        if not holds:
+            lets_in.touch()
+        process = self.start_answer(*decisions, options=options)
+        paused = Paused(process, self._pauses)
+        try:
+            yield paused
+        finally:
+            (self._pauses / "pause").unlink(missing_ok=True)
+            paused.go()
+            process.kill()
+            process.communicate()
+
+    def prompt_texts(self) -> list[str]:
+        """Return what was submitted as a prompt so far, by anybody, without this class's own prompts."""
+        prompts = [payload["prompt"] for payload in self.stage.payloads("UserPromptSubmit")]
+        return [prompt for prompt in prompts if not prompt.startswith("please ASK turn-")]
+
+    def typed_in_prompt(self) -> str:
+        """Return what stands in the prompt box, without the client's grey example; empty without a box."""
+        box = prompt_box(self.client.screen())
+        return "" if box is None or box.text.startswith("Try ") else box.text
 
     def recorded(self, tool_use_id: str) -> dict[str, Any]:
         """Wait for PostToolUse of one question and return the tool's response."""
@@ -139,13 +255,89 @@ class Live:
         return wait_until(probe, 15, f"{kind} wake", lambda: f"{self._wakes}: {self.stage.journal()}")[0]
 
 
+@contextlib.contextmanager
+def _stage(
+    folder: Path, server: PrivateTmux, *, pauses: Path | None = None, channels: str = '["keys"]', more: str = ""
+) -> Iterator[Live]:
+    wakes = folder / "wakes.jsonl"
+    argv = json.dumps([sys.executable, "-c", APPEND, str(wakes)])
+    config = f"{CONFIG.format(argv=argv)}\n[answer]\nchannels = {channels}\n"
+    if pauses is not None:
+        config += 'terminal = "pausing"\n'
+    config += more
+    stage = Stage(str(folder), config)
+    stage.record("PreToolUse", "PermissionRequest", "PostToolUse", "Stop", "UserPromptSubmit")
+    stage.install()
+    with ScriptedModel() as model:
+        yield Live(stage, server, model, wakes, pauses)
+
+
+@contextlib.contextmanager
+def _pausing(folder: Path, server: PrivateTmux) -> Iterator[Live]:
+    pauses = folder / "pauses"
+    pauses.mkdir()
+    write_plugin(folder / "site", "pausing", PAUSING.format(folder=str(pauses)))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("PYTHONPATH", str(folder / "site"))
+        with _stage(folder, server, pauses=pauses) as live:
+            yield live
+
+
 @pytest.fixture
 def live(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Live]:
     """Return a managed client whose settings hold hookrouter's hooks and hooks of the user's own."""
-    wakes = tmp_path / "wakes.jsonl"
-    argv = json.dumps([sys.executable, "-c", APPEND, str(wakes)])
-    stage = Stage(str(tmp_path), CONFIG.format(argv=argv))
-    stage.record("PreToolUse", "PostToolUse", "Stop", "UserPromptSubmit")
-    stage.install()
-    with ScriptedModel() as model:
-        yield Live(stage, tmux_server, model, wakes)
+    with _stage(tmp_path, tmux_server) as live:
+        yield live
+
+
+@pytest.fixture
+def pausing(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Live]:
+    """Return the same, with a terminal backend that can be stopped at any step; see :meth:`Live.paused`."""
+    with _pausing(tmp_path, tmux_server) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Return what ``pausing`` returns, one for all tests of a module: each must leave it at an empty prompt."""
+    with PrivateTmux() as server, _pausing(tmp_path_factory.mktemp("shared"), server) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def replying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Return a managed client whose questions are answered by the waiting hook; one for all tests of a module."""
+    folder = tmp_path_factory.mktemp("replying")
+    with PrivateTmux() as server, _stage(folder, server, channels='["reply", "keys"]') as live:
+        yield live
+
+
+@pytest.fixture
+def impatient(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Live]:
+    """Return one whose hook waits for a second only."""
+    with _stage(tmp_path, tmux_server, channels='["reply", "keys"]', more="wait = 1\n") as live:
+        yield live
+
+
+@pytest.fixture
+def rested(shared: Live) -> Iterator[Live]:
+    """Return the shared client at its prompt, and bring it back there afterwards."""
+    shared.client.wait_idle()
+    yield shared
+    for _ in range(10):
+        if "Cancel" in shared.client.screen() or "Esc to cancel" in shared.client.screen():
+            shared.client.pane.press("Escape")
+        try:
+            shared.client.wait_idle(timeout=2)
+        except WaitTimeoutError:
+            continue
+        break
+
+
+@pytest.fixture
+def calm(rested: Live) -> Iterator[Live]:
+    """Return the shared client, and see afterwards that no key went astray: nothing typed, nothing said."""
+    before = rested.prompt_texts()
+    yield rested
+    assert rested.typed_in_prompt() == ""
+    assert rested.prompt_texts() == before

@@ -1,21 +1,42 @@
-"""The whole loop on the real client: Claude asks, the agent is woken, ``hookrouter answer`` answers, hooks verify."""
+"""The whole loop on the real client: Claude asks, the agent is woken, ``hookrouter answer`` answers, hooks verify.
+
+The tests know in what the client versions differ, so that they hold on each of them: ``tests/live/versions`` runs them
+on many, and makes its table of what the ``capability`` marks and the ``refused`` fixture report.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrouter.testing.client import check_client, dialog_is_open, find_client
 from hookrouter.testing.terminal import WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
+
+Version = tuple[int, ...]
 
 pytestmark = pytest.mark.live
+
+
+CHAT_SINCE = (2, 1, 8)
+"""The first client whose dialog has a row for chat."""
+PREVIEW_SINCE = (2, 1, 70)
+"""The oldest client that was seen to take ``preview``; older ones show a plain list."""
+SECOND_DIALOG_SINCE = (2, 1, 12)
+"""2.0.76 stands still for good where the first of two questions is declined."""
+NOTE_SINCE = (2, 1, 144)
+"""Before this version Escape in the notes field declines the form, so that a note cannot be read back."""
+QUOTES_SINCE = (2, 1, 238)
+"""From here on items of a multi-select that hold a comma are recorded JSON-quoted; before 2.1.234 they were not."""
 
 
 def question(text: str, header: str, *labels: str, multi: bool = False, preview: bool = False) -> dict[str, Any]:
@@ -38,6 +59,40 @@ LAYOUT = question("Which layout?", "Layout", "Sidebar", "Topbar", "None", previe
 Live = Any
 
 
+@pytest.fixture(scope="module")
+def version() -> Version:
+    """Return the version of the client that the tests run on."""
+    program = find_client()
+    assert program is not None
+    said = check_client(program, {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]})
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)", said)
+    assert found is not None, said
+    return tuple(map(int, found.groups()))
+
+
+@pytest.fixture(autouse=True)
+def _capability(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> None:
+    mark = request.node.get_closest_marker("capability")
+    assert mark is not None, "which line of the table of versions does this test speak for?"
+    record_property("capability", mark.args[0])
+
+
+@pytest.fixture
+def refused(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """Return what checks that an answer was refused with ``why``, and that nothing was done to its dialog."""
+
+    def check(live: Live, asked: str, done: subprocess.CompletedProcess[str], before: str, why: str) -> None:
+        assert done.returncode in (2, 4), f"answer: {done.returncode} {done.stdout} {done.stderr}"
+        reason = json.loads(done.stdout)["reason"]
+        assert why in reason
+        assert dialog(live.client.screen()) == dialog(before)
+        assert [payload for payload in live.stage.payloads("PostToolUse") if payload["tool_use_id"] == asked] == []
+        assert len(live.stage.documents("question")) == 1
+        record_property("refused", reason)
+
+    return check
+
+
 def verified(live: Live, tool_use_id: str, done: subprocess.CompletedProcess[str], answers: dict[str, str]) -> None:
     assert done.returncode == 0, f"answer: {done.returncode} {done.stdout} {done.stderr}\n{live.client.screen()}"
     assert live.recorded(tool_use_id)["answers"] == answers
@@ -47,6 +102,25 @@ def verified(live: Live, tool_use_id: str, done: subprocess.CompletedProcess[str
     assert live.wakes("mismatch") == []
 
 
+def settled(live: Live) -> str:
+    """Return the screen once the client has drawn the whole dialog."""
+    looks: list[str] = []
+
+    def same() -> bool:
+        looks.append(live.client.screen())
+        return len(looks) > 10 and len({tuple(dialog(look)) for look in looks[-10:]}) == 1
+
+    wait_until(same, 10, "dialog that stays as it is")
+    return looks[-1]
+
+
+def joined(version: Version, *items: str) -> str:
+    """Return how the client records these items of a multi-select."""
+    quote = version >= QUOTES_SINCE
+    return ", ".join(f'"{item}"' if quote and "," in item else item for item in items)
+
+
+@pytest.mark.capability("single select")
 def test_single_select(live: Live) -> None:
     asked = live.ask(APPROACH)
     wake = live.wait_wake("question", asked)
@@ -57,6 +131,7 @@ def test_single_select(live: Live) -> None:
     assert '"Option B"' in live.model.wait_for_result(asked)
 
 
+@pytest.mark.capability("typed text")
 @pytest.mark.parametrize(
     "text",
     ["Neither: use 'B', then A;", "3", '--force\nand a second line, with "quotes" and 日本語'],
@@ -67,18 +142,21 @@ def test_typed_text_is_recorded_verbatim(live: Live, text: str) -> None:
     verified(live, asked, live.answer({"action": "type", "text": text}), {APPROACH["question"]: text})
 
 
+@pytest.mark.capability("multi-select")
 def test_multi_select(live: Live) -> None:
     asked = live.ask(AREAS)
     done = live.answer({"action": "multi-select", "selectedIndices": [0, 2]})
     verified(live, asked, done, {AREAS["question"]: "Driver path, Retry"})
 
 
-def test_multi_select_with_typed_text(live: Live) -> None:
+@pytest.mark.capability("multi-select with typed text")
+def test_multi_select_with_typed_text(live: Live, version: Version) -> None:
     asked = live.ask(AREAS)
     done = live.answer({"action": "multi-select", "selectedIndices": [1], "text": "DRY, SRP"})
-    verified(live, asked, done, {AREAS["question"]: 'Naming, "DRY, SRP"'})
+    verified(live, asked, done, {AREAS["question"]: joined(version, "Naming", "DRY, SRP")})
 
 
+@pytest.mark.capability("four questions in tabs")
 def test_four_questions_of_mixed_kinds_in_tabs(live: Live) -> None:
     database = question("Which database?", "Database", "SQLite", "Postgres")
     naming = question("Naming convention?", "Naming", "snake_case", "kebab-case", "You decide")
@@ -99,26 +177,50 @@ def test_four_questions_of_mixed_kinds_in_tabs(live: Live) -> None:
     verified(live, asked, done, expected)
 
 
-def test_preview_with_a_note(live: Live) -> None:
+@pytest.mark.capability("preview with a note")
+def test_preview_with_a_note(live: Live, version: Version, refused: Callable[..., None]) -> None:
     asked = live.ask(LAYOUT)
+    before = settled(live)
     done = live.answer({"action": "select", "optionIndex": 1, "notes": "but keep it narrow"})
+    if version < NOTE_SINCE:
+        why = "notes cannot be entered safely" if version >= PREVIEW_SINCE else '"notes" go only with a question'
+        refused(live, asked, done, before, why)
+        return
     verified(live, asked, done, {LAYOUT["question"]: "Topbar"})
     assert live.recorded(asked)["annotations"][LAYOUT["question"]]["notes"] == "but keep it narrow"
 
 
-def test_labels_that_hold_a_comma(live: Live) -> None:
+@pytest.mark.capability("preview without a note")
+def test_preview_without_a_note(live: Live, version: Version, record_property: Callable[[str, object], None]) -> None:
+    asked = live.ask(LAYOUT)
+    if "Notes:" not in live.client.screen():
+        assert version < PREVIEW_SINCE
+        record_property("not offered", "this client draws a plain list instead; that was answered and verified")
+    done = live.answer({"action": "select", "optionIndex": 2})
+    verified(live, asked, done, {LAYOUT["question"]: "None"})
+
+
+@pytest.mark.capability('labels with ", "')
+def test_labels_that_hold_a_comma(live: Live, version: Version) -> None:
     form = question("Which of these?", "Which", "Alpha, Beta", "Alpha", "Beta", "Gamma, 2. Delta", multi=True)
     asked = live.ask(form)
     done = live.answer({"action": "multi-select", "selectedIndices": [0, 1, 3]})
-    verified(live, asked, done, {form["question"]: '"Alpha, Beta", Alpha, "Gamma, 2. Delta"'})
+    verified(live, asked, done, {form["question"]: joined(version, "Alpha, Beta", "Alpha", "Gamma, 2. Delta")})
     single = question("And which one?", "One", "Alpha, Beta", "Alpha")
     asked = live.ask(single)
     verified(live, asked, live.answer({"action": "select", "optionIndex": 0}), {single["question"]: "Alpha, Beta"})
 
 
-def test_chat_declines_and_says_the_words_as_the_next_prompt(live: Live) -> None:
+@pytest.mark.capability("chat")
+def test_chat_declines_and_says_the_words_as_the_next_prompt(
+    live: Live, version: Version, refused: Callable[..., None]
+) -> None:
     asked = live.ask(APPROACH)
+    before = settled(live)
     done = live.answer({"action": "chat", "text": "Let us first look at the tests, please."})
+    if version < CHAT_SINCE:
+        refused(live, asked, done, before, "no row for chat")
+        return
     assert done.returncode == 0, f"{done.stdout} {done.stderr}\n{live.client.screen()}"
     assert "clarify" in live.model.wait_for_result(asked)
     live.model.wait_for_prompt("Let us first look at the tests, please.")
@@ -127,22 +229,28 @@ def test_chat_declines_and_says_the_words_as_the_next_prompt(live: Live) -> None
     assert live.wakes("mismatch") == []
 
 
-def test_forms_that_follow_each_other_in_one_turn(live: Live) -> None:
+@pytest.mark.capability("forms that follow each other")
+def test_forms_that_follow_each_other_in_one_turn(live: Live, version: Version) -> None:
     """What the transcript says about the first form must not be taken for the second's end."""
     live.start_turn([AREAS], [APPROACH], [AREAS])
     first = live.asked(1, AREAS["question"])
     verified(
         live, first, live.answer({"action": "multi-select", "selectedIndices": [0]}), {AREAS["question"]: "Driver path"}
     )
-    live.asked(2, APPROACH["question"])
-    done = live.answer({"action": "chat", "text": "Ask me about the areas again."})
-    assert done.returncode in (0, 4, 5), f"{done.stdout} {done.stderr}"
+    second = live.asked(2, APPROACH["question"])
+    if version < CHAT_SINCE:
+        done = live.answer({"action": "select", "optionIndex": 0})
+        verified(live, second, done, {APPROACH["question"]: "Option A (Recommended)"})
+    else:
+        done = live.answer({"action": "chat", "text": "Ask me about the areas again."})
+        assert done.returncode in (0, 4, 5), f"{done.stdout} {done.stderr}"
     third = live.asked(3, AREAS["question"])
     verified(
         live, third, live.answer({"action": "multi-select", "selectedIndices": [3]}), {AREAS["question"]: "Logging"}
     )
 
 
+@pytest.mark.capability("two questions in one message")
 def test_two_questions_in_one_message(live: Live) -> None:
     """Both hooks run before any dialog; the dialogs come one after the other, in an order of the client's own."""
     forms = {APPROACH["question"]: APPROACH, AREAS["question"]: AREAS}
@@ -180,14 +288,20 @@ def test_two_questions_in_one_message(live: Live) -> None:
 def shown(live: Live, texts: list[str]) -> str:
     """Return which of these questions' dialogs is on screen; empty if none is."""
     screen = live.client.screen()
-    return next((text for text in texts if "Chat about this" in screen and text in screen), "")
+    return next((text for text in texts if dialog_is_open(screen) and text in screen), "")
 
 
-def test_two_questions_in_one_message_that_a_person_escapes(live: Live) -> None:
+@pytest.mark.capability("Esc")
+def test_two_questions_in_one_message_that_a_person_escapes(
+    live: Live, version: Version, record_property: Callable[[str, object], None]
+) -> None:
+    if version < SECOND_DIALOG_SINCE:
+        record_property("not offered", "after Escape this client draws no second dialog and takes no prompt any more")
+        return
     asked = live.ask_together([APPROACH], [AREAS])
     live.client.wait_dialog("")
     for _ in range(6):
-        if "Chat about this" in live.client.screen():
+        if dialog_is_open(live.client.screen()):
             live.client.pane.press("Escape")
         try:
             live.client.wait_idle(timeout=2)
@@ -202,6 +316,7 @@ def test_two_questions_in_one_message_that_a_person_escapes(live: Live) -> None:
     assert len(live.wakes("unanswered")) == 2
 
 
+@pytest.mark.capability("answer killed half-way, then given again")
 def test_an_answer_that_was_killed_half_way_can_be_given_again(live: Live) -> None:
     asked = live.ask(AREAS)
     with live.start_answer({"action": "multi-select", "selectedIndices": [0, 2]}) as killed:
@@ -211,6 +326,7 @@ def test_an_answer_that_was_killed_half_way_can_be_given_again(live: Live) -> No
     verified(live, asked, done, {AREAS["question"]: "Naming, Logging"})
 
 
+@pytest.mark.capability("a person presses in between")
 def test_a_wrong_recording_is_detected_and_the_agent_woken(live: Live) -> None:
     """A person presses another option while the agent's answer is on its way: the agent must hear of it."""
     asked = live.ask(APPROACH)
@@ -220,8 +336,10 @@ def test_a_wrong_recording_is_detected_and_the_agent_woken(live: Live) -> None:
         while not os.path.exists(os.path.join(live.stage.home.state, pending)):
             assert time.monotonic() < deadline, "no pending answer"
         agent.send_signal(signal.SIGSTOP)
-        press_until_recorded(live, asked, "1")
-        agent.send_signal(signal.SIGCONT)
+        try:
+            press_until_recorded(live, asked, "1")
+        finally:
+            agent.send_signal(signal.SIGCONT)
         said, error = agent.communicate(timeout=30)
     assert live.recorded(asked)["answers"] == {APPROACH["question"]: "Option A (Recommended)"}
     assert agent.returncode == 3, f"{agent.returncode} {said} {error}"
@@ -233,9 +351,11 @@ def test_a_wrong_recording_is_detected_and_the_agent_woken(live: Live) -> None:
     assert live.stage.documents("pending-answer") == []
 
 
+@pytest.mark.capability("a person answers first")
 def test_a_person_who_answers_first_wins(live: Live) -> None:
     asked = live.ask(APPROACH)
     press_until_recorded(live, asked, "3")
+    live.outcome(asked)
     done = live.answer({"action": "select", "optionIndex": 0}, options=("--tool-use-id", asked))
     assert done.returncode == 4, f"{done.stdout} {done.stderr}"
     assert live.outcome(asked)["outcome"] == "answered_by_person"
@@ -246,7 +366,7 @@ def test_a_person_who_answers_first_wins(live: Live) -> None:
 def press_until_recorded(live: Live, tool_use_id: str, key: str) -> None:
     """Press a key as a person does: again, while the dialog is still there (it ignores keys in its first 0.2 s)."""
     for _ in range(10):
-        if "Chat about this" in live.client.screen():
+        if dialog_is_open(live.client.screen()):
             live.client.pane.press(key)
         try:
             wait_until(
@@ -260,6 +380,7 @@ def press_until_recorded(live: Live, tool_use_id: str, key: str) -> None:
     pytest.fail(live.client.screen())
 
 
+@pytest.mark.capability("Esc")
 def test_escape_is_swept_at_the_next_event_and_told_once(live: Live) -> None:
     asked = live.ask(APPROACH)
     live.client.pane.press("Escape")
@@ -276,6 +397,7 @@ def test_escape_is_swept_at_the_next_event_and_told_once(live: Live) -> None:
     assert len(live.wakes("unanswered")) == 1
 
 
+@pytest.mark.capability("unmanaged session, other hooks")
 def test_an_unmanaged_session_is_left_alone(live: Live) -> None:
     other = live.start("private")
     asked = live.ask(APPROACH, client=other)
@@ -291,6 +413,7 @@ def test_an_unmanaged_session_is_left_alone(live: Live) -> None:
     assert [record["level"] for record in reasons] == ["debug"]
 
 
+@pytest.mark.capability("unmanaged session, other hooks")
 def test_the_users_other_hooks_still_fire(live: Live) -> None:
     asked = live.ask(APPROACH)
     done = live.answer({"action": "select", "optionIndex": 0})
@@ -300,6 +423,7 @@ def test_the_users_other_hooks_still_fire(live: Live) -> None:
         assert len(live.stage.payloads(event)) == 1, event
 
 
+@pytest.mark.capability("another dialog, or none: no key")
 def test_nothing_is_pressed_where_another_dialog_is_on_screen(live: Live) -> None:
     """The saved question is not the one on screen."""
     live.ask(APPROACH)
@@ -310,18 +434,19 @@ def test_nothing_is_pressed_where_another_dialog_is_on_screen(live: Live) -> Non
     document["questions"] = [question("Delete the production database?", "Delete", "Yes, delete it", "No")]
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file)
-    before = dialog(live.client.screen())
+    before = dialog(settled(live))
     done = live.answer({"action": "select", "optionIndex": 1})
     assert done.returncode == 4, f"{done.returncode} {done.stdout} {done.stderr}"
     assert dialog(live.client.screen()) == before
 
 
 def dialog(screen: str) -> list[str]:
-    """Return the rows from the dialog's header on; the logo above is animated."""
-    rows = screen.splitlines()
+    """Return the rows from the dialog's header to its last; the logo above is animated."""
+    rows = screen.rstrip().splitlines()
     return rows[next(number for number, row in enumerate(rows) if row.startswith(" ☐")) :]
 
 
+@pytest.mark.capability("another dialog, or none: no key")
 def test_nothing_is_pressed_where_no_dialog_is_on_screen(live: Live) -> None:
     live.ask(APPROACH)
     live.client.pane.press("Escape")
@@ -333,6 +458,7 @@ def test_nothing_is_pressed_where_no_dialog_is_on_screen(live: Live) -> None:
     assert live.model.prompts() == prompts
 
 
+@pytest.mark.capability("copy mode")
 def test_copy_mode_and_a_narrow_pane_do_not_matter(live: Live) -> None:
     asked = live.ask(AREAS)
     live.server.run("resize-window", "-t", live.client.pane.target, "-x", "60", "-y", "24")
@@ -340,3 +466,22 @@ def test_copy_mode_and_a_narrow_pane_do_not_matter(live: Live) -> None:
     live.server.run("copy-mode", "-t", live.client.pane.target)
     done = live.answer({"action": "multi-select", "selectedIndices": [1, 3]})
     verified(live, asked, done, {AREAS["question"]: "Naming, Logging"})
+
+
+@pytest.mark.capability("pane of 60x20")
+def test_a_small_pane(live: Live, version: Version) -> None:
+    live.server.run("resize-window", "-t", live.client.pane.target, "-x", "60", "-y", "20")
+    tall = question(
+        "Which of these areas, each of which has a long story of its own, do you want to discuss before we begin?",
+        "Areas",
+        *(f"{label} in all its depth, with everything that belongs to it" for label in ("Path", "Naming", "Retry")),
+        multi=True,
+    )
+    asked = live.ask(APPROACH)
+    verified(live, asked, live.answer({"action": "select", "optionIndex": 2}), {APPROACH["question"]: "You decide"})
+    live.start_turn([tall])
+    # The question itself may be scrolled away.
+    asked = live.asked(1, "Retry in all")
+    done = live.answer({"action": "multi-select", "selectedIndices": [0, 2], "text": "more"})
+    labels = [tall["options"][at]["label"] for at in (0, 2)]
+    verified(live, asked, done, {tall["question"]: joined(version, *labels, "more")})

@@ -1,0 +1,27 @@
+"""Random forms with deceitful texts on the real client: each is answered as meant, or refused with a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookrouter.testing.client import find_client
+from hookrouter.testing.soak import Verdict, report, soak, table
+
+pytestmark = pytest.mark.live
+
+SEED = 20
+FORMS = {"keys": 30, "reply": 12}
+SIZES = [(200, 50), (120, 40), (80, 24), (60, 20)]
+
+
+@pytest.mark.parametrize("channel", FORMS)
+@pytest.mark.parametrize("size", SIZES, ids=["x".join(map(str, size)) for size in SIZES])
+def test_no_form_is_answered_wrongly_and_none_gets_stuck(size: tuple[int, int], channel: str) -> None:
+    program = find_client()
+    assert program is not None
+    numbers = range(SIZES.index(size), FORMS[channel], len(SIZES))
+    results = list(soak(program, numbers, SEED, size, channel=channel))
+    print(table(results))
+    faults = [report(result, SEED) for result in results if result.verdict in (Verdict.WRONG, Verdict.STUCK)]
+    assert not faults, "\n\n".join(faults)
+    assert sum(result.verdict == Verdict.REFUSED for result in results) <= len(results) // 4
