@@ -155,7 +155,7 @@ class _Client:
     def _answer(self, number: int, form: RandomForm, identifier: str) -> Result:
         before = self._frame()
         started = time.monotonic()
-        arguments = ("answer", "--session", SESSION, "--tool-use-id", identifier, "--json", "--wait", "10")
+        arguments = ("answer", "--session", SESSION, "--tool-use-id", identifier, "--json", "--wait", "30")
         done = self.stage.run(*arguments, "--file", "-", stdin=json.dumps(form.decisions), timeout=_ANSWER_SECONDS)
         seconds = time.monotonic() - started
         try:

@@ -351,6 +351,11 @@ def _is_same_page(pending: _Pending, state: Seen, form: AskUserQuestionInput) ->
         return False
     if isinstance(before, Page) and isinstance(state, Page) and before.question != state.question:
         return False
+    if isinstance(before, Tail) and isinstance(state, Page):
+        # What filled the pane is still in its page's row for typed text.
+        typed = state.row(RowKind.TYPE)
+        if typed is None or not typed.text:
+            return False
     if pressed in ("Tab", "BTab"):
         return True
     if isinstance(before, Tail):

@@ -45,6 +45,8 @@ __all__ = ["GrammarPlanner", "unanswerable"]
 
 _FOLDED = re.compile(grammar.PASTED_TEXT)
 _CLEARING = 60
+_CUT = "…"
+"""At the end of what does not fit a row that the client draws in one line (seen on 2.1.330 with tabs in the text)."""
 _CLEARING_KEYS = frozenset(["C-e", "C-u", "BSpace"])
 _PAD = "x"
 """What goes in with a text that is a single digit, and is taken out again."""
@@ -498,6 +500,8 @@ class _Delivery:
         if self.holds(page, shown, text, marked=marked):
             return None
         if self.pasted_last(text):
+            if shown.endswith(_CUT) and key(text).startswith(key(shown.removesuffix(_CUT))):
+                return Wait(f"the pane is too narrow to show the whole text in {what}; make it wider")
             return Wait(f"the pasted text is not fully shown in {what}")
         if not shown:
             return Paste(text, f"put the text into {what}")

@@ -11,9 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hookrouter.answering import AnswerRequest, DeliveryOutcome, Press, TerminalAddress
+from hookrouter.converter import structure
 from hookrouter.decisions import Chat, MultiSelect, Select, Type
 from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
+from hookrouter.testing.random_forms import seeded_form
 from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter_ask_user_question.decisions import check_decisions
 from hookrouter_keystrokes import answer_channel, keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner import GrammarPlanner
@@ -270,6 +273,16 @@ def test_a_dialog_that_has_stood_for_long_is_answered_at_once() -> None:
         assert run.answers == {SINGLE.question: "Option B"}
         run.clock.now -= started
     assert standing.clock.now < fresh.clock.now - 0.2
+
+
+def test_after_a_text_that_fills_the_pane_the_next_question_is_not_taken_for_its_page() -> None:
+    drawn = seeded_form(2211, 103)
+    asked = structure("AskUserQuestionInput", {"questions": drawn.questions})
+    run = Run(asked, width=60, height=20)
+
+    delivery = run.deliver(*check_decisions(drawn.decisions, asked))
+
+    assert "leave question 2" in delivery.steps[-1], delivery
 
 
 def test_too_small_a_pane_is_the_reason_it_gives() -> None:
