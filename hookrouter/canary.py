@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +18,7 @@ from hookrouter.doctor import ERROR, MINIMUM_CLIENT, OK, WARNING, Finding
 from hookrouter.testing.client import ClientError, ClientSession, check_client
 from hookrouter.testing.scripted_model import ScriptedModel, ask
 from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import PrivateTmux, TmuxError, WaitTimeoutError, wait_until
+from hookrouter.testing.terminal import PrivateTmux, TmuxError, WaitTimeoutError, remove_folder, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,7 +98,7 @@ def try_client(program: str, config: Config) -> Canary:
                 raise ClientError(f"{program} is not an executable file")
             server = stack.enter_context(PrivateTmux())
             folder = tempfile.mkdtemp(prefix="hookrouter-doctor-")
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.callback(remove_folder, folder)
             stage = Stage(folder, _config(config))
             for finding in _try(os.path.abspath(program), stage, server, stack, config, screens):
                 findings.append(finding)

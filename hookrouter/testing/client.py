@@ -210,7 +210,7 @@ def prompt_box(screen: str) -> _Box | None:
             rest = [lines[number][1:]]
             for line in lines[number + 1 :]:
                 if line.startswith(_RULE):
-                    return _Box("\n".join(part.replace("\u00a0", " ").strip() for part in rest))
+                    return _Box("\n".join(part.replace("\u00a0", " ").strip() for part in rest).strip("\n"))
                 rest.append(line)
             return None
     return None

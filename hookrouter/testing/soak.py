@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import subprocess
 import tempfile
 import time
@@ -18,7 +17,7 @@ from hookrouter.testing.client import prompt_box
 from hookrouter.testing.random_forms import seeded_form
 from hookrouter.testing.scripted_model import ScriptedModel, ask
 from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import PrivateTmux, TmuxError, WaitTimeoutError, wait_until
+from hookrouter.testing.terminal import PrivateTmux, TmuxError, WaitTimeoutError, remove_folder, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -117,7 +116,7 @@ class _Client:
     def __enter__(self) -> _Client:
         with contextlib.ExitStack() as stack:
             folder = tempfile.mkdtemp(prefix="hookrouter-soak-")
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.callback(remove_folder, folder)
             server = stack.enter_context(PrivateTmux())
             self.stage = Stage(folder, f'[answer]\nchannels = ["{self._channel}"]\n')
             self.stage.record("PreToolUse", "PostToolUse")

@@ -25,6 +25,7 @@ __all__ = [
     "ending_on_signals",
     "find_tmux",
     "reap",
+    "remove_folder",
     "wait_until",
 ]
 
@@ -73,6 +74,17 @@ def wait_until(probe: Callable[[], T | None], timeout: float, what: str, last: C
             state = f"; last seen:\n{last()}" if last is not None else ""
             raise WaitTimeoutError(f"no {what} within {timeout:g} s{state}")
         time.sleep(_POLL)
+
+
+def remove_folder(path: str, timeout: float = 5.0) -> None:
+    """Remove a folder, also where programs that were just ended still write, for ``timeout`` seconds. Never raises."""
+
+    def gone() -> bool:
+        shutil.rmtree(path, ignore_errors=True)
+        return not os.path.exists(path)
+
+    with contextlib.suppress(WaitTimeoutError):
+        wait_until(gone, timeout, f"end of the folder {path}")
 
 
 @contextlib.contextmanager
@@ -297,4 +309,4 @@ class PrivateTmux:
             reap(family, self.mark)
         else:
             reap((), self.mark, grace=0)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_folder(self.folder)

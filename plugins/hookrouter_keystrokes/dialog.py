@@ -245,6 +245,7 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     lines = [line.replace("\u00a0", " ").rstrip() for line in screen.lines]
     while lines and not lines[-1]:
         lines.pop()
+    lines = _without_queued(lines)
     if not lines:
         return Unknown("the screen is empty")
     review = _review(lines, form)
@@ -290,6 +291,25 @@ _NOTICE_INDENT = 12
 _NOTICE_LINES = 2
 _EDITOR = key(grammar.FOOTER_EDITOR)
 _FOOTER_START, _FOOTER_END = key(grammar.FOOTER_START), key(grammar.FOOTER_END)
+
+
+_QUEUED = tuple(seen.text for seen in grammar.QUEUED)
+_QUEUED_LINES = 12
+_QUEUED_INDENT = " " * 4
+
+
+def _without_queued(lines: list[str]) -> list[str]:
+    """Cut off the prompts that wait for the end of Claude's turn, where they stand below all else."""
+    while lines:
+        at = len(lines) - 1
+        while at and len(lines) - at < _QUEUED_LINES and lines[at].startswith(_QUEUED_INDENT):
+            at -= 1
+        if not lines[at].startswith(_QUEUED):
+            break
+        lines = lines[:at]
+        while lines and not lines[-1]:
+            lines.pop()
+    return lines
 
 
 def _without_notices(lines: list[str]) -> int:

@@ -35,6 +35,7 @@ __all__ = [
     "PLACEHOLDERS",
     "PROMPTS",
     "PROMPT_HINT",
+    "QUEUED",
     "QUOTE_BAR",
     "RESULT",
     "REVIEW",
@@ -98,6 +99,8 @@ SKIP = Seen("Skip interview and plan immediately", "2.1.8", "2.1.136")
 FOOTER_START, FOOTER_END = "Enter to select ·", "Esc to cancel"
 FOOTER_EDITOR = "ctrl+g to edit in"
 """Also in the footer while a text field has the focus (2.1.12 on; it stays there on the Submit and chat rows)."""
+QUEUED = (Seen("  ❯ ", "2.1.30"), Seen("  > ", "2.0.76"))
+"""Before a prompt that waits for the end of Claude's turn; below an open dialog's footer (2.1.250)."""
 MORE_ABOVE = r"\s*↑ (\d+) more lines?"
 """Between the rows and the footer, when the top of the dialog does not fit the pane."""
 

@@ -774,12 +774,17 @@ class _Delivery:
         if self.submitted():
             if prompt.closed == Closed.ANSWERED:
                 return Stop(delivered=True, why="the client took the answer")
-            if prompt.closed == Closed.DECLINED:
+            if prompt.closed == Closed.DECLINED and not self.declined_before():
                 return Stop(delivered=False, why="the form was declined instead of answered")
             return Wait("the dialog has closed, but the client does not show yet that it was answered")
         if self.taken and prompt.closed is not None:
             return Stop(delivered=False, why=f"the form was {prompt.closed} by somebody else half-way")
         return Wait("the question's dialog is not on screen; the prompt box is")
+
+    def declined_before(self) -> bool:
+        """Whether the last screen showed a declined form already: older clients do not say which one it was."""
+        shown = self.taken[-1].screen.lines if self.taken else ()
+        return any(seen.text in line for line in shown for seen in grammar.DECLINED)
 
     def say(self, prompt: Prompt, text: str) -> Step:
         """Send the chat's text, once the form was declined for it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -87,7 +86,6 @@ def test_a_program_that_is_no_client_is_refused_at_once(tmp_path: Path, program:
     folder.mkdir()
     client.write_text(f"#!/bin/sh\n{program}\n")
     client.chmod(0o755)
-    started = time.monotonic()
     done = subprocess.run(
         [*script_argv(), "demo", "--client", str(client)],
         env=environ(folder),
@@ -96,7 +94,6 @@ def test_a_program_that_is_no_client_is_refused_at_once(tmp_path: Path, program:
         timeout=30,
         check=False,
     )
-    assert time.monotonic() - started < 10
     assert done.returncode == 2
     assert said in done.stderr
     assert "\n\n" not in done.stderr

@@ -35,6 +35,8 @@ SECOND_DIALOG_SINCE = (2, 1, 12)
 """2.0.76 stands still for good where the first of two questions is declined."""
 NOTE_SINCE = (2, 1, 144)
 """Before this version Escape in the notes field declines the form, so that a note cannot be read back."""
+BROKEN_BOXES = ((2, 1, 201), (2, 1, 299))
+"""Between these, seen on 2.1.250, the boxes of long labels are broken over two lines in a narrow pane."""
 QUOTES_SINCE = (2, 1, 238)
 """From here on items of a multi-select that hold a comma are recorded JSON-quoted; before 2.1.234 they were not."""
 
@@ -469,7 +471,7 @@ def test_copy_mode_and_a_narrow_pane_do_not_matter(live: Live) -> None:
 
 
 @pytest.mark.capability("pane of 60x20")
-def test_a_small_pane(live: Live, version: Version) -> None:
+def test_a_small_pane(live: Live, version: Version, refused: Callable[..., None]) -> None:
     live.server.run("resize-window", "-t", live.client.pane.target, "-x", "60", "-y", "20")
     tall = question(
         "Which of these areas, each of which has a long story of its own, do you want to discuss before we begin?",
@@ -482,6 +484,10 @@ def test_a_small_pane(live: Live, version: Version) -> None:
     live.start_turn([tall])
     # The question itself may be scrolled away.
     asked = live.asked(1, "Retry in all")
+    before = settled(live)
     done = live.answer({"action": "multi-select", "selectedIndices": [0, 2], "text": "more"})
+    if BROKEN_BOXES[0] <= version <= BROKEN_BOXES[1]:
+        refused(live, asked, done, before, "the dialog on screen is not this question")
+        return
     labels = [tall["options"][at]["label"] for at in (0, 2)]
     verified(live, asked, done, {tall["question"]: joined(version, *labels, "more")})

@@ -462,3 +462,28 @@ def test_nothing_is_pressed_on_another_forms_dialog(data: st.DataObject) -> None
     found = GrammarPlanner().next_step(Screen(tuple(lines), 80, 40), other, (Select(0), MultiSelect((0,))), ())
 
     assert isinstance(found, (Wait, Stop))
+
+
+@pytest.mark.parametrize("queued", [("  ❯ ask me again",), ("  ❯ first", "    its second line", "  > another")])
+def test_prompts_that_wait_below_the_dialog_are_no_part_of_it(queued: tuple[str, ...]) -> None:
+    """As 2.1.250 draws a text that is sent while Claude still works."""
+    shown = screen(DialogModel(SINGLE))
+    lines = [line for line in shown.lines if line]
+    for blanks in ((), ("",)):
+        below = shown._replace(lines=(*lines, *blanks, *queued, ""))
+        assert GrammarPlanner().next_step(below, SINGLE, (Select(1),), ()) == Press(
+            "2", "choose option 2 of question 1 by its number"
+        )
+    other = shown._replace(lines=(*lines, "", "    its second line"))
+    assert isinstance(GrammarPlanner().next_step(other, SINGLE, (Select(1),), ()), Wait)
+
+
+def test_a_form_that_was_declined_before_is_not_taken_for_the_one_that_was_just_submitted() -> None:
+    """2.1.30 shows the answers late, and does not say which form was declined."""
+    before = ("● ", "  ⎿  Tool use rejected with user message: The user wants to clarify these questions.")
+    dialog = screen(DialogModel(SINGLE))
+    box = ("─" * 120, "❯ ", "─" * 120)
+    closed = dialog._replace(lines=(*before, *box))
+    for above, expected in (((), Stop), (before, Wait)):
+        taken = [Taken(Press("1", ""), dialog._replace(lines=(*above, *(line for line in dialog.lines if line))))]
+        assert isinstance(GrammarPlanner().next_step(closed, SINGLE, (Select(0),), taken), expected)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +57,7 @@ def demo(
 
 def _run(client: str | None, *, quiet: bool) -> list[str]:
     from hookrouter.testing.stage import Stage
-    from hookrouter.testing.terminal import PrivateTmux
+    from hookrouter.testing.terminal import PrivateTmux, remove_folder
     from hookrouter_ask_user_question.demo.scenes import SCENES
     from hookrouter_ask_user_question.demo.show import config, play
 
@@ -69,7 +68,7 @@ def _run(client: str | None, *, quiet: bool) -> list[str]:
     started = time.monotonic()
     with contextlib.ExitStack() as stack:
         folder = tempfile.mkdtemp(prefix="hookrouter-demo-")
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(remove_folder, folder)
         server = stack.enter_context(PrivateTmux())
         stage = Stage(folder, config(folder))
         stage.record("PostToolUse")
