@@ -218,7 +218,7 @@ class _Answering:
             address=address,
             terminal=backends.get(address.backend) if address is not None else None,
             planner=self._app.plugins.keystroke_planners().get(self._app.config.answer.planner),
-            still_open=self._still_open,
+            still_open=self._is_answerable,
             deadline=time.monotonic() + DELIVERY_SECONDS,
             session_id=self._question.session_id,
             store=self._app.store,
@@ -391,6 +391,10 @@ class _Answering:
 
     def _still_open(self) -> bool:
         return documents.is_open(self._app.store, self._question.session, self._question.tool_use_id)
+
+    def _is_answerable(self) -> bool:
+        """Whether the question is open in a client that runs: the dialog of a killed one stays on the screen."""
+        return self._still_open() and not documents.is_client_gone(self._question)
 
     def _finish(self, **changes: Any) -> AnswerResult:
         """Change the result for the last time and journal it."""
