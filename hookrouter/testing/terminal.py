@@ -41,6 +41,7 @@ set -g default-shell /bin/sh
 """
 
 _POLL = 0.02
+_STAYS_AWAY = 0.7
 _GRACE = 1.0
 _LONGEST_BASE = 70
 
@@ -77,11 +78,18 @@ def wait_until(probe: Callable[[], T | None], timeout: float, what: str, last: C
 
 
 def remove_folder(path: str, timeout: float = 5.0) -> None:
-    """Remove a folder, also where programs that were just ended still write, for ``timeout`` seconds. Never raises."""
+    """Remove a folder, also where programs that were just ended still write, for ``timeout`` seconds. Never raises.
+
+    A client that is ended writes its transcript and calls its last hooks meanwhile, so the folder must stay away.
+    """
+    since = time.monotonic()
 
     def gone() -> bool:
-        shutil.rmtree(path, ignore_errors=True)
-        return not os.path.exists(path)
+        nonlocal since
+        if os.path.exists(path):
+            shutil.rmtree(path, ignore_errors=True)
+            since = time.monotonic()
+        return time.monotonic() - since >= _STAYS_AWAY
 
     with contextlib.suppress(WaitTimeoutError):
         wait_until(gone, timeout, f"end of the folder {path}")
@@ -309,4 +317,4 @@ class PrivateTmux:
             reap(family, self.mark)
         else:
             reap((), self.mark, grace=0)
-        remove_folder(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
