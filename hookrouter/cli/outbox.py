@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -56,7 +57,7 @@ def show(name: _Id, as_json: Json = False) -> None:
     """Show one message with its whole text."""
     services = Application.from_environ()
     push(services.environ, services.home)
-    message = _guarded(lambda: services.outbox.get(name))
+    message = _guarded(partial(services.outbox.get, name))
     if message is None:
         raise _unknown(name)
     if as_json:
@@ -84,7 +85,7 @@ def retry(
     names = _chosen(
         name, every, lambda: [message["id"] for message in outbox.pending() if not outbox.is_early(message)]
     )
-    done = [one for one in names if _guarded(lambda one=one: outbox.retry(one))]  # type: ignore[misc]
+    done = [one for one in names if _guarded(partial(outbox.retry, one))]
     if name is not None and not done:
         raise _unknown(name)
     if done:
@@ -107,7 +108,7 @@ def drop(
     """
     outbox = Application.from_environ().outbox
     names = _chosen(name, every, outbox.ids)
-    done = [one for one in names if _guarded(lambda one=one: outbox.remove(one))]  # type: ignore[misc]
+    done = [one for one in names if _guarded(partial(outbox.remove, one))]
     if name is not None and not done:
         raise _unknown(name)
     _tell("dropped", done, as_json)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookrouter.pause import is_paused
 from hookrouter.store import StoreBusy
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from hookrouter.context import Context
     from hookrouter.replies import PermissionRequestReply, PreToolUseReply
+
+    R = TypeVar("R", PermissionRequestReply, PreToolUseReply)
 
 __all__ = ["beside_the_dialog", "instead_of_a_dialog", "wait_for_answer"]
 
@@ -39,12 +41,7 @@ def beside_the_dialog(tool_input: Any, context: Context) -> PermissionRequestRep
     """
     from hookrouter.replies import PermissionRequestReply
 
-    answer = wait_for_answer(tool_input, context)
-    if answer is None:
-        return None
-    if "message" in answer:
-        return PermissionRequestReply.deny(answer["message"])
-    return PermissionRequestReply.allow(updated_input=_updated(tool_input, answer))
+    return _reply(PermissionRequestReply, tool_input, context)
 
 
 def instead_of_a_dialog(tool_input: Any, context: Context) -> PreToolUseReply | None:
@@ -57,12 +54,16 @@ def instead_of_a_dialog(tool_input: Any, context: Context) -> PreToolUseReply | 
 
     if context.environ.get("CLAUDE_CODE_ENTRYPOINT", _INTERACTIVE) == _INTERACTIVE:
         return None
+    return _reply(PreToolUseReply, tool_input, context)
+
+
+def _reply(kind: type[R], tool_input: Any, context: Context) -> R | None:
     answer = wait_for_answer(tool_input, context)
     if answer is None:
         return None
     if "message" in answer:
-        return PreToolUseReply.deny(answer["message"])
-    return PreToolUseReply.allow(updated_input=_updated(tool_input, answer))
+        return kind.deny(answer["message"])
+    return kind.allow(updated_input=_updated(tool_input, answer))
 
 
 def wait_for_answer(tool_input: Any, context: Context) -> Mapping[str, Any] | None:

@@ -162,6 +162,7 @@ class _Typist:
         self.done: list[str] = []
         self.pending: _Pending | None = None
         self.previous: Seen | None = None
+        self.same_since = 0.0
         self.shown_since: float | None = None
         self.waiting_since: float | None = None
         self.chatting = False
@@ -196,6 +197,8 @@ class _Typist:
         now = self.clock()
         if self.held_since is not None and not self.is_still_held(now):
             return self.end(DeliveryOutcome.REFUSED, "it took so long that other keys may have come in between")
+        if state != self.previous:
+            self.same_since = now
         settled = state == self.previous or screen.unchanged >= self.pace.settle
         self.previous = state
         if self.reads_dialog:
@@ -246,7 +249,8 @@ class _Typist:
     def others_are_out(self, step: Press | Paste, state: Seen, now: float) -> bool:
         """Whether nobody else's key can come between this look and this step, as far as that matters and can be had."""
         if self.holder is None:
-            return True
+            # All that can be had here: no key of theirs has shown an effect for as long as effects are late.
+            return not _is_delicate(step, state, self.request.form) or now - self.same_since >= self.pace.settle
         if self.held_since is None:
             if not _is_delicate(step, state, self.request.form):
                 return True

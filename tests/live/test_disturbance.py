@@ -105,11 +105,6 @@ def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> Non
         assert agent.reached, agent.finish()
         calm.client.pane.press(*PERSON[keys])
         done = agent.finish()
-    if done.returncode == 3 and form == "typed":
-        # There a key that shows its effect late can move the cursor off a text that was just read back.
-        assert reply(done)["outcome"] == "mismatch"
-        calm.wait_wake("mismatch", asked)
-        return
     right_or_reported(calm, asked, done, form)
 
 
