@@ -24,6 +24,12 @@ def main(argv: list[str] | None = None) -> int:
         from hookrouter.delivery import main as deliver
 
         return deliver(arguments[1:])
+    if command[:1].isalpha() and not asks_for_help:
+        from hookrouter.quick import run_quick
+
+        exit_code = run_quick(command, arguments[1:])
+        if exit_code is not None:
+            return exit_code
     from hookrouter.cli.main import main as cli
 
     return cli(arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,8 +10,6 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.commands import Command
 
 __all__ = ["BUILT_IN", "CommandEntry", "contributed"]
-
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class CommandEntry(NamedTuple):
@@ -24,6 +21,8 @@ class CommandEntry(NamedTuple):
     """``package.module:attribute``: a function whose annotations typer reads, or a typer application."""
     plugin: str | None = None
     """The plugin that brings it; None for a built-in one."""
+    quick: str = ""
+    """See :attr:`hookrouter.hookspecs.commands.Command.quick`."""
 
 
 BUILT_IN = (
@@ -84,11 +83,21 @@ def _entries(commands: Iterable[tuple[str, Command]], problems: list[str]) -> It
     for plugin, command in commands:
         texts = [getattr(command, name, None) for name in ("name", "help", "target")]
         name, explanation, target = texts
+        quick = getattr(command, "quick", "")
         if not isinstance(name, str) or not isinstance(explanation, str) or not isinstance(target, str):
             problems.append(f"plugin {plugin}: {command!r} is not a Command(name, help, target)")
-        elif not _NAME.fullmatch(name):
+        elif not _is_name(name):
             problems.append(f"plugin {plugin}: {name!r} is not a command name (lower-case words joined by dashes)")
         elif not all(target.partition(":")):
             problems.append(f"plugin {plugin}: the target {target!r} of {name!r} is not 'package.module:function'")
+        elif not isinstance(quick, str) or (quick and not all(quick.partition(":"))):
+            problems.append(f"plugin {plugin}: the quick form {quick!r} of {name!r} is not 'package.module:function'")
         else:
-            yield CommandEntry(name, explanation, target, plugin)
+            yield CommandEntry(name, explanation, target, plugin, quick)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is lower-case words of ASCII letters and digits, joined by dashes."""
+    words = text.split("-")
+    plain = all(word.isascii() and word.isalnum() and word == word.lower() for word in words)
+    return plain and words[0][0].isalpha()

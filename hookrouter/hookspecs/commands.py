@@ -18,6 +18,10 @@ class Command(NamedTuple):
     """One line for ``hookrouter --help``."""
     target: str
     """``package.module:function``: a function annotated for typer, imported only when the command is used."""
+    quick: str = ""
+    """``package.module:function`` for a command that programs call and that must start fast: called before typer is
+    imported, with the :class:`~hookrouter.application.Application` and the words after the command's name. It returns
+    the exit code, or None, having done nothing, to leave the words to ``target``; those with ``--help`` always are."""
 
 
 class CommandSpecs:

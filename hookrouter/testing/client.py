@@ -335,6 +335,8 @@ class ClientSession:
         """
         pane = self.pane
         deadline = time.monotonic() + timeout
+        # An answer that was killed while it typed keeps other keys out for a few seconds more.
+        wait_until(pane.takes_keys, timeout, "input of the pane", pane.state)
         pane.wait_for(_has_empty_box, timeout)
         pane.type(prompt)
 

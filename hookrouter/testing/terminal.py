@@ -61,11 +61,17 @@ def find_tmux() -> str | None:
     return shutil.which("tmux")
 
 
+PATIENCE_VARIABLE = "HOOKROUTER_TEST_PATIENCE"
+"""How many times longer than on an idle machine everything is waited for."""
+
+
 def wait_until(probe: Callable[[], T | None], timeout: float, what: str, last: Callable[[], str] | None = None) -> T:
     """Call ``probe`` until it returns something true, and return that.
 
-    ``timeout`` is in seconds; ``last`` describes the final state for the error. Raises WaitTimeoutError.
+    ``timeout`` is in seconds, for an idle machine: the variable HOOKROUTER_TEST_PATIENCE multiplies it. ``last``
+    describes the final state for the error. Raises WaitTimeoutError.
     """
+    timeout *= float(os.environ.get(PATIENCE_VARIABLE) or 1)
     deadline = time.monotonic() + timeout
     while True:
         value = probe()
@@ -125,6 +131,15 @@ class Pane:
         """Return the visible rows, without trailing blanks."""
         return self.server.run("capture-pane", "-p", "-t", self.target)
 
+    def state(self) -> str:
+        """Return what else decides what becomes of a key: size, whether input is off, whether tmux is in a mode."""
+        shown = "#{pane_width}x#{pane_height} input_off=#{pane_input_off} mode=#{pane_mode} dead=#{pane_dead}"
+        return self.server.run("display-message", "-p", "-t", self.target, shown).strip()
+
+    def takes_keys(self) -> bool:
+        """Whether keys reach the pane's program; while ``hookrouter answer`` types, no others do."""
+        return "input_off=0" in self.state()
+
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names, one per call to tmux."""
         for key in keys:
@@ -147,7 +162,7 @@ class Pane:
             return what in screen if isinstance(what, str) else bool(what(screen))
 
         name = repr(what) if isinstance(what, str) else getattr(what, "__name__", "matching screen")
-        wait_until(probe, timeout, f"{name} on screen", lambda: screen)
+        wait_until(probe, timeout, f"{name} on screen", lambda: f"{screen}\n{self.state()}")
         return screen
 
     def dead(self) -> bool:

@@ -93,6 +93,7 @@ def cli_commands() -> list[Command]:
             name="answer",
             help="Answer the question that a Claude Code session is asking.",
             target="hookrouter_ask_user_question.cli:answer",
+            quick="hookrouter_ask_user_question.answer_command:quick",
         ),
         Command(
             name="questions",

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering import AnswerRequest, Delivery, DeliveryOutcome
 from hookrouter.clock import now
-from hookrouter.converter import PayloadError, structure
 from hookrouter.decisions import Chat
 from hookrouter.names import printable
 from hookrouter.pause import is_paused
+from hookrouter.payloads import check
 from hookrouter.store import StoreBusy, StoreError
+from hookrouter.views import view
 from hookrouter_ask_user_question import documents
 from hookrouter_ask_user_question.comparison import recorded_value
 from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions, to_json
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from hookrouter.tools import AskUserQuestionInput
     from hookrouter_ask_user_question.documents import Question
 
-__all__ = ["AUTO", "AnswerResult", "ExitCode", "answer", "form_of"]
+__all__ = ["AUTO", "AnswerResult", "ExitCode", "FormError", "answer", "form_of"]
 
 AUTO = "auto"
 """In place of a session's name: whichever session has the one open question."""
@@ -59,8 +58,7 @@ class ExitCode:
     NOT_CONFIRMED = 5
 
 
-@attrs.frozen(kw_only=True)
-class AnswerResult:
+class AnswerResult(NamedTuple):
     """What came of one ``hookrouter answer``."""
 
     outcome: str
@@ -80,7 +78,7 @@ class AnswerResult:
 
     def document(self) -> dict[str, Any]:
         """Return this as JSON."""
-        return {"ok": self.exit_code == ExitCode.OK, **attrs.asdict(self)}
+        return {"ok": self.exit_code == ExitCode.OK, **self._asdict()}
 
 
 class _Interrupted(BaseException):
@@ -116,17 +114,15 @@ def answer(
         if question is None:
             return _none_chosen(app, result, found, tool_use_id)
         session = question.session
-        result = attrs.evolve(result, session=session, tool_use_id=question.tool_use_id)
+        result = result._replace(session=session, tool_use_id=question.tool_use_id)
         form = form_of(question)
         decisions = parse_decisions(text, form)
-        result = attrs.evolve(result, questions=_intended(question, decisions))
+        result = result._replace(questions=_intended(question, decisions))
         channels = _channels(app, channel)
         if dry_run:
             return _planned(app, form, decisions, result)
         if not channels:
-            return attrs.evolve(
-                result, reason=_no_channel("config.toml: answer.channels", app, app.config.answer.channels)
-            )
+            return result._replace(reason=_no_channel("config.toml: answer.channels", app, app.config.answer.channels))
         own_name = documents.own_name(session, question.tool_use_id)
         with (
             app.store.lock(ANSWER_LOCK, session, _LOCK_SECONDS),
@@ -135,19 +131,23 @@ def answer(
         ):
             return _Answering(app, question, form, decisions, channels, result).run(wait)
     except DecisionError as error:
-        return attrs.evolve(result, outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=str(error))
-    except PayloadError as error:
-        return attrs.evolve(result, reason=f"the question document cannot be read: {error}")
+        return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=str(error))
+    except FormError as error:
+        return result._replace(reason=f"the question document cannot be read: {error}")
     except StoreBusy as error:
-        return attrs.evolve(result, reason=f"session {session} is being answered already, by {error.holder}")
+        return result._replace(reason=f"session {session} is being answered already, by {error.holder}")
     except StoreError as error:
-        return attrs.evolve(result, reason=str(error))
+        return result._replace(reason=str(error))
     except _Interrupted as stop:
-        return attrs.evolve(result, outcome="interrupted", exit_code=128 + stop.number, reason=f"stopped by {stop}")
+        return result._replace(outcome="interrupted", exit_code=128 + stop.number, reason=f"stopped by {stop}")
+
+
+class FormError(ValueError):
+    """A question document holds no form."""
 
 
 def form_of(question: Question) -> AskUserQuestionInput:
-    """Return the form of a question document. Raises PayloadError."""
+    """Return the form of a question document. Raises FormError."""
     questions = [
         {
             **form,
@@ -156,8 +156,11 @@ def form_of(question: Question) -> AskUserQuestionInput:
         }
         for form in question.questions
     ]
-    form: AskUserQuestionInput = structure("AskUserQuestionInput", {"questions": questions})
-    return form
+    raw = {"questions": questions}
+    faults, _ = check("AskUserQuestionInput", raw)
+    if faults:
+        raise FormError("; ".join(faults))
+    return view("AskUserQuestionInput", raw)
 
 
 class _Answering:
@@ -196,7 +199,7 @@ class _Answering:
         except _Interrupted:
             self._finish(outcome="interrupted", reason="stopped by a signal during the delivery")
             raise
-        self._result = attrs.evolve(self._result, steps=delivery.steps, reason=delivery.reason)
+        self._result = self._result._replace(steps=delivery.steps, reason=delivery.reason)
         if delivery.outcome != DeliveryOutcome.DELIVERED:
             return self._not_delivered(delivery)
         if self._chat:
@@ -204,7 +207,7 @@ class _Answering:
             return self._finish(outcome="chat", exit_code=ExitCode.OK)
         self._journal("delivered", delivery.reason)
         if wait <= 0:
-            return attrs.evolve(self._result, outcome="delivered", exit_code=ExitCode.OK)
+            return self._result._replace(outcome="delivered", exit_code=ExitCode.OK)
         return self._verify(wait)
 
     def _deliver(self) -> Delivery:
@@ -230,7 +233,7 @@ class _Answering:
             if reason := self._stopped():
                 return Delivery(DeliveryOutcome.REFUSED, reason)
             self._save_pending(name)
-            self._result = attrs.evolve(self._result, channel=name)
+            self._result = self._result._replace(channel=name)
             try:
                 delivery = channel.deliver(request)
             except Exception as error:  # noqa: BLE001 - a channel of another author; what it did is not known
@@ -270,7 +273,7 @@ class _Answering:
                 return self._said()
             self._journal("not_delivered", delivery.reason)
             ended = self._closed(record)
-            return attrs.evolve(ended, reason=ended.reason + lost)
+            return ended._replace(reason=ended.reason + lost)
         if closed := self._closed_reason():
             self._remove_documents()
             reason = f"{delivery.reason}; {closed}{lost}{self._others_open() if lost else ''}"
@@ -312,8 +315,7 @@ class _Answering:
     def _verify(self, wait: float) -> AnswerResult:
         record = self._wait_for_record(wait)
         if record is None:
-            return attrs.evolve(
-                self._result,
+            return self._result._replace(
                 outcome="not_confirmed",
                 exit_code=ExitCode.NOT_CONFIRMED,
                 reason=f"the answer was delivered, but Claude Code's record of it did not come within {wait:g} s",
@@ -333,8 +335,7 @@ class _Answering:
         if shown is None:
             fallback = f"the question is over, and its answer was not compared ({outcome}) {reason}".strip()
             shown = ("not_confirmed", ExitCode.NOT_CONFIRMED, fallback)
-        return attrs.evolve(
-            self._result,
+        return self._result._replace(
             outcome=shown[0],
             exit_code=shown[1],
             reason=shown[2],
@@ -398,7 +399,7 @@ class _Answering:
 
     def _finish(self, **changes: Any) -> AnswerResult:
         """Change the result for the last time and journal it."""
-        self._result = attrs.evolve(self._result, **changes)
+        self._result = self._result._replace(**changes)
         self._journal(self._result.outcome, self._result.reason)
         return self._result
 
@@ -496,7 +497,7 @@ def _none_chosen(
         {"session": question.session, "tool_use_id": question.tool_use_id, "asked_at": question.saved_at}
         for question in shown
     )
-    return attrs.evolve(result, reason=reason, candidates=candidates)
+    return result._replace(reason=reason, candidates=candidates)
 
 
 def _placed(questions: Sequence[Question]) -> str:
@@ -540,9 +541,9 @@ def _planned(
     planner = app.plugins.keystroke_planners().get(app.config.answer.planner)
     if planner is None:
         reason = "; ".join(_unknown_parts(app, located=True))
-        return attrs.evolve(result, outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
+        return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
     steps = tuple(planner.outline(form, decisions))
-    return attrs.evolve(result, outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
+    return result._replace(outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
 
 
 def _intended(question: Question, decisions: Sequence[Decision]) -> tuple[Mapping[str, Any], ...]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from hookrouter_ask_user_question.documents import Question
 
 __all__ = ["answer", "questions"]
-
-_MAX_BYTES = 1024 * 1024
-_BAD_INPUT = 2
 
 _Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
 
@@ -101,48 +96,28 @@ def answer(
       hookrouter answer --tool-use-id toolu_01AbC --file decisions.json --json
       hookrouter answer --session work --dry-run - < decisions.json
     """
-    from hookrouter_ask_user_question.answer import AnswerResult
-    from hookrouter_ask_user_question.answer import answer as run
+    from hookrouter_ask_user_question.answer_command import run
 
-    try:
-        text = _decisions(decisions, file)
-        if not session and not tool_use_id:
-            raise _UsageError(f"--session is missing{_waiting()}")
-        if not 0 <= wait < math.inf:
-            raise _UsageError("--wait: a number of seconds, 0 or more")
-    except _UsageError as error:
-        result = AnswerResult(outcome="invalid", exit_code=_BAD_INPUT, session=session, reason=str(error))
-    else:
-        app = Application.from_environ()
-        push(app.environ, app.home)
-        result = run(
-            app,
-            session,
-            text,
-            tool_use_id=tool_use_id,
-            channel=channel,
-            wait=wait,
-            dry_run=dry_run,
-        )
-    if as_json:
-        typer.echo(json.dumps(result.document()))
-        return result.exit_code
-    failed = result.exit_code not in (0, 3)
-    outcome = result.outcome.replace("_", " ")
-    lines = [_text(f"{outcome}: {result.reason}" if result.reason else outcome)]
-    if failed:
-        lines[0] = f"hookrouter answer: {lines[0]}"
-    else:
-        lines += [f"  {line}" for entry in result.questions for line in _shown(entry)]
-    if result.outcome == "planned":
-        lines += [_safe(f"  {number}. {step}") for number, step in enumerate(result.steps, 1)]
-    typer.echo("\n".join(lines), err=failed)
-    return result.exit_code
+    return run(
+        decisions=decisions,
+        session=session,
+        file=file,
+        tool_use_id=tool_use_id,
+        channel=channel,
+        wait=wait,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
 
 
 def questions(
     session: Annotated[
-        str | None, typer.Option("--session", metavar="NAME", help="Only this session, with the whole text.")
+        str | None,
+        typer.Option(
+            "--session",
+            metavar="NAME",
+            help="Only this session, with the whole text.",
+        ),
     ] = None,
     dismiss: Annotated[
         str | None, typer.Option("--dismiss", metavar="ID", help="Remove a notice that has been read.")
@@ -219,42 +194,6 @@ def questions(
     return 0
 
 
-class _UsageError(Exception):
-    """The command line cannot be used."""
-
-
-def _decisions(argument: str | None, file: str | None) -> str:
-    """Return the JSON text from where the command line says it is."""
-    if argument is not None and file is not None:
-        raise _UsageError("give the decisions either as an argument or with --file, not both")
-    if argument is None and file is None:
-        raise _UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
-    if argument is not None and argument != "-":
-        return argument
-    try:
-        if file is None or file == "-":
-            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
-        else:
-            with open(file, "rb") as stream:
-                data = stream.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise _UsageError(f"the decisions are larger than {_MAX_BYTES} bytes")
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise _UsageError(f"--file {_safe(file or '-')}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise _UsageError(f"the decisions are not UTF-8: {error.reason} at byte {error.start}") from None
-
-
-def _waiting() -> str:
-    try:
-        waiting = documents.list_questions(Application.from_environ().store)
-        names = list(dict.fromkeys(question.session for question in waiting))
-    except StoreError:
-        names = []
-    return f"; these sessions have a question: {', '.join(names)}" if names else "; no session has a question"
-
-
 def _missed(app: Application, paused: list[Pause], session: str | None) -> list[dict[str, Any]]:
     """Return what became of the questions that were asked during pauses that last."""
     if not paused:
@@ -267,14 +206,13 @@ def _missed(app: Application, paused: list[Pause], session: str | None) -> list[
 def _is_hook_waiting(app: Application, question: Question) -> bool:
     """Whether a hook waits beside the dialog, to give the answer to Claude Code at once."""
     from hookrouter.answering import WaitingChannel
-    from hookrouter.converter import PayloadError
-    from hookrouter_ask_user_question.answer import form_of
+    from hookrouter_ask_user_question.answer import FormError, form_of
 
     channels = [one for one in app.plugins.answer_channels().values() if isinstance(one, WaitingChannel)]
     try:
         form = form_of(question)
         return any(channel.is_waiting(app.store, question.session_id, form) for channel in channels)
-    except PayloadError:
+    except FormError:
         return False
 
 
@@ -358,20 +296,6 @@ def _full(app: Application, question: Question) -> str:
 def _notice(notice: dict[str, Any], *, whole: bool) -> str:
     head = f"Notice {notice.get('id', '')} ({notice.get('created_at', '')}): {notice.get('subject', '')}"
     return f"{_safe(head)}\n{_text(str(notice.get('text', '')))}".rstrip() if whole else _safe(head)
-
-
-def _shown(entry: Any) -> list[str]:
-    """Return the lines about one answered question, both sides where they differ."""
-    lines = [f"{_safe(entry['question'])}: {_safe(entry['intended'])}"]
-    if entry["result"] not in ("match", "unknown", "chat"):
-        recorded = entry["recorded"]
-        shown = recorded if isinstance(recorded, str) else json.dumps(recorded)
-        lines = [_safe(entry["question"]), f"  intended: {_safe(entry['intended'])}"]
-        lines.append(f"  recorded: {_safe(shown) if recorded is not None else '(nothing)'} ({entry['result']})")
-        if entry["result"] == "notes_differ":
-            lines.append(f"  intended note: {_safe(str(entry.get('intended_notes') or '(none)'))}")
-            lines.append(f"  recorded note: {_safe(str(entry.get('recorded_notes') or '(none)'))}")
-    return lines
 
 
 def _age(saved_at: str) -> float | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.decisions import Chat, MultiSelect, Select, Type
@@ -266,6 +265,8 @@ def _indices(question: Question) -> str:
 def _suggestion(found: object, allowed: Sequence[str] | dict[str, Any]) -> str:
     if not isinstance(found, str):
         return ""
+    from difflib import get_close_matches
+
     plain = {name.replace("-", "").replace("_", "").lower(): name for name in allowed}
     close = get_close_matches(found.replace("-", "").replace("_", "").lower(), plain, n=1)
     return f", did you mean {plain[close[0]]!r}?" if close else ""

@@ -165,12 +165,12 @@ class Live:
 
     def answer(self, *decisions: dict[str, Any], options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         """Run the real ``hookrouter answer`` from outside tmux, as an agent does."""
-        arguments = ("answer", "--session", "managed", "--json", "--wait", "10", *options)
+        arguments = ("answer", "--session", "managed", "--json", "--wait", "30", *options)
         return self.stage.run(*arguments, "--file", "-", stdin=json.dumps(decisions))
 
     def start_answer(self, *decisions: dict[str, Any], options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """Start the real ``hookrouter answer`` and return at once."""
-        arguments = ["answer", "--session", "managed", "--json", "--wait", "10", *options, json.dumps(decisions)]
+        arguments = ["answer", "--session", "managed", "--json", "--wait", "30", *options, json.dumps(decisions)]
         return subprocess.Popen(
             [*script_argv(), *arguments],
             env=self.stage.environ,
@@ -208,6 +208,15 @@ class Live:
             process.kill()
             process.communicate()
 
+    def leave_typed(self, text: str) -> None:
+        """Type ``text`` into the row that takes one, as a person who then goes away, and see that it stands there."""
+        pane = self.client.pane
+        pane.press("Up")
+        pane.wait_for("❯ 5.")
+        wait_until(pane.takes_keys, 20, "input of the pane", pane.state)
+        pane.type(text)
+        pane.wait_for(lambda screen: "Type something" not in screen)
+
     def prompt_texts(self) -> list[str]:
         """Return what was submitted as a prompt so far, by anybody, without this class's own prompts."""
         prompts = [payload["prompt"] for payload in self.stage.payloads("UserPromptSubmit")]
@@ -225,7 +234,7 @@ class Live:
             found = [entry for entry in self.stage.payloads("PostToolUse") if entry["tool_use_id"] == tool_use_id]
             return found[0] if found else None
 
-        payload = wait_until(probe, 15, "PostToolUse", self.client.screen)
+        payload = wait_until(probe, 30, "PostToolUse", self.client.screen)
         response: dict[str, Any] = payload["tool_response"]
         return response
 
@@ -238,7 +247,7 @@ class Live:
                     return record
             return None
 
-        return wait_until(probe, 15, "journal record of PostToolUse", lambda: str(self.stage.journal()))
+        return wait_until(probe, 30, "journal record of PostToolUse", lambda: str(self.stage.journal()))
 
     def wakes(self, kind: str) -> list[dict[str, Any]]:
         """Return the agent's messages of one kind so far."""
@@ -252,7 +261,7 @@ class Live:
         def probe() -> list[dict[str, Any]]:
             return [wake for wake in self.wakes(kind) if wake["tool_use_id"] == tool_use_id]
 
-        return wait_until(probe, 15, f"{kind} wake", lambda: f"{self._wakes}: {self.stage.journal()}")[0]
+        return wait_until(probe, 30, f"{kind} wake", lambda: f"{self._wakes}: {self.stage.journal()}")[0]
 
 
 @contextlib.contextmanager

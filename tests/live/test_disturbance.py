@@ -147,10 +147,7 @@ def test_a_blank_that_could_not_be_kept_out_is_reported(calm: Live) -> None:
 @pytest.mark.parametrize("left", [" ", "none of these, please ", "other\nlines "], ids=["blank", "same", "lines"])
 def test_a_text_that_a_person_left_is_replaced(left: str, calm: Live) -> None:
     asked = calm.ask(APPROACH)
-    calm.client.pane.press("Up")
-    calm.client.pane.wait_for("❯ 5.")
-    calm.client.pane.type(left)
-    calm.client.pane.wait_for(lambda screen: "Type something" not in screen)
+    calm.leave_typed(left)
     right(calm, asked, calm.answer(*TYPED), "typed")
 
 
