@@ -240,6 +240,8 @@ class AnswerRequest(NamedTuple):
     """Why the channel must go no further, because a person has paused the session; empty while it may.
 
     To be asked before each act; the channel then ends with ``REFUSED`` and this reason."""
+    is_last: bool = False
+    """Whether no other channel is tried after this one."""
 
 
 class AnswerChannel(Protocol):

@@ -391,8 +391,9 @@ def _is_idle(screen: str) -> bool:
 def read_payloads(path: str) -> list[dict[str, Any]]:
     """Return what :mod:`hookrouter.testing.record_hook` wrote to ``path``; empty where nothing was recorded."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return [json.loads(line) for line in file if line.endswith("\n") and line.strip()]
+        with open(path, "rb") as file:
+            # As bytes: the last line may be half written, and end within a character.
+            return [json.loads(line) for line in file if line.endswith(b"\n") and line.strip()]
     except FileNotFoundError:
         return []
 

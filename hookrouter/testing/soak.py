@@ -192,6 +192,9 @@ class _Client:
         if code == 2:
             verdict = Verdict.UNTYPABLE if form.faulty else Verdict.STUCK
             return verdict, f"bad input: {reason}"
+        if "no open question" in reason:
+            said = "\n".join(json.dumps(record) for record in self.stage.journal()[-12:])
+            return Verdict.STUCK, f"its dialog is open, but {reason}\n{said}"
         if any(sign in reason for sign in _STUCK):
             return Verdict.STUCK, reason
         return Verdict.REFUSED, reason

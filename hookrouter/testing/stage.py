@@ -88,8 +88,8 @@ class Stage:
         records = []
         for name in sorted(os.listdir(self.home.logs)) if os.path.isdir(self.home.logs) else []:
             if name.endswith(".jsonl"):
-                with open(os.path.join(self.home.logs, name), encoding="utf-8") as file:
-                    records += [json.loads(line) for line in file if line.endswith("\n") and line.strip()]
+                with open(os.path.join(self.home.logs, name), "rb") as file:
+                    records += [json.loads(line) for line in file if line.endswith(b"\n") and line.strip()]
         return sorted(records, key=lambda record: str(record.get("at", "")))
 
     def documents(self, kind: str) -> list[str]:

@@ -229,13 +229,14 @@ class _Answering:
             stopped=self._stopped,
         )
         reasons = []
+        last = list(self._channels)[-1]
         for name, channel in self._channels.items():
             if reason := self._stopped():
                 return Delivery(DeliveryOutcome.REFUSED, reason)
             self._save_pending(name)
             self._result = self._result._replace(channel=name)
             try:
-                delivery = channel.deliver(request)
+                delivery = channel.deliver(request._replace(is_last=name == last))
             except Exception as error:  # noqa: BLE001 - a channel of another author; what it did is not known
                 reason = f"the channel {name} failed with {type(error).__name__}: {error}"
                 return Delivery(DeliveryOutcome.REFUSED, reason, (f"{name}: failed at an unknown step",))

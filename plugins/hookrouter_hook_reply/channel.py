@@ -72,7 +72,7 @@ class ReplyChannel:
 
     def _waiting(self, request: AnswerRequest, handover: Handover) -> Mapping[str, Any] | None:
         """Return who waits; where the answer can go no other way, a hook that is just starting is waited for."""
-        patience = _COMING if request.terminal is None else 0
+        patience = _COMING if request.is_last or request.terminal is None else 0
         deadline = min(time.monotonic() + patience, request.deadline)
         found = handover.waiting()
         if found is not None or not patience:

@@ -155,3 +155,10 @@ def test_the_real_client_asks_and_reports_what_was_chosen(tmp_path: Path) -> Non
             assert payload["tool_response"]["answers"] == {"Which approach?": "B"}
             assert '"Which approach?"="B"' in model.wait_for_result(payload["tool_use_id"])
             client.wait_idle()
+
+
+def test_a_payload_that_is_being_written_is_not_read_yet(tmp_path: Path) -> None:
+    whole = json.dumps({"hook_event_name": "Stop", "text": "Größe"}, ensure_ascii=False).encode()
+    for end in range(len(whole) + 1):
+        (tmp_path / "payloads.jsonl").write_bytes(whole + b"\n" + whole[:end])
+        assert len(read_payloads(str(tmp_path / "payloads.jsonl"))) == 1

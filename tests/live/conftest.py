@@ -251,8 +251,8 @@ class Live:
 
     def wakes(self, kind: str) -> list[dict[str, Any]]:
         """Return the agent's messages of one kind so far."""
-        text = self._wakes.read_text() if self._wakes.exists() else ""
-        wakes = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+        data = self._wakes.read_bytes() if self._wakes.exists() else b""
+        wakes = [json.loads(line) for line in data.splitlines() if line.endswith(b"}")]
         return [wake for wake in wakes if wake["kind"] == kind]
 
     def wait_wake(self, kind: str, tool_use_id: str) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,7 @@ from hookrouter.testing.terminal import WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 pytestmark = pytest.mark.live
 
@@ -173,3 +176,26 @@ def test_a_killed_client_and_the_one_that_takes_its_session_up_again(replying: L
     again = replying.ask(WAY)
     assert replying.answer({"action": "select", "optionIndex": 1}).returncode == 0
     assert replying.recorded(again)["answers"] == {WAY["question"]: "Straight on"}
+
+
+SPOIL = """
+import json, sys
+said = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"answers": "none"}}
+print(json.dumps({"hookSpecificOutput": said}))
+"""
+
+
+def test_a_question_that_another_hook_has_spoilt(live: Live, tmp_path: Path) -> None:
+    """Claude Code refuses the rewritten input and asks nobody; neither PostToolUse nor PostToolUseFailure follows."""
+    (tmp_path / "spoil.py").write_text(SPOIL)
+    live.stage.client_home.add_hook(
+        "PreToolUse", shlex.join([sys.executable, str(tmp_path / "spoil.py")]), matcher="AskUserQuestion"
+    )
+    client = live.start("managed-too")
+    live.start_turn([WAY], client=client)
+    asked = live.stage.wait_payload("PreToolUse")["tool_use_id"]
+    assert "failed schema validation" in live.model.wait_for_result(asked)
+    client.wait_idle()
+    told_once(live, asked)
+    found = story(live, asked)
+    assert (found["outcome"], found["by"]) == ("unanswered", "nobody")

@@ -119,7 +119,12 @@ def store(tmp_path: Path) -> Store:
 
 
 def deliver(
-    store: Store | None, tool_input: dict[str, Any], *decisions: Decision, terminal: Any = "some", stopped: str = ""
+    store: Store | None,
+    tool_input: dict[str, Any],
+    *decisions: Decision,
+    terminal: Any = "some",
+    stopped: str = "",
+    is_last: bool = False,
 ) -> Any:
     return ReplyChannel().deliver(
         AnswerRequest(
@@ -135,6 +140,7 @@ def deliver(
             session_id=SESSION,
             store=store,
             stopped=lambda: stopped,
+            is_last=is_last,
         )
     )
 
@@ -208,13 +214,16 @@ def test_the_channel_says_whether_a_hook_waits(store: Store) -> None:
         assert not channel.is_waiting(store, "another session", form_of_one)
 
 
-def test_a_hook_that_is_just_starting_is_waited_for_where_nothing_else_can_answer(store: Store) -> None:
+@pytest.mark.parametrize("alone", [{"terminal": None}, {"is_last": True}], ids=["no terminal", "no other channel"])
+def test_a_hook_that_is_just_starting_is_waited_for_where_nothing_else_can_answer(
+    store: Store, alone: dict[str, Any]
+) -> None:
     hooks: list[Hook] = []
     timer = threading.Timer(0.3, lambda: hooks.append(Hook(store, ONE)))
     store.write("other", "document", {})
     timer.start()
 
-    delivery = deliver(store, ONE, Select(0), terminal=None)
+    delivery = deliver(store, ONE, Select(0), **alone)
 
     assert delivery.outcome == DeliveryOutcome.DELIVERED
     assert hooks[0].end().verdict == "allow"
