@@ -212,8 +212,10 @@ class _Client:
             try:
                 self.session.wait_idle(3.0)
             except WaitTimeoutError:
-                with contextlib.suppress(TmuxError):
+                with contextlib.suppress(TmuxError, WaitTimeoutError):
                     self.session.pane.press("Escape")
+                    # An Escape and the next prompt's first letter, read at once, would be Alt and that letter.
+                    self._frame()
             else:
                 return True
         return False
