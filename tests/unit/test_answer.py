@@ -546,6 +546,20 @@ def test_an_unknown_channel(ask_session: Any) -> None:
     assert run(ask_session).exit_code == ExitCode.NOT_DELIVERED
 
 
+def test_a_channel_knows_whether_it_is_the_last(ask_session: Any) -> None:
+    ask_session.ask()
+    seen = []
+
+    def act(request: AnswerRequest) -> Delivery:
+        seen.append(request.is_last)
+        return Delivery(DeliveryOutcome.UNAVAILABLE, "not here")
+
+    ask_session.first.act = ask_session.second.act = act
+    assert run(ask_session).outcome == "not_delivered"
+    assert run(ask_session, channel="keys").outcome == "not_delivered"
+    assert seen == [False, True, True]
+
+
 def test_a_chosen_channel_is_the_only_one(ask_session: Any) -> None:
     ask_session.ask()
     ask_session.second.act = recording(ask_session, ANSWERS)
