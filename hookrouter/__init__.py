@@ -60,8 +60,10 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs import PostToolUseFailureSpecs as PostToolUseFailureSpecs
     from hookrouter.hookspecs import PostToolUseSpecs as PostToolUseSpecs
     from hookrouter.hookspecs import PreToolUseSpecs as PreToolUseSpecs
+    from hookrouter.hookspecs import SettingsSpecs as SettingsSpecs
     from hookrouter.hookspecs.commands import Command as Command
     from hookrouter.markers import hookimpl as hookimpl
+    from hookrouter.markers import override as override
     from hookrouter.markers import waits as waits
     from hookrouter.replies import ConfigChangeReply as ConfigChangeReply
     from hookrouter.replies import CwdChangedReply as CwdChangedReply
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Context": "hookrouter.context",
     "hookimpl": "hookrouter.markers",
+    "override": "hookrouter.markers",
     "waits": "hookrouter.markers",
     "ConfigChangeReply": "hookrouter.replies",
     "CwdChangedReply": "hookrouter.replies",
@@ -188,6 +191,7 @@ _HOMES = {
     "PostToolUseFailureSpecs": "hookrouter.hookspecs",
     "PostToolUseSpecs": "hookrouter.hookspecs",
     "PreToolUseSpecs": "hookrouter.hookspecs",
+    "SettingsSpecs": "hookrouter.hookspecs",
     "Command": "hookrouter.hookspecs.commands",
     "PayloadError": "hookrouter.converter",
     "structure_event": "hookrouter.converter",
@@ -256,6 +260,7 @@ __all__ = [
     "SessionEnd",
     "SessionStart",
     "SessionStartReply",
+    "SettingsSpecs",
     "Setup",
     "SetupReply",
     "Stop",
@@ -283,6 +288,7 @@ __all__ = [
     "WorktreeRemoveReply",
     "__version__",
     "hookimpl",
+    "override",
     "structure_event",
     "waits",
 ]

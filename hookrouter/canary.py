@@ -119,6 +119,7 @@ def _config(config: Config) -> str:
     """Return the trial's config.toml: the user's planner and plugins."""
     tables = {"answer": {"channels": ["keys"], "planner": config.answer.planner, "terminal": _TERMINAL}}
     lines = [f"{name} = {_toml(table)}" for name, table in tables.items()]
+    lines.append(f"plugins.order = {_toml(config.plugin_order)}")
     for name, entry in config.plugins.items():
         table = {"enabled": entry.enabled, "on_error": entry.on_error, "timeout": entry.timeout}
         lines.append(f"plugins.{json.dumps(name)} = {_toml({**table, 'settings': entry.settings})}")

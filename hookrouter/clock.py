@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-__all__ = ["iso", "now", "seconds"]
+__all__ = ["iso", "moment", "now", "seconds"]
 
 
 def now() -> float:
@@ -39,3 +39,23 @@ def seconds(text: object) -> float | None:
         return None if moment.tzinfo is None else moment.timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def moment(text: str) -> float:
+    """Return the time that a person means, in seconds since 1970.
+
+    Understood are a distance into the past (``45s``, ``30m``, ``2h``, ``3d``, ``1w``) and an ISO 8601 date or time,
+    local unless it says otherwise. Raises ValueError, whose message says what is allowed.
+    """
+    from datetime import datetime
+
+    count, unit = text[:-1], text[-1:]
+    if unit in _UNITS and count.isascii() and count.isdecimal() and len(count) <= 6:
+        return max(0.0, now() - int(count) * _UNITS[unit])
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError(f"found {text!r}; allowed: 45s, 30m, 2h, 3d, 1w, or an ISO 8601 date or time") from None
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}

@@ -39,7 +39,19 @@ BUILT_IN = (
     CommandEntry(
         "uninstall", "Take hookrouter's entries out of settings.json.", "hookrouter.cli.installation:uninstall"
     ),
-    CommandEntry("plugins", "Show the installed plugins.", "hookrouter.cli.plugins:app"),
+    CommandEntry(
+        "explain", "Say which plugins a hook call reaches, in which order, and why.", "hookrouter.cli.explain:explain"
+    ),
+    CommandEntry("replay", "Run a journalled hook again, and compare.", "hookrouter.cli.replay:replay"),
+    CommandEntry("logs", "Show the journal, and follow it.", "hookrouter.cli.logs:logs"),
+    CommandEntry("stats", "Count hook runs, their times, and what became of questions.", "hookrouter.cli.stats:stats"),
+    CommandEntry("sample", "Print a payload of an event, to try plugins with.", "hookrouter.cli.sample:sample"),
+    CommandEntry(
+        "plugins", "Show the installed plugins, switch them on and off, and order them.", "hookrouter.cli.plugins:app"
+    ),
+    CommandEntry(
+        "config", "Check config.toml, and show what holds and where it comes from.", "hookrouter.cli.config:app"
+    ),
     CommandEntry(
         "doctor", "Check the installation, and say how to mend what is wrong.", "hookrouter.cli.doctor:doctor"
     ),
@@ -50,6 +62,14 @@ BUILT_IN = (
         "deliver",
         "Bring the messages that wait to their agents. Hooks start this by themselves.",
         "hookrouter.cli.deliver:deliver",
+    ),
+    CommandEntry(
+        "contract", "Show what a new version of Claude Code changes for plugins.", "hookrouter.cli.contract:app"
+    ),
+    CommandEntry(
+        "completion",
+        "Print the script that completes hookrouter's words in a shell.",
+        "hookrouter.cli.completion:completion",
     ),
 )
 """The core's own commands, in the order of the help page. Their names are taken: no plugin replaces one."""

@@ -27,7 +27,10 @@ __all__ = ["Agent", "AnswerConfig", "Config", "PluginConfig", "load"]
 INBOX = "inbox"
 """The gateway that always exists, and the type of its plugin."""
 
-FORMAT = 4
+ORDER = "order"
+"""The key of ``[plugins]`` that is no plugin's table; a plugin that is called so cannot be used."""
+
+FORMAT = 5
 """The version of the compiled form; a cache of another one is not read."""
 
 
@@ -123,15 +126,18 @@ class AnswerConfig(Value):
 class PluginConfig(Value):
     """``[plugins.NAME]``: how one plugin is run."""
 
-    __slots__ = ("enabled", "on_error", "settings", "timeout")
+    __slots__ = ("breaker", "enabled", "on_error", "settings", "timeout")
 
+    breaker: int
+    """Runs that fail one after the other after which the plugin is switched off for a while; 0: never."""
     enabled: bool
     on_error: str
     """``open``: a failure is recorded and the call goes on; ``closed``: a failure refuses the call."""
     timeout: float
     """Seconds that one call of the plugin may take."""
     settings: Mapping[str, object]
-    """The plugin's own table, ``[plugins.NAME.settings]``, as JSON values; not checked by the core."""
+    """The plugin's own table, ``[plugins.NAME.settings]``, as JSON values, as it is written. What a plugin gets of it
+    is what :meth:`hookrouter.registry.Plugins.settings` returns."""
 
     def __init__(
         self,
@@ -139,9 +145,10 @@ class PluginConfig(Value):
         on_error: str = "open",
         timeout: float = 10.0,
         settings: Mapping[str, object] | None = None,
+        breaker: int = 5,
     ) -> None:
         """Take the values as they are."""
-        self._set(enabled=enabled, on_error=on_error, timeout=timeout, settings=dict(settings or {}))
+        self._set(enabled=enabled, on_error=on_error, timeout=timeout, settings=dict(settings or {}), breaker=breaker)
 
 
 IMPLICIT_AGENT = Agent(id="default", sessions=("*",))
@@ -151,14 +158,18 @@ IMPLICIT_AGENT = Agent(id="default", sessions=("*",))
 class Config(Value):
     """The whole configuration. What is not in the file has its default."""
 
-    __slots__ = ("agents", "answer", "gateways", "plugins", "problems")
+    __slots__ = ("agents", "answer", "gateways", "journal_payloads", "plugin_order", "plugins", "problems")
 
     agents: tuple[Agent, ...]
     gateways: Mapping[str, Mapping[str, object]]
     """The ``[gateways.NAME]`` tables with their ``type``; holds ``inbox`` in any case."""
     answer: AnswerConfig
+    journal_payloads: bool
+    """``[journal] payloads``: whether payloads are kept beside the journal, for ``hookrouter replay``."""
     plugins: Mapping[str, PluginConfig]
     """The ``[plugins.NAME]`` tables; ask :meth:`plugin`, which knows the defaults."""
+    plugin_order: tuple[str, ...]
+    """``[plugins] order``: the plugins that are called first, in this order; the others follow by name."""
     problems: tuple[str, ...]
     """What is wrong with the file, one line each; where there is any, everything else has its default, except that
     plugins which fail closed or are switched off stay so."""
@@ -170,6 +181,8 @@ class Config(Value):
         answer: AnswerConfig = AnswerConfig(),  # noqa: B008 - immutable
         plugins: Mapping[str, PluginConfig] | None = None,
         problems: tuple[str, ...] = (),
+        plugin_order: tuple[str, ...] = (),
+        journal_payloads: bool = False,
     ) -> None:
         """Take the values as they are, and add the inbox gateway."""
         self._set(
@@ -178,6 +191,8 @@ class Config(Value):
             answer=answer,
             plugins=dict(plugins or {}),
             problems=problems,
+            plugin_order=plugin_order,
+            journal_payloads=journal_payloads,
         )
 
     def agent_for(self, session: str, cwd: str) -> Agent | None:
@@ -280,13 +295,18 @@ def encode(config: Config) -> dict[str, object]:
         "gateways": config.gateways,
         "answer": [getattr(config.answer, name) for name in _ANSWER_FIELDS],
         "plugins": encode_plugins(config.plugins),
+        "plugin_order": config.plugin_order,
         "problems": config.problems,
+        "journal_payloads": config.journal_payloads,
     }
 
 
 def encode_plugins(plugins: Mapping[str, PluginConfig]) -> dict[str, object]:
     """Return plugin tables as JSON values."""
-    return {name: [entry.enabled, entry.on_error, entry.timeout, entry.settings] for name, entry in plugins.items()}
+    return {
+        name: [entry.enabled, entry.on_error, entry.timeout, entry.settings, entry.breaker]
+        for name, entry in plugins.items()
+    }
 
 
 def decode(document: object) -> Config:
@@ -326,6 +346,8 @@ def decode(document: object) -> Config:
         ),
         plugins=decode_plugins(table["plugins"]),
         problems=_strings(table["problems"]),
+        plugin_order=_strings(table["plugin_order"]),
+        journal_payloads=_typed(table["journal_payloads"], bool),
     )
 
 
@@ -333,10 +355,14 @@ def decode_plugins(document: object) -> dict[str, PluginConfig]:
     """Return what :func:`encode_plugins` was given. Raises TypeError for anything else."""
     return {
         name: PluginConfig(
-            _typed(enabled, bool), _typed(on_error, str), float(_typed(timeout, float)), _typed(own, dict)
+            _typed(enabled, bool),
+            _typed(on_error, str),
+            float(_typed(timeout, float)),
+            _typed(own, dict),
+            _typed(breaker, int),
         )
         for name, entry in _typed(document, dict).items()
-        for enabled, on_error, timeout, own in _rows([entry], 4)
+        for enabled, on_error, timeout, own, breaker in _rows([entry], 5)
     }
 
 

@@ -11,29 +11,39 @@ import re
 import time
 import tomllib
 from contextlib import suppress
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
-from cattrs.errors import AttributeValidationNote, IterableValidationNote
-from cattrs.gen import make_dict_structure_fn
 
 from hookrouter import config as compiled
 from hookrouter.store import Store, StoreError
+from hookrouter.structuring import (
+    FAULTS,
+    Fault,
+    Problem,
+    each,
+    is_secret,
+    plain,
+    problems_of,
+    suggestion,
+    table_hook,
+    wrong,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from hookrouter.home import Home
 
-__all__ = ["read"]
+__all__ = ["examine", "parse", "read"]
 
 Folders = NewType("Folders", tuple[str, ...])
 OnError = NewType("OnError", str)
 Patience = NewType("Patience", float)
 Count = NewType("Count", int)
 Names = NewType("Names", tuple[str, ...])
+Order = NewType("Order", tuple[str, ...])
 Free = NewType("Free", dict[str, object])
 GatewayTable = NewType("GatewayTable", dict[str, object])
 
@@ -42,14 +52,11 @@ T = TypeVar("T")
 _ANSWER = compiled.AnswerConfig()
 _PLUGIN = compiled.PluginConfig()
 
-_FAULTS = (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError, ValueError)
 _KIND = "config"
 """The kind of both documents in the store, the cached one and the one of the state folder."""
 _MAX_TIMEOUT = 86400
 _MAX_WAIT = 86400
 _MAX_COUNT = 100
-_SECRETS = ("token", "password", "passwd", "secret", "api_key", "apikey", "authorization")
-_INDIRECT = ("_env", "_file")
 
 
 @attrs.frozen
@@ -92,6 +99,22 @@ class PluginTable:
     on_error: OnError = OnError(_PLUGIN.on_error)
     timeout: float = _PLUGIN.timeout
     settings: Free = attrs.field(factory=lambda: Free({}))
+    breaker: Count = Count(_PLUGIN.breaker)
+
+
+@attrs.frozen
+class PluginTables:
+    """``[plugins]``: the calling order, and a table for each plugin."""
+
+    order: Order = Order(())
+    tables: dict[str, PluginTable] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class JournalTable:
+    """``[journal]``."""
+
+    payloads: bool = False
 
 
 @attrs.frozen
@@ -101,7 +124,8 @@ class ConfigFile:
     agents: list[AgentTable] = attrs.field(factory=list)
     gateways: dict[str, GatewayTable] = attrs.field(factory=dict)
     answer: AnswerTable = attrs.field(factory=AnswerTable)
-    plugins: dict[str, PluginTable] = attrs.field(factory=dict)
+    journal: JournalTable = attrs.field(factory=JournalTable)
+    plugins: PluginTables = attrs.field(factory=PluginTables)
 
 
 def read(home: Home, cached: Mapping[str, object] | None = None) -> compiled.Config:
@@ -122,17 +146,13 @@ def read(home: Home, cached: Mapping[str, object] | None = None) -> compiled.Con
     try:
         with open(path, "rb") as file:
             content = file.read()
-        raw = tomllib.loads(content.decode("utf-8"))
-        strict = _strict_plugins(raw)
-        result, problems = _check(raw)
     except OSError as error:
-        result, problems = None, [f"cannot be read: {error.strerror or error}"]
-    except UnicodeDecodeError as error:
-        result, problems = None, [f"found a byte that is not UTF-8 at position {error.start}; allowed: TOML in UTF-8"]
-    except tomllib.TOMLDecodeError as error:
-        result, problems = None, [f"not TOML: {error}"]
-    except RecursionError:
-        result, problems = None, ["not TOML: nested too deeply"]
+        result, problems = None, [Problem("", f"cannot be read: {error.strerror or error}")]
+    else:
+        raw, problems = parse(content)
+        if raw is not None:
+            strict = _strict_plugins(raw)
+        result, problems = (None, problems) if raw is None else _check(raw)
     if result is None:
         found = _with_lines(lasting, content) if strict is None else {**lasting, **strict}
     else:
@@ -140,10 +160,32 @@ def read(home: Home, cached: Mapping[str, object] | None = None) -> compiled.Con
     lasting = {name: entry for name, entry in found.items() if entry.on_error == "closed" or not entry.enabled}
     if result is None:
         result = compiled.Config(
-            plugins=lasting, problems=tuple(f"{os.path.basename(path)}: {problem}" for problem in problems)
+            plugins=lasting, problems=tuple(f"{os.path.basename(path)}: {problem.line}" for problem in problems)
         )
     _save(home, store, key, result, lasting, kept)
     return result
+
+
+_TOO_DEEP = "not TOML: nested too deeply"
+
+
+def parse(content: bytes) -> tuple[dict[str, Any] | None, list[Problem]]:
+    """Return what a file holds, or None and why it is no TOML."""
+    try:
+        return tomllib.loads(content.decode("utf-8")), []
+    except UnicodeDecodeError as error:
+        text = f"found a byte that is not UTF-8 at position {error.start}; allowed: TOML in UTF-8"
+    except tomllib.TOMLDecodeError as error:
+        text = f"not TOML: {error}"
+    except RecursionError:
+        text = _TOO_DEEP
+    return None, [Problem("", text)]
+
+
+def examine(content: bytes) -> list[Problem]:
+    """Return what is wrong with the content of a ``config.toml``, all of it at once."""
+    raw, problems = parse(content)
+    return problems if raw is None else _check(raw)[1]
 
 
 def _kept(store: Store, home: Home) -> dict[str, object] | None:
@@ -187,12 +229,14 @@ def _save(
         Store(home.cache, lambda _text: None).write(_KIND, name, document, durable=False)
 
 
-def _check(raw: Mapping[str, object]) -> tuple[compiled.Config | None, list[str]]:
+def _check(raw: Mapping[str, object]) -> tuple[compiled.Config | None, list[Problem]]:
     """Return the config, or None and what is wrong."""
     try:
         file = _CONVERTER.structure(raw, ConfigFile)
     except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
-        return None, _faults(error, "")
+        return None, problems_of(error)
+    except RecursionError:
+        return None, [Problem("", _TOO_DEEP)]
     problems = _cross_check(file)
     if problems:
         return None, problems
@@ -223,44 +267,52 @@ def _check(raw: Mapping[str, object]) -> tuple[compiled.Config | None, list[str]
                 escalate_after=file.answer.escalate_after,
                 escalate_to=file.answer.escalate_to or "",
             ),
-            plugins={name: _plugin(table) for name, table in file.plugins.items()},
+            plugins={name: _plugin(table) for name, table in file.plugins.tables.items()},
+            plugin_order=file.plugins.order,
+            journal_payloads=file.journal.payloads,
         ),
         [],
     )
 
 
 def _plugin(table: PluginTable) -> compiled.PluginConfig:
-    return compiled.PluginConfig(table.enabled, table.on_error, table.timeout, table.settings)
+    return compiled.PluginConfig(table.enabled, table.on_error, table.timeout, table.settings, table.breaker)
 
 
-def _cross_check(file: ConfigFile) -> list[str]:
+def _cross_check(file: ConfigFile) -> list[Problem]:
     """Return what is wrong between tables that are each right."""
     problems = []
     gateways = {compiled.INBOX, *file.gateways}
     first: dict[str, int] = {}
     for index, agent in enumerate(file.agents):
+        key = f"agents[{index}]"
         if agent.id in first:
-            problems.append(f"agents[{index}].id: found {agent.id!r} again; agents[{first[agent.id]}] has it already")
+            text = f"found {agent.id!r} again; agents[{first[agent.id]}] has it already"
+            problems.append(Problem(f"{key}.id", text, repr(agent.id)))
         first.setdefault(agent.id, index)
         if agent.gateway is not None and agent.gateways is not None:
             problems.append(
-                f"agents[{index}]: found gateway and gateways; allowed: gateway for one, or gateways for several in "
-                "order"
+                _problem(key, Fault("gateway and gateways", "gateway for one, or gateways for several in order"))
             )
-        keys = ["gateway"] if agent.gateways is None else [f"gateways[{place}]" for place in range(len(agent.route()))]
-        for key, name in zip(keys, agent.route(), strict=True):
-            if name not in gateways:
-                problems.append(f"agents[{index}].{key}: {_unknown(name, gateways)}")
+        names = ["gateway"] if agent.gateways is None else [f"gateways[{at}]" for at in range(len(agent.route()))]
+        for name, gateway in zip(names, agent.route(), strict=True):
+            if gateway not in gateways:
+                problems.append(_problem(f"{key}.{name}", _unknown(gateway, gateways)))
         if len(set(agent.route())) != len(agent.route()):
-            problems.append(f"agents[{index}].gateways: found {list(agent.route())!r}; allowed: each gateway once")
+            problems.append(_problem(f"{key}.gateways", Fault(repr(list(agent.route())), "each gateway once")))
     if file.answer.escalate_to is not None and file.answer.escalate_to not in gateways:
-        problems.append(f"answer.escalate_to: {_unknown(file.answer.escalate_to, gateways)}")
+        problems.append(_problem("answer.escalate_to", _unknown(file.answer.escalate_to, gateways)))
     channels = list(file.answer.channels)
     if not channels:
-        problems.append("answer.channels: found an empty list; allowed: one or more channel names")
+        problems.append(_problem("answer.channels", Fault("an empty list", "one or more channel names")))
     if len(set(channels)) != len(channels):
-        problems.append(f"answer.channels: found {channels!r}; allowed: each channel once")
+        problems.append(_problem("answer.channels", Fault(repr(channels), "each channel once")))
     return problems
+
+
+def _problem(key: str, fault: Fault) -> Problem:
+    (problem,) = problems_of(fault, key)
+    return problem
 
 
 def _strict_plugins(raw: Mapping[str, object]) -> dict[str, compiled.PluginConfig]:
@@ -268,9 +320,11 @@ def _strict_plugins(raw: Mapping[str, object]) -> dict[str, compiled.PluginConfi
     found = {}
     tables = raw.get("plugins")
     for name, table in tables.items() if isinstance(tables, dict) else ():
+        if name == compiled.ORDER:
+            continue
         try:
             found[name] = _plugin(_CONVERTER.structure(table, PluginTable))
-        except _FAULTS:
+        except FAULTS:
             closed = isinstance(table, dict) and table.get("on_error") == "closed"
             disabled = isinstance(table, dict) and table.get("enabled") is False
             if closed or disabled:
@@ -291,7 +345,7 @@ def _with_lines(lasting: Mapping[str, compiled.PluginConfig], content: bytes) ->
     for name in closed | disabled:
         former = lasting.get(name) or compiled.PluginConfig(enabled=name not in disabled)
         on_error = "closed" if name in closed else former.on_error
-        found[name] = compiled.PluginConfig(former.enabled, on_error, former.timeout, former.settings)
+        found[name] = compiled.PluginConfig(former.enabled, on_error, former.timeout, former.settings, former.breaker)
     return found
 
 
@@ -328,170 +382,106 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
     return closed, disabled
 
 
-def _faults(error: BaseException, path: str) -> list[str]:
-    """Return one line for each fault in what cattrs raised, each beginning with the key."""
-    if isinstance(error, cattrs.ClassValidationError | cattrs.IterableValidationError):
-        noted, other = error.group_exceptions()
-        places = [(fault, _item(path, note)) for fault, note in noted] + [(fault, path) for fault in other]
-        return [line for fault, place in places for line in _faults(fault, place)]
-    if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        allowed = [field.name for field in attrs.fields(error.cl)]
-        return [
-            f"{path}.{key}".lstrip(".") + f": unknown key{_hint(key, allowed)}; allowed: {', '.join(allowed)}"
-            for key in sorted(error.extra_fields)
-        ]
-    if isinstance(error, KeyError):
-        return [f"{path}: missing; it is required"]
-    return [f"{path}: {error}".lstrip(": ")]
-
-
-def _item(path: str, note: AttributeValidationNote | IterableValidationNote) -> str:
-    key = note.index if isinstance(note, IterableValidationNote) else note.name
-    return f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
-
-
-def _hint(found: str, allowed: Any) -> str:
-    close = get_close_matches(found, list(allowed), n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
-
-
-def _unknown(name: str, gateways: Iterable[str]) -> str:
-    return f"found {name!r}{_hint(name, gateways)}; allowed: {', '.join(sorted(gateways))}"
-
-
-def _found(value: object) -> str:
-    """Describe a value from the file in a few words."""
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list):
-        return "a list" if value else "an empty list"
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
-
-
-def _wrong(value: object, allowed: str) -> ValueError:
-    return ValueError(f"found {_found(value)}; allowed: {allowed}")
+def _unknown(name: str, gateways: Iterable[str]) -> Fault:
+    return Fault(repr(name), ", ".join(sorted(gateways)), suggestion(name, gateways))
 
 
 def _text(value: object, _kind: object = None) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise _wrong(value, "a text that is not empty")
+        raise wrong(value, "a text that is not empty")
     return value
 
 
 def _texts(value: object, _kind: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise _wrong(value, "a list of texts")
-    return tuple(_each(enumerate(value), _text, tuple))
+        raise wrong(value, "a list of texts")
+    return tuple(each(enumerate(value), _text, tuple))
 
 
 def _folder(value: object) -> str:
     text = _text(value)
     if not text.startswith(("/", "~/", "*")) and text != "~":
-        raise _wrong(value, "an absolute folder, or one that begins with ~/ or *")
+        raise wrong(value, "an absolute folder, or one that begins with ~/ or *")
     return text
 
 
 def _folders(value: object, _kind: object) -> Folders:
     if not isinstance(value, list):
-        raise _wrong(value, "a list of folders")
-    return Folders(tuple(_each(enumerate(value), _folder, Folders)))
+        raise wrong(value, "a list of folders")
+    return Folders(tuple(each(enumerate(value), _folder, Folders)))
 
 
 def _flag(value: object, _kind: object) -> bool:
     if not isinstance(value, bool):
-        raise _wrong(value, "true or false")
+        raise wrong(value, "true or false")
     return value
 
 
 def _seconds(value: object, _kind: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _MAX_TIMEOUT:
-        raise _wrong(value, f"seconds, more than 0 and at most {_MAX_TIMEOUT}")
+        raise wrong(value, f"seconds, more than 0 and at most {_MAX_TIMEOUT}")
     return float(value)
 
 
 def _patience(value: object, _kind: object) -> Patience:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MAX_WAIT:
-        raise _wrong(value, f"seconds, at least 0 and at most {_MAX_WAIT}")
+        raise wrong(value, f"seconds, at least 0 and at most {_MAX_WAIT}")
     return Patience(float(value))
 
 
 def _count(value: object, _kind: object) -> Count:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MAX_COUNT:
-        raise _wrong(value, f"a whole number, at least 0 and at most {_MAX_COUNT}")
+        raise wrong(value, f"a whole number, at least 0 and at most {_MAX_COUNT}")
     return Count(value)
 
 
 def _names(value: object, _kind: object) -> Names:
     if not isinstance(value, list) or not value:
-        raise _wrong(value, "a list of one or more gateway names")
-    return Names(tuple(_each(enumerate(value), _text, tuple)))
+        raise wrong(value, "a list of one or more gateway names")
+    return Names(tuple(each(enumerate(value), _text, tuple)))
+
+
+def _order(value: object) -> Order:
+    if not isinstance(value, list):
+        raise wrong(value, "a list of plugin names; no plugin can be called order")
+    names = tuple(each(enumerate(value), _text, Order))
+    if len(set(names)) != len(names):
+        raise Fault(repr(list(names)), "each plugin once")
+    return Order(names)
 
 
 def _on_error(value: object, _kind: object) -> OnError:
     if value not in ("open", "closed"):
-        raise _wrong(value, '"open" or "closed"')
+        raise wrong(value, '"open" or "closed"')
     return OnError(str(value))
-
-
-def _plain(value: object) -> object:
-    """Return a value of a free table, which must be one that JSON has too."""
-    if isinstance(value, dict):
-        return dict(zip(value, _each(value.items(), _plain, Free), strict=True))
-    if isinstance(value, list):
-        return _each(enumerate(value), _plain, Free)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _wrong(value, "a finite number")
-    if not isinstance(value, (str, int, float)):
-        raise _wrong(value, "a text in quotes instead of a date or time")
-    return value
 
 
 def _free(value: object, _kind: object = None) -> Free:
     if not isinstance(value, dict):
-        raise _wrong(value, "a table")
-    plain = _plain(value)
-    assert isinstance(plain, dict)  # noqa: S101 - for the type checker
-    return Free(plain)
+        raise wrong(value, "a table")
+    table = plain(value)
+    assert isinstance(table, dict)  # noqa: S101 - for the type checker
+    return Free(table)
 
 
 def _gateway(value: object, _kind: object) -> GatewayTable:
     table = _free(value)
-    _each(table.items(), _no_secret, GatewayTable, keyed=True)
+    each(table.items(), _no_secret, GatewayTable, keyed=True)
     if "type" not in table:
         raise ValueError('type is missing; allowed: the name of a gateway plugin\'s type, such as "inbox"')
-    _each([("type", table["type"])], _text, GatewayTable)
+    each([("type", table["type"])], _text, GatewayTable)
     return GatewayTable(table)
 
 
 def _no_secret(entry: object) -> None:
     """Refuse a key that names a secret, in a gateway's table and the tables in it. Never shows the value."""
     key, value = entry if isinstance(entry, tuple) else ("", entry)
-    name = key.lower().replace("-", "_")
-    if not name.endswith(_INDIRECT) and name.endswith(_SECRETS):
+    if is_secret(key):
         raise ValueError(f"a secret does not belong here; allowed: {key}_env or {key}_file, which name where it is")
     if isinstance(value, dict):
-        _each(value.items(), _no_secret, GatewayTable, keyed=True)
+        each(value.items(), _no_secret, GatewayTable, keyed=True)
     elif isinstance(value, list):
-        _each(enumerate(value), _no_secret, GatewayTable)
-
-
-def _each(
-    items: Iterable[tuple[object, Any]], structure: Callable[[Any], T], kind: Any, *, keyed: bool = False
-) -> list[T]:
-    """Structure each item, and raise the faults of all of them at once, each with its index or key."""
-    result, faults = [], []
-    for index, value in items:
-        try:
-            result.append(structure((index, value) if keyed else value))
-        except _FAULTS as fault:
-            fault.add_note(IterableValidationNote(f"at {index!r}", index, kind))  # type: ignore[arg-type]
-            faults.append(fault)
-    if faults:
-        raise cattrs.IterableValidationError("faults", faults, kind)
-    return result
+        each(enumerate(value), _no_secret, GatewayTable)
 
 
 def _make_converter() -> cattrs.Converter:
@@ -509,32 +499,34 @@ def _make_converter() -> cattrs.Converter:
     ):
         converter.register_structure_hook(kind, hook)
 
-    def table_hook(kind: type[Any]) -> Callable[[Any, Any], Any]:
-        structure = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True)
-
-        def hook(value: Any, _kind: Any) -> Any:
-            if not isinstance(value, dict):
-                raise _wrong(value, "a table")
-            return structure(value, kind)
-
-        return hook
-
     def list_hook(value: Any, kind: Any) -> list[Any]:
         (item,) = get_args(kind)
         if not isinstance(value, list):
-            raise _wrong(value, "a list of tables")
-        return _each(enumerate(value), lambda one: converter.structure(one, item), kind)
+            raise wrong(value, "a list of tables")
+        return each(enumerate(value), lambda one: converter.structure(one, item), kind)
+
+    def plugins_hook(value: Any, _kind: Any) -> PluginTables:
+        if not isinstance(value, dict):
+            raise wrong(value, "tables with a name each")
+
+        def one(entry: tuple[str, Any]) -> Any:
+            name, table = entry
+            return _order(table) if name == compiled.ORDER else converter.structure(table, PluginTable)
+
+        tables = dict(zip(value, each(value.items(), one, PluginTables, keyed=True), strict=True))
+        return PluginTables(tables.pop(compiled.ORDER, Order(())), tables)
 
     def named_hook(value: Any, kind: Any) -> dict[str, Any]:
         _, item = get_args(kind)
         if not isinstance(value, dict):
-            raise _wrong(value, "tables with a name each")
-        return dict(zip(value, _each(value.items(), lambda one: converter.structure(one, item), kind), strict=True))
+            raise wrong(value, "tables with a name each")
+        return dict(zip(value, each(value.items(), lambda one: converter.structure(one, item), kind), strict=True))
 
     converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
     converter.register_structure_hook_func(lambda kind: kind == Names | None, _names)
     converter.register_structure_hook_func(lambda kind: kind == str | None, _text)
-    converter.register_structure_hook_factory(attrs.has, table_hook)
+    converter.register_structure_hook_factory(attrs.has, lambda kind: table_hook(kind, converter))
+    converter.register_structure_hook(PluginTables, plugins_hook)
     converter.register_structure_hook_func(lambda kind: _origin(kind) is list, list_hook)
     converter.register_structure_hook_func(lambda kind: _origin(kind) is dict, named_hook)
     return converter

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hookrouter.store import Store
 
 __all__ = ["Context", "Services", "session_name"]
+
+T = TypeVar("T")
 
 
 class Services:
@@ -52,6 +54,19 @@ class Services:
         from hookrouter.outbox import Outbox
 
         return Outbox(self.home, self.warn)
+
+    @overload
+    def settings(self, plugin: str) -> Mapping[str, object]: ...
+    @overload
+    def settings(self, plugin: type[T]) -> T: ...
+    def settings(self, plugin: str | type[T]) -> Mapping[str, object] | T:
+        """Return a plugin's settings, ``[plugins.NAME.settings]``, with its own defaults filled in.
+
+        By the plugin's name: the plain values, without the import of anything. By the attrs class that the plugin
+        declares in ``plugin_settings()``: an object of it. Raises LookupError for a class that no enabled plugin, or
+        more than one, declares.
+        """
+        return self.plugins.settings(plugin) if isinstance(plugin, str) else self.plugins.declared(plugin)
 
     def warn(self, text: str) -> None:
         """Journal something that went wrong and did not stop the work."""
@@ -121,10 +136,6 @@ class Context(Services):
     def agent(self) -> Agent | None:
         """The agent that manages this session; None where no ``[[agents]]`` entry matches it."""
         return self.config.agent_for(self.session, self.cwd)
-
-    def settings(self, plugin: str) -> Mapping[str, object]:
-        """Return the plugin's own table, ``[plugins.NAME.settings]``."""
-        return self.config.plugin(plugin).settings
 
     def note(self, key: str, value: object) -> None:
         """Add a key to this run's journal record; the value must be JSON."""

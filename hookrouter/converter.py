@@ -16,7 +16,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from cattrs.v import format_exception
 
 from hookrouter import tools
-from hookrouter.payloads import conforms, json_type
+from hookrouter.payloads import as_object, conforms, fields_of, json_type
 from hookrouter.tables import FIELDS
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ class _WrongTypeError(ValueError):
 
 def record_class(type_name: str) -> type:
     """Return the attrs class of a record of the contract. Raises KeyError for a name that it does not have."""
-    if type_name not in FIELDS:
-        raise KeyError(type_name)
+    fields_of(type_name)
     found: type | None = getattr(tools, type_name, None)
     return found or _event_class(type_name)
 
@@ -61,7 +60,9 @@ def make_converter(converter: cattrs.Converter | None = None) -> cattrs.Converte
     """Return ``converter``, or a new one, with the hooks that structure every record of the contract."""
     if converter is None:
         converter = cattrs.Converter()
-    _register_with_nested(list(reversed(FIELDS)), converter, set())
+    from hookrouter.tool_fields import TOOL_FIELDS
+
+    _register_with_nested([*reversed(FIELDS), *TOOL_FIELDS], converter, set())
     return converter
 
 
@@ -71,7 +72,7 @@ def _register_with_nested(type_names: list[str], converter: cattrs.Converter, kn
         if type_name in known:
             continue
         known.add(type_name)
-        _register_with_nested([nested for *_, nested, _ in FIELDS[type_name].values() if nested], converter, known)
+        _register_with_nested([nested for *_, nested, _ in fields_of(type_name).values() if nested], converter, known)
         _register(type_name, converter)
 
 
@@ -79,36 +80,39 @@ def _register(type_name: str, converter: cattrs.Converter) -> None:
     record = record_class(type_name)
     overrides = {
         attribute: override(rename=wire, struct_hook=_field_hook(attribute, type_name, converter))
-        for attribute, (wire, *_) in FIELDS[type_name].items()
+        for attribute, (wire, *_) in fields_of(type_name).items()
     }
     # cattrs' stubs want the keyword arguments to be its own options only.
     build: Any = make_dict_structure_fn
     structure_known = build(record, converter, _cattrs_forbid_extra_keys=False, raw=override(omit=True), **overrides)
 
     def structure_record(value: Any, _: type) -> Any:
-        if not isinstance(value, dict):
+        known = as_object(type_name, value)
+        if not isinstance(known, dict):
             raise _WrongTypeError(f"found {json_type(value)}, allowed object")
-        return attrs.evolve(structure_known(value, record), raw=value)
+        return attrs.evolve(structure_known(known, record), raw=value)
 
     converter.register_structure_hook(record, structure_record)
 
 
 def _field_hook(attribute: str, type_name: str, converter: cattrs.Converter) -> Callable[[Any, Any], Any]:
-    _wire, kind, required, nested, default = FIELDS[type_name][attribute]
+    _wire, kind, required, nested, default = fields_of(type_name)[attribute]
 
     def structure_field(value: Any, _: Any) -> Any:
         if not required and (value is None or not conforms(kind, nested, value)):
             return default
         if not conforms(kind, None, value):
             raise _WrongTypeError(f"found {json_type(value)}, allowed {kind}")
-        if nested is not None:
+        if nested is not None and value is not None:
             record: Any = record_class(nested)
-            if kind == "record":
+            if kind.startswith("record"):
                 return converter.structure(value, record)
             if kind == "map<record>":
                 return {key: converter.structure(item, record) for key, item in value.items()}
+            if kind == "array<record|string>":
+                return tuple(item if isinstance(item, str) else converter.structure(item, record) for item in value)
             return converter.structure(list(value), tuple[record, ...])
-        return tuple(value) if kind.startswith("array") else value
+        return tuple(value) if kind.startswith("array") and value is not None else value
 
     return structure_field
 

@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from backoff import full_jitter
 
-from hookrouter import _json
+from hookrouter import _json, kept_payloads
 from hookrouter import config as config_file
 from hookrouter.answering import Woken
 from hookrouter.checking import secret_stamps
@@ -948,6 +948,7 @@ def _hurry(outbox: Outbox) -> None:
 def _clear_away(home: Home, outbox: Outbox) -> None:
     """Remove what only grows: journals of sessions long gone, and corrupt documents that nobody has looked at."""
     Journal(home.logs).prune(KEPT_SECONDS)
+    kept_payloads.prune(home.logs, KEPT_SECONDS)
     Store(home.state, _warn).prune(KEPT_SECONDS)
     outbox.prune(KEPT_SECONDS)
 

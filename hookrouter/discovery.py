@@ -16,6 +16,7 @@ import sys
 
 from hookrouter import __version__, _json
 from hookrouter.names import digest
+from hookrouter.plugin_settings import decode as decode_settings
 from hookrouter.values import Value
 
 TYPE_CHECKING = False
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.home import Home
+    from hookrouter.plugin_settings import OwnSettings
 
 __all__ = ["DiscoveredPlugin", "environment_key", "file_stamp", "load_index", "read_cache", "write_cache"]
 
@@ -37,7 +39,7 @@ NO_CACHE_VARIABLE = "HOOKROUTER_NO_CACHE"
 class DiscoveredPlugin(Value):
     """One entry point of the group ``hookrouter``, as the last scan found it."""
 
-    __slots__ = ("distribution", "error", "files", "hints", "hooks", "name", "value", "version", "waits")
+    __slots__ = ("distribution", "error", "files", "hints", "hooks", "name", "settings", "value", "version", "waits")
 
     name: str
     """The entry point's name, which is the plugin's name everywhere."""
@@ -56,6 +58,8 @@ class DiscoveredPlugin(Value):
     waits: tuple[tuple[str, float, str | None], ...]
     """The hooks in which it may wait, each with the most seconds and the setting that it needs
     (:func:`hookrouter.markers.waits`)."""
+    settings: OwnSettings | None
+    """The class that it declares for its settings, and what an empty table gives; None where it declares none."""
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class DiscoveredPlugin(Value):
         files: tuple[tuple[str, int], ...] = (),
         hints: tuple[str, ...] = (),
         waits: tuple[tuple[str, float, str | None], ...] = (),
+        settings: OwnSettings | None = None,
     ) -> None:
         """Take the fields as they are."""
         self._set(
@@ -81,6 +86,7 @@ class DiscoveredPlugin(Value):
             files=files,
             hints=hints,
             waits=waits,
+            settings=settings,
         )
 
 
@@ -135,7 +141,13 @@ def write_cache(home: Home, plugins: tuple[DiscoveredPlugin, ...], key: Mapping[
     from hookrouter.home import ensure
     from hookrouter.store import replace_file
 
-    records = [{name: getattr(plugin, name) for name in plugin.__slots__} for plugin in plugins]
+    records = [
+        {
+            **{name: getattr(plugin, name) for name in plugin.__slots__},
+            "settings": None if plugin.settings is None else plugin.settings.encode(),
+        }
+        for plugin in plugins
+    ]
     document = {**key, "plugins": records, "written": now()}
     try:
         ensure(home.cache)
@@ -217,6 +229,7 @@ def _plugin(record: object) -> DiscoveredPlugin:
             (_text(hook), _seconds(seconds), None if setting is None else _text(setting))
             for hook, seconds, setting in map(_items, _items(record["waits"]))
         ),
+        settings=decode_settings(record["settings"]),
     )
 
 

@@ -17,22 +17,28 @@ import time
 from importlib.metadata import EntryPoint, distributions
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter.config import ORDER
 from hookrouter.discovery import DiscoveredPlugin, environment_key, file_stamp, read_cache, write_cache
 from hookrouter.markers import ENTRY_POINT_GROUP
+from hookrouter.plugin_settings import OwnSettings, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from importlib.metadata import Distribution
 
     from hookrouter.home import Home
 
-__all__ = ["IMPORT_SECONDS", "SCAN_SECONDS", "scan"]
+__all__ = ["IMPORT_SECONDS", "SCAN_SECONDS", "check_settings", "look_into", "scan"]
 
 IMPORT_SECONDS = 10.0
 """How long the import of one plugin may take before it counts as hanging."""
 
 SCAN_SECONDS = 45.0
 """How long all imports together may take; the plugins that are not reached count as broken."""
+
+
+NOTHING_KNOWN: dict[str, Any] = {"hooks": None, "waits": {}, "files": [], "hints": [], "settings": None}
+"""What is told of a plugin that could not be imported, beside the error."""
 
 
 class _Announced(NamedTuple):
@@ -56,7 +62,9 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     announced = _announced()
     known = {plugin.name: plugin.hooks for plugin in read_cache(home)}
     plugins = []
-    for plugin, description in zip(announced, _describe([(item.name, item.value) for item in announced]), strict=True):
+    for plugin, description in zip(
+        announced, _describe([(item.name, item.value, {}) for item in announced]), strict=True
+    ):
         hooks, error = description["hooks"], description["error"]
         if len(plugin.distributions) > 1:
             # Which of them would run depends on the order of folders, so none does.
@@ -64,6 +72,8 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
                 f"the distributions {', '.join(plugin.distributions)} all announce this plugin: uninstall all but one"
             )
             hooks = None
+        if plugin.name == ORDER:
+            error = "a plugin cannot be called order, which is a key of [plugins] in config.toml"
         plugins.append(
             DiscoveredPlugin(
                 name=plugin.name,
@@ -75,11 +85,39 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
                 error=error,
                 hints=tuple(description["hints"]),
                 files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
+                settings=decode(description["settings"]),
             )
         )
     result = tuple(plugins)
     write_cache(home, result, key)
     return result
+
+
+def check_settings(asked: Sequence[tuple[DiscoveredPlugin, Mapping[str, object]]]) -> dict[str, OwnSettings]:
+    """Check the tables of plugins that declare their settings, in the process that imports them, by plugin name.
+
+    Never raises: what could not be checked has that as its problem, and no target.
+    """
+    found = {}
+    try:
+        descriptions = _describe([(plugin.name, plugin.value, table) for plugin, table in asked])
+    except Exception as error:  # noqa: BLE001 - whatever keeps a process from being started must not open a guard
+        descriptions = [{**NOTHING_KNOWN, "error": f"{type(error).__name__}: {error}"} for _ in asked]
+    for (plugin, _), description in zip(asked, descriptions, strict=True):
+        own = decode(description["settings"])
+        if own is None:
+            values = None if plugin.settings is None else plugin.settings.values
+            text = f"cannot be checked: {description['error'] or 'the plugin declares no settings any more'}"
+            own = OwnSettings(values=values, problems=((f"plugins.{plugin.name}.settings", text, "", "", ""),))
+        found[plugin.name] = own
+    return found
+
+
+def look_into(name: str, value: str, table: Mapping[str, object]) -> dict[str, Any]:
+    """Return all that one plugin says of itself, in a process of its own: what
+    :func:`hookrouter.inspect_plugins.describe` returns, with how its hooks are called and what it contributes."""
+    (description,) = _describe([(name, value, table)], ask=True)
+    return {"called": {}, "contributions": [], **description}
 
 
 def _announced() -> list[_Announced]:
@@ -127,23 +165,25 @@ def _stamped(files: Sequence[str]) -> list[tuple[str, int]]:
     return [(path, file_stamp(path)) for path in files]
 
 
-def _describe(plugins: list[tuple[str, str]]) -> list[dict[str, Any]]:
+def _describe(plugins: Sequence[tuple[str, str, Mapping[str, object]]], *, ask: bool = False) -> list[dict[str, Any]]:
     deadline = time.monotonic() + SCAN_SECONDS
     described: list[dict[str, Any]] = []
     while len(described) < len(plugins):
-        lines, ended = _inspect(plugins[len(described) :], deadline)
+        lines, ended = _inspect(plugins[len(described) :], deadline, ask=ask)
         described.extend(lines)
         if len(described) < len(plugins):
-            described.append({"hooks": None, "waits": {}, "files": [], "hints": [], "error": ended})
+            described.append({**NOTHING_KNOWN, "error": ended})
     return described
 
 
-def _inspect(plugins: list[tuple[str, str]], deadline: float) -> tuple[list[dict[str, Any]], str]:
+def _inspect(
+    plugins: Sequence[tuple[str, str, Mapping[str, object]]], deadline: float, *, ask: bool
+) -> tuple[list[dict[str, Any]], str]:
     """Return what the child said of the plugins that it came through, and what became of the next one."""
     if time.monotonic() >= deadline:
         return [], f"not imported, because the plugins before it took {SCAN_SECONDS:.0f} s"
     child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "hookrouter.inspect_plugins"],
+        [sys.executable, "-P", "-m", "hookrouter.inspect_plugins", *(["contributions"] if ask else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

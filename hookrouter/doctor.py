@@ -12,11 +12,14 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter import settings
+from hookrouter import breaker, settings
 from hookrouter.answering import ProbingGateway
+from hookrouter.clock import now, seconds
 from hookrouter.commands import contributed
 from hookrouter.delivery import PLUGIN_FAULT
 from hookrouter.executable import script_argv
+from hookrouter.figures import Figures, Times
+from hookrouter.journal_reading import entry_of
 from hookrouter.registry import NOT_INSTALLED, PluginStatus
 from hookrouter.settings import SettingsError
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from hookrouter.home import Home
     from hookrouter.registry import PluginInfo
 
-__all__ = ["ERROR", "MINIMUM_CLIENT", "OK", "WARNING", "Finding", "examine", "remedy"]
+__all__ = ["ERROR", "MINIMUM_CLIENT", "OK", "WARNING", "Finding", "examine", "remedy", "stale_registrations"]
 
 OK = "ok"
 WARNING = "warning"
@@ -45,6 +48,11 @@ MINIMUM_TMUX = (3, 0)
 
 _CLIENT_SECONDS = 20.0
 _TMUX_SECONDS = 5.0
+_SLOW_MS = 100.0
+"""The median above which a plugin is slow: a tool call waits for it."""
+_SLOW_CALLS = 10
+"""Calls below which nothing is said about a plugin's speed."""
+_SLOW_DAYS = 3
 _LOW_DISK = 50 * 1024 * 1024
 """Free bytes below which a warning is due: documents and journal need a few megabytes."""
 
@@ -61,12 +69,19 @@ class Finding(NamedTuple):
     """What to do; empty for ``ok``."""
 
 
-def examine(app: Services, settings_file: str | None = None, folder: str | None = None) -> list[Finding]:
+def examine(
+    app: Services,
+    settings_file: str | None = None,
+    folder: str | None = None,
+    *,
+    tell: Callable[[str], None] | None = None,
+) -> list[Finding]:
     """Run every check and return the findings, in a fixed order of checks.
 
     ``settings_file`` is the settings file that should register hookrouter; None for whichever of the user's, the
-    project's and the local one of ``folder`` (the current one by default) does. Starts tmux and Claude Code to ask for
-    their versions. Mends nothing; as anywhere, an unreadable document that it comes across is set aside.
+    project's and the local one of ``folder`` (the current one by default) does. ``tell`` is called with the name of
+    each check as it begins. Starts tmux and Claude Code to ask for their versions. Mends nothing; as anywhere, an
+    unreadable document that it comes across is set aside.
     """
     here = _working_folder() if folder is None else folder
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
@@ -81,9 +96,12 @@ def examine(app: Services, settings_file: str | None = None, folder: str | None 
         ("home", lambda: _home(app)),
         ("outbox", lambda: _outbox(app)),
         ("speed", lambda: _speed(app.environ)),
+        ("slow plugins", lambda: _slow_plugins(app)),
     )
     findings: list[Finding] = []
     for name, check in checks:
+        if tell is not None:
+            tell(name)
         try:
             findings.extend(check())
         except Exception as error:  # noqa: BLE001 - a check that fails is a finding, and the others still count
@@ -104,10 +122,36 @@ def remedy(plugin: PluginInfo, home: Home) -> str:
         return ""
     if plugin.reason == NOT_INSTALLED:
         return f"install the plugin {plugin.name}, or remove [plugins.{plugin.name}] from {home.config_file}"
+    if plugin.problems:
+        return f"correct [plugins.{plugin.name}.settings] in {home.config_file} (hookrouter config check)"
     return (
         f"mend, upgrade or uninstall {plugin.distribution}, or disable the plugin: "
         f"[plugins.{plugin.name}] enabled = false in {home.config_file}"
     )
+
+
+def stale_registrations(app: Services) -> list[str]:
+    """Return the commands that bring the settings files up to date in which hookrouter is registered already."""
+    folder = _working_folder()
+    found = []
+    for scope in settings.SCOPES:
+        if scope != "user" and folder is None:
+            continue
+        try:
+            path = settings.settings_path(scope, app.environ, folder or "")
+            text = settings.read_text(path)
+            if text is None or not settings.registered(text):
+                continue
+            if settings.differences(text, settings.wanted_registrations(app)):
+                found.append(_install_command(path, is_user=scope == "user"))
+        except SettingsError:
+            # What is wrong with the file, doctor says.
+            continue
+    return found
+
+
+def _install_command(path: str, *, is_user: bool) -> str:
+    return "hookrouter install" if is_user else f"hookrouter install --settings {shlex.quote(path)}"
 
 
 def _working_folder() -> str | None:
@@ -223,17 +267,43 @@ def _settings(app: Services, settings_file: str | None, folder: str | None) -> I
         yield Finding(
             WARNING, "settings", "no active plugin implements a hook about an event", "hookrouter plugins list"
         )
-    ours = chosen or [path for path in scopes if path in texts and settings.registered(texts[path])] or scopes[:1]
+    ours = chosen or [path for path in scopes if path in texts and settings.registered(texts[path])]
+    plugins = {name: path for path, text in texts.items() for name in settings.claude_plugins(text)}
+    if plugins and not ours:
+        yield from _claude_plugin(next(iter(plugins)), wanted)
+        return
+    ours = ours or scopes[:1]
+    for name, path in plugins.items():
+        yield Finding(
+            WARNING,
+            "settings",
+            f"{path}: the Claude Code plugin {name} is enabled too; it does nothing beside what install registered",
+            f"claude plugin disable {name}, or hookrouter uninstall",
+        )
     for path in ours:
         yield from _registration(path, texts.get(path), wanted, is_user=path == scopes[0])
     yield from _others(texts, ours, wanted)
     yield from _scripts({path: texts[path] for path in ours if path in texts})
 
 
+def _claude_plugin(name: str, wanted: Sequence[settings.Registration]) -> Iterator[Finding]:
+    """Compare what is wanted with what hookrouter's plugin of Claude Code registers, the only one that does."""
+    from hookrouter.claude_plugin import first_party_registrations
+
+    known = {(want.event, want.matcher) for want in first_party_registrations()}
+    missing = [want for want in wanted if (want.event, want.matcher) not in known or want.block_on_failure]
+    if not missing:
+        yield Finding(OK, "settings", f"registered by the Claude Code plugin {name}")
+        return
+    events = ", ".join(dict.fromkeys(want.event for want in missing))
+    message = f"the Claude Code plugin {name} registers hookrouter's own plugins only; others need more: {events}"
+    yield Finding(ERROR, "settings", message, f"hookrouter install, and claude plugin disable {name}")
+
+
 def _registration(
     path: str, text: str | None, wanted: Sequence[settings.Registration], *, is_user: bool
 ) -> Iterator[Finding]:
-    fix = "hookrouter install" if is_user else f"hookrouter install --settings {shlex.quote(path)}"
+    fix = _install_command(path, is_user=is_user)
     if wanted and (text is None or not settings.registered(text)):
         yield Finding(ERROR, "settings", f"{path}: hookrouter is not registered", fix)
         return
@@ -426,6 +496,18 @@ def _plugins(app: Services) -> Iterator[Finding]:
                 f"{_described(info)} is set to fail closed, but disabled, so it guards nothing",
                 f"remove enabled = false from [plugins.{info.name}] in {app.home.config_file}, or the table",
             )
+    known = breaker.read(app.home)
+    for name, health in breaker.off(known, app.config).items():
+        reset = f"mend it, then: hookrouter plugins enable {name}"
+        yield Finding(WARNING, "plugins", health.describe(name), reset)
+    for name in sorted(name for name, health in known.items() if health.apart):
+        yield Finding(
+            WARNING,
+            "plugins",
+            f"a hook process ended in a call of plugin {name}, or could not interrupt it ({known[name].error}), so it "
+            "is called in a process of its own, which takes longer",
+            f"mend it, then: hookrouter plugins enable {name}",
+        )
     for name in app.config.plugins:
         if name not in {info.name for info in listing}:
             yield Finding(
@@ -434,6 +516,21 @@ def _plugins(app: Services) -> Iterator[Finding]:
                 f"config.toml has [plugins.{name}], but no such plugin is installed",
                 "correct the name (hookrouter plugins list), or remove the table",
             )
+    for name in app.config.plugin_order:
+        if name not in {info.name for info in listing}:
+            yield Finding(
+                WARNING,
+                "plugins",
+                f"config.toml has {name!r} in [plugins] order, but no such plugin is installed",
+                "correct the name (hookrouter plugins list), or take it out: hookrouter plugins order",
+            )
+    for info, text in app.plugins.misset():
+        yield Finding(
+            WARNING,
+            "plugins",
+            f"{_described(info)} runs with its defaults, because its settings are wrong: {text}",
+            f"correct [plugins.{info.name}.settings] in {app.home.config_file}",
+        )
     for problem in contributed(app.plugins.cli_commands())[1]:
         yield Finding(WARNING, "plugins", problem, "disable one of the plugins, or have its command renamed")
     active = sum(info.status == PluginStatus.ACTIVE for info in listing)
@@ -573,3 +670,38 @@ def _speed(environ: Mapping[str, str]) -> Iterator[Finding]:
         )
     else:
         yield Finding(OK, "speed", "hookrouter's modules are compiled when they first run")
+
+
+def _slow_plugins(app: Services) -> Iterator[Finding]:
+    """Look at how long plugins took in the last days; a hook in which a plugin may wait is left out."""
+    figures, since = Figures(), now() - _SLOW_DAYS * 86400
+    for line in app.journal.lines(since):
+        # Of a large journal, only the runs in which somebody was called are worth reading.
+        entry = entry_of(line) if b'"plugins":[{' in line else None
+        if entry is not None and (seconds(entry.record.get("at")) or 0.0) >= since:
+            figures.add(entry.record)
+    infos = {info.name: info for info in app.plugins.listing()}
+    slow, counted = 0, 0
+    for (name, hook), calls in sorted(figures.by_plugin.items()):
+        info = infos.get(name)
+        times = Times.of(calls.ms)
+        if info is None or hook in info.waits or times.median is None or times.p95 is None:
+            continue
+        counted += calls.count
+        table = app.config.plugin(name)
+        is_close = times.p95 > table.timeout * 500
+        if len(calls.ms) < _SLOW_CALLS or not (times.median > _SLOW_MS or is_close):
+            continue
+        slow += 1
+        path = app.home.config_file
+        advice = f"raise its timeout, [plugins.{name}] timeout = {2 * table.timeout:g} in {path}, " if is_close else ""
+        yield Finding(
+            WARNING,
+            "slow plugins",
+            f"plugin {name} is slow in {hook}: median {times.median:g} ms, 95 % of {calls.count} calls within "
+            f"{times.p95:g} ms, its timeout is {table.timeout:g} s",
+            f"{advice}have it do its work after the hook, or disable it ([plugins.{name}] enabled = false in {path}); "
+            f"figures: hookrouter stats --plugin {name}",
+        )
+    if not slow:
+        yield Finding(OK, "slow plugins", f"no plugin was slow in the last {_SLOW_DAYS} days ({counted} calls)")

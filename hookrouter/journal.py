@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Journal", "cap"]
+__all__ = ["Journal", "cap", "parsed"]
 
 GENERAL = "hookrouter"
 """The name of the file for records without a session."""
@@ -52,9 +52,13 @@ class Journal:
         stop a hook.
         """
         try:
-            return self._append(self._path(session_id), _line(record))
+            return self.append(_line(record), session_id)
         except Exception:  # noqa: BLE001 - a record may hold any object, and none of them may stop a hook
             return False
+
+    def append(self, line: bytes, session_id: str | None) -> bool:
+        """Append one line, which ends with a newline, as it is. Raises OSError where it cannot be written."""
+        return self._append(self._path(session_id), line)
 
     def records(self, session_id: str | None, since: float | None = None) -> list[dict[str, object]]:
         """Return the records of one session, or those without one, oldest first; lines that are broken are left out.
@@ -68,11 +72,11 @@ class Journal:
             return []
         start = earliest.encode("ascii")
         records = []
-        for line in self._lines(self._path(session_id), since):
+        for line in self.session_lines(session_id, since):
             # A record's time stands in front, so an old one need not be parsed.
             if line[: len(_OPENING)] == _OPENING and line[len(_OPENING) :] < start:
                 continue
-            record = _parsed(line)
+            record = parsed(line)
             if record is not None and str(record.get("at", "")) >= earliest:
                 records.append(record)
         return records
@@ -84,6 +88,18 @@ class Journal:
         since 1970. Raises nothing: what cannot be read is not there.
         """
         needles = [word.encode("ascii") for word in words]
+        for line in self.lines(since):
+            if any(needle in line for needle in needles):
+                record = parsed(line)
+                if record is not None:
+                    yield record
+
+    def lines(self, since: float | None = None) -> Iterator[bytes]:
+        """Return the lines of all sessions as they are in the files; of each session oldest first.
+
+        ``since`` leaves out sessions that were not written since this time in seconds since 1970. Raises nothing: what
+        cannot be read is not there.
+        """
         try:
             with os.scandir(self.folder) as entries:
                 paths = sorted(
@@ -94,11 +110,14 @@ class Journal:
         except OSError:
             return
         for path in paths:
-            for line in self._lines(path, None):
-                if any(needle in line for needle in needles):
-                    record = _parsed(line)
-                    if record is not None:
-                        yield record
+            yield from self._lines(path, None)
+
+    def session_lines(self, session_id: str | None, since: float | None = None) -> Iterator[bytes]:
+        """Return the lines of one session, or those without one, oldest first, as they are in the files.
+
+        ``since`` leaves out files that were not written since this time. Raises nothing, like :meth:`lines`.
+        """
+        return self._lines(self._path(session_id), since)
 
     def _lines(self, path: str, since: float | None) -> Iterator[bytes]:
         for descriptor in reversed(self._open_all(path, since)):
@@ -258,7 +277,8 @@ def _line(record: Mapping[str, object]) -> bytes:
     return line.encode("ascii") + b"\n"
 
 
-def _parsed(line: bytes) -> dict[str, object] | None:
+def parsed(line: bytes) -> dict[str, object] | None:
+    """Return the record of one line of a journal; None where the line is broken."""
     try:
         record = _json.loads(line)
     except ValueError:

@@ -43,7 +43,8 @@ def time_limit(seconds: float) -> Iterator[None]:
     started = time.monotonic()
     limit = max(seconds, _AT_ONCE)
     running = True
-    late = PluginTimeout(f"took longer than its timeout of {seconds:g} s")
+    # What is left of a plugin's timeout after its import is that timeout to a reader.
+    late = PluginTimeout(f"took longer than its timeout of {round(seconds + 0.04, 1):g} s")
 
     def expired(_signal: int, _frame: FrameType | None) -> None:
         if running:

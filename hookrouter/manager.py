@@ -60,10 +60,11 @@ _MANAGER = pluggy.PluginManager(PROJECT_NAME)
 
 
 def validate(name: str, plugin: object) -> None:
-    """Check a plugin's hooks against all specs: unknown names, unknown arguments, old-style wrappers.
+    """Check a plugin's hooks against all specs: unknown names, arguments and classes, old-style wrappers.
 
     Raises pluggy.PluginValidationError, whose message names the hook and what is allowed.
     """
+    from hookrouter.annotations import misfits
     from hookrouter.hookspecs import all_spec_classes
 
     manager = pluggy.PluginManager(PROJECT_NAME)
@@ -79,8 +80,25 @@ def validate(name: str, plugin: object) -> None:
             raise pluggy.PluginValidationError(plugin, f"unknown hook {hook!r}{hint}")
         if getattr(function, f"{PROJECT_NAME}_impl", {}).get("hookwrapper"):
             raise pluggy.PluginValidationError(plugin, f"{hook}: hookwrapper=True is not supported, use wrapper=True")
+        spec = getattr(manager.hook, hook).spec
+        for problem in (*_unknown_arguments(hook, function, spec.argnames), *misfits(hook, function, spec.function)):
+            raise pluggy.PluginValidationError(plugin, problem)
     manager.register(plugin, name)
     manager.check_pending()
+
+
+def _unknown_arguments(hook: str, function: Callable[..., Any], known: Sequence[str]) -> list[str]:
+    """Return what to say of an argument that the hook does not have, and that has no default."""
+    parameters = inspect.signature(function).parameters.values()
+    asked = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty]
+    unknown = [name for name in asked if name not in (*known, "self")]
+    if not unknown:
+        return []
+    from difflib import get_close_matches
+
+    close = get_close_matches(unknown[0], known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; there are: {', '.join(known) or 'none'}"
+    return [f"{hook}: unknown argument {unknown[0]!r}{hint}"]
 
 
 class _Facade:

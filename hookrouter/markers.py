@@ -13,7 +13,19 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ENTRY_POINT_GROUP", "LONGEST_WAIT", "PROJECT_NAME", "Waits", "hookimpl", "hookspec", "waiting", "waits"]
+    from typing_extensions import override as override
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "LONGEST_WAIT",
+    "PROJECT_NAME",
+    "Waits",
+    "hookimpl",
+    "hookspec",
+    "override",
+    "waiting",
+    "waits",
+]
 
 F = TypeVar("F", bound="Callable[..., object]")
 
@@ -28,6 +40,17 @@ hookspec = pluggy.HookspecMarker(PROJECT_NAME)
 
 hookimpl = pluggy.HookimplMarker(PROJECT_NAME)
 """Marks a hook implementation: ``@hookimpl``, ``@hookimpl(tryfirst=True)``, ``@hookimpl(wrapper=True)``."""
+
+if not TYPE_CHECKING:
+
+    def override(function: F) -> F:
+        """Mark an implementation in a class that has spec classes as bases: ``@hookimpl`` above ``@override``.
+
+        A type checker then reports a name that no spec has. It does nothing else: it is :func:`typing.override`, which
+        Python 3.11 lacks, without what importing ``typing_extensions`` costs in a hook.
+        """
+        return function
+
 
 LONGEST_WAIT = 7 * 24 * 3600.0
 """The most seconds that an implementation may wait."""

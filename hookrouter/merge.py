@@ -1,12 +1,14 @@
 """Makes one answer to Claude Code of what several plugins replied: deterministic, in the order of the plugins.
 
-The gravest verdict wins, whatever the order; the reasons of all who gave it are joined, and so are context and
-messages of all. Which verdict is the graver, and what form it has on stdout: measured on Claude Code 2.1.330.
+The gravest verdict wins, whatever the order; the reasons of all who gave it are joined, each after the name of its
+plugin, so that Claude and the user know who decided; so are context and messages of all, as they are. Which verdict is
+the graver, and what form it has on stdout: measured on Claude Code 2.1.330.
 """
 
 from __future__ import annotations
 
 from hookrouter import _json
+from hookrouter.names import printable
 from hookrouter.replies import (
     MAX_CLASSIFIER_CONTEXT,
     MAX_TERMINAL_SEQUENCE,
@@ -20,7 +22,7 @@ from hookrouter.values import Value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 __all__ = ["Output", "check_reply", "merge"]
 
@@ -29,6 +31,9 @@ _IN_OUTPUT = ("PreToolUse", "PreModelSwitch")
 _FORMS = ("Elicitation", "ElicitationResult")
 _BY_EXIT_CODE = ("TaskCompleted", "TeammateIdle", "WorktreeCreate", "WorktreeRemove")
 _PLAIN_KEYS = {"WorktreeCreate": "worktreePath", "PreCompact": "text", "PostCompact": "text"}
+
+OWN = "hookrouter: "
+"""How the texts begin that are hookrouter's own; they name the plugin that they are about."""
 
 _BLOCKED = 2
 """The exit code by which a hook blocks."""
@@ -54,11 +59,19 @@ class Output(Value):
         self._set(stdout=stdout, stderr=stderr, exit_code=exit_code, decision=decision, by=by)
 
 
-def merge(event_name: str, replies: Sequence[tuple[str, Reply]]) -> Output:
+def merge(
+    event_name: str,
+    replies: Sequence[tuple[str, Reply]],
+    *,
+    messengers: Collection[str] = (),
+    rewritten: Mapping[str, object] | None = None,
+) -> Output:
     """Merge the replies of plugins, each with the plugin's name, in the order in which they were called.
 
     Each reply must be one that :func:`check_reply` lets pass for the event. The verdict does not depend on the order;
-    where only one value can be passed on (an input, an output, a title), the last one is.
+    where only one value can be passed on (an output, a title), the last one is. ``messengers`` are plugins that pass on
+    somebody else's decision: their reasons stand without their names. ``rewritten`` holds what the replies' fields come
+    to together, by wire name, where that is known better than by the last one.
     """
     given = [reply for _, reply in replies]
     verdict = next((one for one in _GRAVEST_FIRST if any(reply.verdict == one for reply in given)), None)
@@ -66,16 +79,27 @@ def merge(event_name: str, replies: Sequence[tuple[str, Reply]]) -> Output:
     deciding = [
         plugin for plugin, reply in replies if (reply.stop_reason if halted else verdict and reply.verdict == verdict)
     ]
-    reason = _join("\n", (reply.reason for reply in given if reply.verdict == verdict is not None))
+
+    def signed(plugin: str, text: str | None) -> str | None:
+        name = printable(plugin)
+        if not text or plugin in messengers or text.startswith((f"{name}: ", OWN)):
+            return text
+        return f"{name}: {text}"
+
+    reason = _join(
+        "\n", (signed(plugin, reply.reason) for plugin, reply in replies if reply.verdict == verdict is not None)
+    )
     decision, by = "halt" if halted else verdict, ", ".join(dict.fromkeys(deciding))
     specific = _specific(given, verdict)
+    specific |= {name: value for name, value in (rewritten or {}).items() if name in specific}
     plain = specific.pop(_PLAIN_KEYS[event_name], None) if event_name in _PLAIN_KEYS else None
     if isinstance(plain, str) and verdict is None:
         return Output(plain, "", 0, decision, by)
 
     document: dict[str, object] = {}
     if halted:
-        document |= {"continue": False, "stopReason": _join("\n", (reply.stop_reason for reply in given))}
+        stop_reason = _join("\n", (signed(plugin, reply.stop_reason) for plugin, reply in replies))
+        document |= {"continue": False, "stopReason": stop_reason}
     if message := _join("\n", (reply.system_message for reply in given)):
         document["systemMessage"] = message
     exit_code, stderr = 0, ""

@@ -14,11 +14,14 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+    from typing import Any, TypeVar
 
     from hookrouter.answering import AnswerChannel, Gateway, KeystrokePlanner, TerminalBackend
     from hookrouter.config import Config, PluginConfig
     from hookrouter.hookspecs.commands import Command
+    from hookrouter.plugin_settings import OwnSettings
+
+    T = TypeVar("T")
 
 __all__ = ["UNKNOWN_HOOKS", "PluginInfo", "PluginStatus", "Plugins"]
 
@@ -46,6 +49,7 @@ class PluginInfo(Value):
         "hooks",
         "hooks_known",
         "name",
+        "problems",
         "reason",
         "status",
         "value",
@@ -72,8 +76,17 @@ class PluginInfo(Value):
     """What is probably a mistake in it, one line each."""
     waits: Mapping[str, float]
     """The hooks in which it may wait, each with the most seconds."""
+    problems: tuple[str, ...]
+    """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
 
-    def __init__(self, plugin: DiscoveredPlugin, status: str, reason: str, settings: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        plugin: DiscoveredPlugin,
+        status: str,
+        reason: str,
+        settings: Mapping[str, object],
+        problems: tuple[str, ...] = (),
+    ) -> None:
         """Take over what discovery found, with what the config makes of it."""
         off = {hook for hook, _, setting in plugin.waits if setting is not None and settings.get(setting) is not True}
         self._set(
@@ -87,6 +100,7 @@ class PluginInfo(Value):
             hooks_known=plugin.hooks is not None,
             hints=plugin.hints,
             waits={hook: seconds for hook, seconds, _ in plugin.waits},
+            problems=problems,
         )
 
 
@@ -99,25 +113,55 @@ class Plugins:
         config: Config,
         report: Callable[[str, str], None],
         objects: Mapping[str, object] | None = None,
+        settings: Mapping[str, OwnSettings] | None = None,
     ) -> None:
-        """``report(plugin name, what went wrong)`` hears of every failure; ``objects`` are plugins already loaded."""
+        """``report(plugin name, what went wrong)`` hears of every failure; ``objects`` are plugins already loaded.
+
+        ``settings`` is what :func:`hookrouter.plugin_settings.settle` says of this index and config.
+        """
         self.all_config = config
         """The whole config."""
         self._report = report
         self._objects: dict[str, object] = dict(objects or {})
+        self._settings = dict(settings or {})
         found = {plugin.name: plugin for plugin in index}
         for name, table in config.plugins.items():
             if table.enabled and table.on_error == "closed" and name not in found:
                 found[name] = DiscoveredPlugin(name=name, value="", error=NOT_INSTALLED)
-        self._infos = tuple(_info(found[name], config.plugin(name)) for name in sorted(found))
+        first = [name for name in config.plugin_order if name in found]
+        ordered = [*first, *sorted(found.keys() - first)]
+        self._infos = tuple(_info(found[name], config.plugin(name), self._settings.get(name)) for name in ordered)
 
     def listing(self) -> list[PluginInfo]:
-        """Return every installed plugin, in the order in which they are called."""
+        """Return every installed plugin, in the order in which they are called: ``[plugins] order``, then by name."""
         return list(self._infos)
 
     def config(self, name: str) -> PluginConfig:
         """Return the ``[plugins.NAME]`` table of one plugin."""
         return self.all_config.plugin(name)
+
+    def settings(self, name: str) -> Mapping[str, object]:
+        """Return a plugin's settings as JSON values, with its own defaults filled in where it declares its settings."""
+        own = self._settings.get(name)
+        return self.config(name).settings if own is None or own.values is None else own.values
+
+    def own_settings(self, name: str) -> OwnSettings | None:
+        """Return what is known of the settings of an enabled plugin that declares them; None for any other."""
+        return self._settings.get(name)
+
+    def declared(self, kind: type[T]) -> T:
+        """Return the settings of the plugin that declares this class, as an object of it.
+
+        Raises LookupError where no enabled plugin declares it, or several do.
+        """
+        target = f"{kind.__module__}:{kind.__qualname__}"
+        names = [name for name, own in self._settings.items() if own.target == target]
+        if len(names) != 1:
+            who = f"the plugins {', '.join(names)} declare" if names else "no enabled plugin declares"
+            raise LookupError(f"{who} {target} in plugin_settings(), so whose settings it holds is not known")
+        from hookrouter.plugin_settings import build
+
+        return build(kind, self._settings[names[0]], self.config(names[0]).settings)
 
     def listeners(self, hooks: Iterable[str]) -> list[PluginInfo]:
         """Return the active plugins that implement any of these hooks."""
@@ -129,6 +173,10 @@ class Plugins:
     def broken(self) -> list[PluginInfo]:
         """Return the plugins that are enabled and cannot be used."""
         return [info for info in self._infos if info.status == PluginStatus.BROKEN]
+
+    def misset(self) -> list[tuple[PluginInfo, str]]:
+        """Return the active plugins whose settings are wrong, each with one line of what is."""
+        return [(info, text) for info in self._infos if info.status == PluginStatus.ACTIVE for text in info.problems]
 
     def broken_guards(self, hooks: Iterable[str]) -> list[PluginInfo]:
         """Return the broken plugins that are set to fail closed and listen, or may listen, to one of these hooks."""
@@ -209,10 +257,15 @@ def _possible_hooks(info: PluginInfo) -> tuple[str, ...]:
     return info.hooks if info.hooks_known else UNKNOWN_HOOKS
 
 
-def _info(plugin: DiscoveredPlugin, config: PluginConfig) -> PluginInfo:
+def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | None) -> PluginInfo:
     status, reason = PluginStatus.ACTIVE, ""
+    problems = () if own is None else own.faults
+    settings = config.settings if own is None or own.values is None else own.values
     if not config.enabled:
         status, reason = PluginStatus.DISABLED, f"config.toml: plugins.{plugin.name}.enabled is false"
     elif plugin.error:
         status, reason = PluginStatus.BROKEN, plugin.error
-    return PluginInfo(plugin, status, reason, config.settings)
+    elif own is not None and problems and (own.values is None or config.on_error == "closed"):
+        # A guard must not run with other rules than those that somebody wrote.
+        status, reason = PluginStatus.BROKEN, "; ".join(problems)
+    return PluginInfo(plugin, status, reason, settings, problems)

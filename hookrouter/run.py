@@ -18,11 +18,12 @@ import time
 from hookrouter import _json
 from hookrouter.config import load as load_config
 from hookrouter.discovery import load_index, read_cache
-from hookrouter.home import Home
+from hookrouter.home import Home, ensure
 from hookrouter.hooks import hook_names
 from hookrouter.journal import Journal
 from hookrouter.names import printable
 from hookrouter.payloads import check, json_type
+from hookrouter.plugin_settings import settle
 from hookrouter.registry import Plugins
 from hookrouter.tables import EVENTS, TOOL_INPUTS
 from hookrouter.values import Value
@@ -30,10 +31,14 @@ from hookrouter.values import Value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
+    from hookrouter.breaker import Health
+    from hookrouter.course import Course
     from hookrouter.merge import Output
+    from hookrouter.registry import PluginInfo
+    from hookrouter.tracing import Trace
 
 __all__ = ["MAX_PAYLOAD", "Reply", "handle", "main"]
 
@@ -43,7 +48,15 @@ MAX_PAYLOAD = 16 * 1024 * 1024
 MAX_OUTPUT = 1024 * 1024
 """Bytes after which what plugins have printed is thrown away."""
 
+HEALTH = "plugins-health.json"
+"""The document of :mod:`hookrouter.breaker` in the state folder; where there is none, that module is not loaded."""
+
 _CHUNK = 1024 * 1024
+_exit = os._exit  # os._exit itself raises while plugins are contained
+_ENDING = 5.0
+"""Seconds that functions registered with atexit may take."""
+_OWN = "hookrouter"
+"""The distribution whose plugins need no containment."""
 
 
 class Reply(Value):
@@ -81,26 +94,40 @@ def main(argv: list[str]) -> int:
         aside = _open_output()
         os.dup2(aside, 1)
         os.dup2(aside, 2)
-        reply = handle(argv[0] if argv else "", payload, os.environ)
+        endings: list[Callable[[], None]] = []
+        reply = handle(argv[0] if argv else "", payload, os.environ, (out, errors), endings)
         if os.getpid() != process:
             # A plugin has forked, and this is the copy that came back.
-            os._exit(0)
+            _exit(0)
         exit_code = reply.exit_code
         _write(out, reply.stdout)
         _write(errors, reply.stderr)
         os.close(out)
         os.close(errors)
         if "atexit" in sys.modules:
-            sys.modules["atexit"]._run_exitfuncs()
+            from hookrouter.limits import time_limit
+
+            with time_limit(_ENDING):
+                sys.modules["atexit"]._run_exitfuncs()
+        for end in endings:
+            end()
     finally:
-        os._exit(exit_code)
+        _exit(exit_code)
 
 
-def handle(event: str, payload: bytes | None, environ: Mapping[str, str]) -> Reply:
+def handle(
+    event: str,
+    payload: bytes | None,
+    environ: Mapping[str, str],
+    private: Sequence[int] = (),
+    endings: list[Callable[[], None]] | None = None,
+) -> Reply:
     """Answer one hook call. Never raises.
 
     ``event`` is the kebab-case name from the command line, ``payload`` what came on stdin (None where it was larger
-    than MAX_PAYLOAD).
+    than MAX_PAYLOAD). With ``endings``, plugins of other distributions are contained: this process is put right after
+    each of their calls, or a child process calls them, which does not get the descriptors ``private``; what is added to
+    the list is to be called once the reply is written.
     """
     started = time.perf_counter()
     record: dict[str, Any] = {"event": EVENTS[event].name if event in EVENTS else printable(event)[:80]}
@@ -111,6 +138,9 @@ def handle(event: str, payload: bytes | None, environ: Mapping[str, str]) -> Rep
         return Reply(stderr=f"hookrouter: {printable(str(error))}\n", exit_code=1)
     journal = Journal(home.logs)
     run = _HookRun(event, payload, environ, home, journal, record)
+    run.private, run.endings = private, endings
+    if environ.get("HOOKROUTER_TRACE"):
+        run.start_trace(started)
     try:
         reply = run.reply()
     except BaseException as error:  # noqa: BLE001 - a fault of hookrouter must not break Claude's turn either
@@ -120,7 +150,14 @@ def handle(event: str, payload: bytes | None, environ: Mapping[str, str]) -> Rep
     record["pid"] = os.getpid()
     if not record.get("warnings"):
         record.pop("warnings", None)
+    if payload is not None and run.keeps_payload:
+        from hookrouter.kept_payloads import Kept, keep
+
+        kept = Kept(payload, reply.exit_code, reply.stdout, reply.stderr)
+        record["payload"] = keep(home.logs, kept, run.session_id)
     journal.write(record, run.session_id)
+    if run.trace is not None:
+        run.trace(f"{record.get('outcome')}: exit code {reply.exit_code}, stdout {reply.stdout or 'empty'}")
     return reply
 
 
@@ -143,7 +180,24 @@ class _HookRun:
         self._journal = journal
         self._record = record
         self._loaded: Plugins | None = None
+        self.private: Sequence[int] = ()
+        self.endings: list[Callable[[], None]] | None = None
         self.session_id: str | None = None
+        self.trace: Trace | None = None
+
+    @property
+    def keeps_payload(self) -> bool:
+        """Whether the payload is to be kept, so that the run can be replayed."""
+        return self.trace is not None or (self._loaded is not None and self._loaded.all_config.journal_payloads)
+
+    def start_trace(self, began: float) -> None:
+        """Have each step written down for a person from now on."""
+        from hookrouter.tracing import start
+
+        try:
+            self.trace = start(self._environ, self._home, self.private[-1] if self.private else 2, began)
+        except (OSError, ValueError) as error:
+            self._record.setdefault("warnings", []).append(f"no trace can be written: {_describe(error)}")
 
     def reply(self) -> Reply:
         payload, problem = self._parse()
@@ -152,6 +206,9 @@ class _HookRun:
             return self.refusal(problem)
         hooks = hook_names(self._kebab, payload.get("tool_name"))
         plugins = self._plugins()
+        if self.trace is not None:
+            listeners = ", ".join(info.name for info in plugins.listeners(hooks)) or "nobody"
+            self.trace(f"{self._kebab} looks up {', '.join(hooks)}; {listeners} listens")
         if not plugins.listeners(hooks) and not plugins.broken_guards(hooks):
             self._record.setdefault("level", "debug")
             self._record["outcome"] = "no listener"
@@ -191,8 +248,11 @@ class _HookRun:
             except Exception as error:  # noqa: BLE001 - an environment that cannot be read must not switch guards off
                 warnings.append(f"the installed plugins cannot be read: {_describe(error)}")
                 index = read_cache(self._home)
-            self._loaded = Plugins(index, config, self._report)
+            self._loaded = Plugins(index, config, self._report, settings=settle(self._home, index, config))
             warnings.extend(f"plugin {info.name} is broken: {info.reason}" for info in self._loaded.broken())
+            warnings.extend(
+                f"plugin {info.name} runs with its defaults: {text}" for info, text in self._loaded.misset()
+            )
         return self._loaded
 
     def _parse(self) -> tuple[dict[str, Any] | None, str]:
@@ -235,6 +295,53 @@ class _HookRun:
         return payload, ""
 
     def _route(self, hooks: tuple[str, ...], payload: dict[str, Any]) -> Reply:
+        plugins = self._plugins()
+        known, off = self._switched_off(plugins.listeners(hooks))
+
+        def work(course: Course | None) -> dict[str, Any]:
+            return self._call(hooks, payload, known, off, course)
+
+        strangers = [info for info in plugins.listeners(hooks) if info.distribution != _OWN and info.name not in off]
+        apart = any(
+            plugins.config(info.name).on_error == "closed" or (info.name in known and known[info.name].apart)
+            for info in strangers
+        )
+        if self.endings is None or not strangers:
+            done = work(None)
+            self._push()
+        elif apart:
+            done = self._supervised(work, strangers, self.endings)
+        else:
+            done = self._marked(work, strangers)
+            self._push()
+        output, records = done["output"], done["records"]
+        guarded = self._record.pop("guarded", False)
+        self._record.setdefault("level", "debug" if guarded else "info")
+        decision = None if output is None else output["decision"]
+        self._record.setdefault("outcome", decision or ("guarded" if guarded else "routed"))
+        if output is not None and output["by"]:
+            self._record["by"] = output["by"]
+        self._record["plugins"] = records
+        from hookrouter.course import FAILURES
+
+        failed = any(call["outcome"] in FAILURES for call in records)
+        if failed:
+            self._record["level"] = "error"
+        if known or failed or any("left" in call for call in records):
+            from hookrouter.breaker import note
+
+            note(self._home, known, records, plugins.all_config)
+        return Reply() if output is None else Reply(output["stdout"], output["stderr"], output["exit_code"])
+
+    def _call(
+        self,
+        hooks: tuple[str, ...],
+        payload: dict[str, Any],
+        known: Mapping[str, Health],
+        off: Collection[str],
+        course: Course | None,
+    ) -> dict[str, Any]:
+        """Call the plugins, in this process or, with a course, as its child; return what they say as JSON."""
         from hookrouter.context import Context
         from hookrouter.router import Router
 
@@ -249,24 +356,101 @@ class _HookRun:
             journal=self._journal,
             record=self._record,
         )
+        containment = None
+        if course is not None:
+            from hookrouter.containment import Containment
+
+            containment = Containment(os.dup(1))
         notices = []
         if context.event == "SessionStart":
             notices = [f"hookrouter: plugin {info.name} is broken: {info.reason}" for info in plugins.broken()]
-        output, records = Router(plugins).route(hooks, payload, context, notices)
-        guarded = self._record.pop("guarded", False)
-        self._record.setdefault("level", "debug" if guarded else "info")
-        decision = output.decision if output is not None else None
-        self._record.setdefault("outcome", decision or ("guarded" if guarded else "routed"))
-        if output is not None and output.by:
-            self._record["by"] = output.by
-        self._record["plugins"] = records
-        if any(call["outcome"] in ("failed", "timed out") for call in records):
-            self._record["level"] = "error"
+            for info, text in plugins.misset():
+                notices.append(f"hookrouter: plugin {info.name} runs with its defaults: {text}")
+        if self.trace is not None:
+            from hookrouter.course import Course
+
+            course = course or Course()
+            course.trace = self.trace
+        router = Router(plugins, course=course, containment=containment, health=known, off=off)
+        output, records = router.route(hooks, payload, context, notices)
+        return {"output": None if output is None else dict(output._items()), "records": records}
+
+    def _supervised(
+        self,
+        work: Callable[[Course | None], dict[str, Any]],
+        strangers: list[PluginInfo],
+        endings: list[Callable[[], None]],
+    ) -> dict[str, Any]:
+        """Have the plugins called in a child process. Raises OSError or RuntimeError where that cannot be done.
+
+        Where no process can be made, and none of them fails closed, they are called in this one.
+        """
+        from hookrouter.supervisor import Supervisor
+
+        def recorded(course: Course) -> dict[str, Any]:
+            done = work(course)
+            return {**done, "record": course.record()}
+
+        supervisor = Supervisor(self.private)
+        try:
+            done: dict[str, Any] = supervisor.run(recorded, self._record, self._push)
+        except OSError as error:
+            plugins = self._plugins()
+            if any(plugins.config(info.name).on_error == "closed" for info in strangers):
+                raise
+            self._record.setdefault("warnings", []).append(f"no process could be made for plugins: {_describe(error)}")
+            done = self._marked(work, strangers)
+        else:
+            self._record.update(done["record"])
+            endings.append(supervisor.finish)
+        return done
+
+    def _marked(self, work: Callable[[Course | None], dict[str, Any]], strangers: list[PluginInfo]) -> dict[str, Any]:
+        """Call the plugins in this process, with a mark that names the call that it is in."""
+        from hookrouter.course import Course, Mark
+
+        try:
+            mark = Mark(self._home, frozenset(info.name for info in strangers))
+        except OSError:
+            # A home that cannot be written does not stop a hook.
+            return work(Course())
+        try:
+            return work(Course(mark))
+        finally:
+            mark.remove()
+
+    def _switched_off(self, listeners: list[PluginInfo]) -> tuple[dict[str, Health], frozenset[str]]:
+        """Return what is known of plugins that have failed, and which of the listeners are not to be called."""
+        from hookrouter.course import left_marks
+
+        if ended := left_marks(self._home):
+            from hookrouter.breaker import keep_apart
+
+            keep_apart(self._home, ended)
+            self._record.setdefault("warnings", []).extend(
+                f"plugin {name}: an earlier hook run ended in its {hook}; it is called in another process from now on"
+                for name, hook in ended.items()
+            )
+        if not os.path.exists(os.path.join(self._home.state, HEALTH)):
+            return {}, frozenset()
+        from hookrouter import breaker
+
+        known, now = breaker.read(self._home), time.time()
+        off = breaker.off(known, self._plugins().all_config)
+        return known, frozenset(
+            info.name
+            for info in listeners
+            if info.name in off
+            and not (breaker.is_due(off[info.name], now) and breaker.claim_trial(self._home, info.name))
+        )
+
+    def _push(self) -> None:
+        """Have delivered what an earlier delivery had to leave behind."""
+        if not os.path.isdir(os.path.join(self._home.state, "outbox")):
+            return
         from hookrouter.outbox import push
 
-        # What an earlier delivery had to leave behind.
         push(self._environ, self._home)
-        return Reply() if output is None else _to_reply(output)
 
     def _report(self, plugin: str, text: str) -> None:
         self._record.setdefault("warnings", []).append(f"plugin {plugin}: {text}")
@@ -292,9 +476,15 @@ def _open_missing() -> None:
 
 def _open_output() -> int:
     """Open the file that gets what plugins print, ``plugin-output.log`` beside the journal; else nothing gets it."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     try:
-        path = os.path.join(Home.from_environ(os.environ).logs, "plugin-output.log")
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        folder = Home.from_environ(os.environ).logs
+        path = os.path.join(folder, "plugin-output.log")
+        try:
+            descriptor = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            ensure(folder)
+            descriptor = os.open(path, flags, 0o600)
     except (OSError, ValueError):
         return os.open(os.devnull, os.O_WRONLY)
     if os.fstat(descriptor).st_size > MAX_OUTPUT:

@@ -53,6 +53,7 @@ __all__ = [
     "Record",
     "Registration",
     "SettingsError",
+    "claude_plugins",
     "differences",
     "hook_command",
     "hooks_disabled",
@@ -401,6 +402,17 @@ def differences(text: str | None, wanted: Sequence[Registration]) -> list[Differ
             found.append(Difference(text, harmless=True))
     found.extend(Difference(f"{_label(want.event, want.matcher)}: not registered", harmless=False) for want in missing)
     return found
+
+
+def claude_plugins(text: str) -> list[str]:
+    """Return the names under which a settings file enables hookrouter's own plugin of Claude Code, if it does."""
+    try:
+        enabled = json.loads(text).get("enabledPlugins")
+    except (ValueError, AttributeError, RecursionError):
+        return []
+    if not isinstance(enabled, dict):
+        return []
+    return [name for name, value in enabled.items() if name.partition("@")[0] == PROGRAM and value is True]
 
 
 def hooks_disabled(text: str) -> bool:

@@ -250,7 +250,7 @@ TOOL_ALIASES: dict[str, str] = {
 TOOL_INPUTS: dict[str, str] = {
     "AskUserQuestion": "AskUserQuestionInput",
 }
-"""Tool name -> the record of its input, for the tools whose input is typed."""
+"""Tool name -> the record of its input, for the tools whose input must fit before any hook is called."""
 
 _COMMON: dict[str, tuple[str, str, bool, str | None, object]] = {
     "session_id": ("session_id", "string", True, None, None),
@@ -548,8 +548,8 @@ FIELDS: dict[str, dict[str, tuple[str, str, bool, str | None, object]]] = {
         "metadata": ("metadata", "object", False, None, None),
     },
     "AskUserQuestionOutput": {
-        "questions": ("questions", "array<record>", True, "Question", None),
-        "answers": ("answers", "object", True, None, None),
+        "questions": ("questions", "array<record>", True, "Question", ()),
+        "answers": ("answers", "object", True, None, {}),
         "response": ("response", "string", False, None, None),
         "annotations": ("annotations", "map<record>", False, "Annotation", None),
         "afk_timeout_ms": ("afkTimeoutMs", "number", False, None, None),

@@ -9,30 +9,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from hookrouter.payloads import conforms
-from hookrouter.tables import FIELDS
+from hookrouter.payloads import as_object, conforms, fields_of
 
 if TYPE_CHECKING:
     from typing import Literal, NoReturn
 
     from hookrouter.tools import AskUserQuestionInput, AskUserQuestionOutput
 
-__all__ = ["View", "view"]
+__all__ = ["View", "record_name", "tool_view", "view"]
 
 
 class View:
     """A JSON object, read through the record ``type_name`` of the contract.
 
     An attribute that the object lacks, or that is not of the type that the contract gives it, reads as the attribute's
-    default, which is None for most. Arrays of records read as tuples of views. Attributes cannot be set.
+    default, which is None for most, and an empty value for what a tool's response should have. Arrays of records read
+    as tuples of views. Attributes cannot be set.
     """
 
     __slots__ = ("_raw", "_structured", "_type_name", "_values")
 
     def __init__(self, type_name: str, raw: object) -> None:
-        """Read ``raw``, parsed JSON of any shape, as ``type_name``, which must be in ``tables.FIELDS``."""
-        if type_name not in FIELDS:
-            raise KeyError(type_name)
+        """Read ``raw``, parsed JSON of any shape, as ``type_name``, a record of the contract; KeyError for others."""
+        fields_of(type_name)
+        self._begin(type_name, raw)
+
+    def _begin(self, type_name: str, raw: object) -> None:
         put = object.__setattr__
         put(self, "_type_name", type_name)
         put(self, "_raw", raw)
@@ -61,22 +63,19 @@ class View:
         if name in values:
             return values[name]
         try:
-            wire, kind, required, nested, default = FIELDS[self._type_name][name]
+            wire, kind, required, nested, default = fields_of(self._type_name)[name]
         except KeyError:
             raise AttributeError(
                 f"{self._type_name!r} has no attribute {name!r}; fields that the contract does not know are in .raw"
             ) from None
-        raw = self._raw
-        value = raw.get(wire) if isinstance(raw, dict) else None
-        if value is None:
+        raw = self._raw if wire else as_object(self._type_name, self._raw)
+        value: Any = raw.get(wire) if isinstance(raw, dict) else None
+        # What is wrong inside of a required record shows where it is read.
+        if value is None or not conforms(kind, None if required and nested is not None else nested, value):
             value = default
-        elif required and nested is not None:
-            value = _nested(kind, nested, value) if conforms(kind, None, value) else default
-        elif not conforms(kind, nested, value):
-            value = default
-        elif nested is not None:
+        if value is not None and nested is not None:
             value = _nested(kind, nested, value)
-        elif kind.startswith("array"):
+        elif value is not None and kind.startswith("array"):
             value = tuple(value)
         values[name] = value
         return value
@@ -99,7 +98,7 @@ class View:
             return self._type_name == other._type_name and (self._raw == other._raw or _items(self) == _items(other))
         if type(other).__name__ != self._type_name or type(other) is not self.__class__:
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in FIELDS[self._type_name])
+        return all(getattr(self, name) == getattr(other, name) for name in fields_of(self._type_name))
 
     def __hash__(self) -> int:
         """Return the hash of the structured object, which an equal view shares."""
@@ -112,7 +111,7 @@ class View:
 
     def __dir__(self) -> list[str]:
         """Name the fields."""
-        return [*FIELDS[self._type_name], "raw", "structured"]
+        return [*fields_of(self._type_name), "raw", "structured"]
 
     def __reduce__(self) -> tuple[type[View], tuple[str, object]]:
         """Copy and pickle as name and JSON."""
@@ -129,15 +128,15 @@ class View:
 
 
 def _items(record: View) -> list[tuple[str, Any]]:
-    return [(name, getattr(record, name)) for name in FIELDS[record._type_name]]
+    return [(name, getattr(record, name)) for name in fields_of(record._type_name)]
 
 
 def _nested(kind: str, nested: str, value: Any) -> Any:
-    if kind == "record":
+    if kind.startswith("record"):
         return View(nested, value)
     if kind == "map<record>":
         return {key: View(nested, item) for key, item in value.items()}
-    return tuple(View(nested, item) for item in value)
+    return tuple(item if isinstance(item, str) else View(nested, item) for item in value)
 
 
 @overload
@@ -155,7 +154,25 @@ def view(type_name: str, raw: object) -> Any: ...
 def view(type_name: str, raw: object) -> Any:
     """Return ``raw`` as a view that reads like ``type_name``, the name of an event or of a record of the contract.
 
-    Check it first with :func:`hookrouter.payloads.check`. An event's name that the contract does not know gives a view
-    of the fields that every event has.
+    Check it first with :func:`hookrouter.payloads.check`. A name that the contract does not know gives a view of the
+    fields that every event has.
     """
-    return View(type_name if type_name in FIELDS else "UnknownEvent", raw)
+    try:
+        return View(type_name, raw)
+    except KeyError:
+        return View("UnknownEvent", raw)
+
+
+def tool_view(tool: str, part: str, raw: object) -> Any:
+    """Return ``raw`` as a view of the ``Input`` or the ``Output`` (``part``) of a tool of the contract.
+
+    What such a record holds is looked up when the first field is read: most hooks look at few calls that closely.
+    """
+    record = View.__new__(View)
+    record._begin(record_name(tool, part), raw)
+    return record
+
+
+def record_name(tool: str, part: str) -> str:
+    """Return the name of a tool's record: ``Bash``, ``Input`` -> ``BashInput``."""
+    return "".join(word[:1].upper() + word[1:] for word in tool.split("_")) + part

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["FolderWatch"]
+__all__ = ["FolderWatch", "wait_while_read"]
 
 _CLOSE_WRITE, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x8, 0x40, 0x80, 0x100, 0x200
 _EVENTS = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE
 _POLL = 0.1
+_LISTEN = 1.0
+"""How often to see whether anybody still reads, where the system cannot tell of changes by itself."""
 
 
 class FolderWatch:
@@ -72,6 +74,33 @@ class FolderWatch:
             if left <= 0:
                 return False
             time.sleep(min(_POLL, left))
+
+
+def wait_while_read(changes: FolderWatch, seconds: float) -> None:
+    """Wait up to ``seconds`` for a change. Raises BrokenPipeError where nobody reads stdout any more."""
+    watched = changes.fileno()
+    poll = select.poll()
+    if watched >= 0:
+        poll.register(watched, select.POLLIN)
+    stdout = _stdout()
+    if stdout is not None:
+        # Asked for nothing, it still tells of a reader that is gone.
+        poll.register(stdout, 0)
+    if watched >= 0:
+        ready = dict(poll.poll(seconds * 1000))
+        changes.wait(0)
+    else:
+        changes.wait(min(seconds, _LISTEN))
+        ready = dict(poll.poll(0))
+    if stdout is not None and ready.get(stdout, 0) & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+        raise BrokenPipeError
+
+
+def _stdout() -> int | None:
+    try:
+        return sys.stdout.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def _inotify(folder: str) -> int:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import resource
+import subprocess
+import sys
+import time
+import venv
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hookrouter.testing.client import CLIENT_VERSION, find_client
 from hookrouter.testing.openclaw import find_openclaw
-from hookrouter.testing.terminal import PrivateTmux, find_tmux
+from hookrouter.testing.pytest_plugin import missing, seal, skip_without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _numbers = count()
 
@@ -26,19 +30,12 @@ if "CI" not in os.environ:
     settings.load_profile("untimed")
 
 
-def _missing(marker: str) -> str | None:
+def _missing(marker: str) -> str:
     if marker == "openclaw":
         if find_openclaw() is None:
             return "no OpenClaw gateway: run `python -m hookrouter.testing.openclaw install` (needs npm)"
-        return None
-    if find_tmux() is None:
-        return "tmux is not on PATH"
-    if marker == "live" and find_client() is None:
-        return (
-            f"no Claude Code client: run `python -m hookrouter.testing.client install {CLIENT_VERSION}` (needs npm), "
-            "or name one in HOOKROUTER_CLAUDE"
-        )
-    return None
+        return ""
+    return missing(client=marker == "live")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -46,19 +43,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in ("tmux", "live", "openclaw"):
         if item.get_closest_marker(marker) is None:
             continue
-        reason = _missing(marker)
-        if reason is not None:
-            if os.environ.get("HOOKROUTER_REQUIRE_LIVE") == "1":
-                pytest.fail(f"HOOKROUTER_REQUIRE_LIVE=1, but {reason}", pytrace=False)
-            pytest.skip(reason)
-
-
-def _seal(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    for name in list(os.environ):
-        if name.startswith(("XDG_", "CLAUDE")) or name in ("TMUX", "TMUX_PANE", "TMUX_TMPDIR"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("HOOKROUTER_HOME", str(folder / "hookrouter"))
+        skip_without(_missing(marker))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -66,7 +51,7 @@ def _sealed_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Cover fixtures of wider scope than one test."""
     folder = tmp_path_factory.mktemp("sealed")
     with pytest.MonkeyPatch.context() as monkeypatch:
-        _seal(monkeypatch, folder)
+        seal(monkeypatch, folder)
         yield folder
 
 
@@ -75,7 +60,7 @@ def _sealed(monkeypatch: pytest.MonkeyPatch, _sealed_session: Path) -> Path:
     """Give each test a HOME and a HOOKROUTER_HOME of its own, outside tmux and outside Claude Code."""
     folder = _sealed_session / f"home-{next(_numbers)}"
     folder.mkdir()
-    _seal(monkeypatch, folder)
+    seal(monkeypatch, folder)
     return folder
 
 
@@ -87,8 +72,60 @@ def hookrouter_home(_sealed: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def tmux_server() -> Iterator[PrivateTmux]:
-    """Return a private tmux server; whatever runs in it ends with the test."""
-    with PrivateTmux() as server:
-        yield server
+class _Watch:
+    """Says how long child processes took."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic(), self._used()
+
+    def _used(self) -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    def __str__(self) -> str:
+        began, used = self._started
+        return f"{self._used() - used:.1f} s of processor time in {time.monotonic() - began:.1f} s"
+
+
+class Generated(NamedTuple):
+    """What ``hookrouter plugins new`` has written, installed in an environment of its own."""
+
+    folder: Path
+    """The package's folder."""
+    bin: Path
+    """The folder of the environment's programs."""
+
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment in the package's folder."""
+        watch = _Watch()
+        environ = {**os.environ, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", **variables}
+        done = subprocess.run(
+            [str(self.bin / arguments[0]), *arguments[1:]],
+            cwd=self.folder,
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        print(f"{' '.join(arguments)[:40]}: {watch}")
+        return done
+
+
+@pytest.fixture(scope="session")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Generated:
+    """Return a new plugin in a fresh environment, installed from the package index with all that it needs.
+
+    For tests in the xdist group ``generated``, so that there is one of it.
+    """
+    parent = tmp_path_factory.mktemp("generated")
+    watch = _Watch()
+    venv.create(parent / "venv", with_pip=True)
+    made = Generated(parent / "hookrouter-night-guard", parent / "venv" / "bin")
+    command = [sys.executable, "-m", "hookrouter", "plugins", "new", "night-guard", "--dir", str(parent)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    print(f"fresh environment and new package: {watch}")
+    done = made.run("pip", "install", "--quiet", str(Path(__file__).parents[1]), f"{made.folder}[dev]")
+    if "No matching distribution" in done.stderr or "Could not fetch URL" in done.stderr:
+        skip_without(f"the package index cannot be reached: {done.stderr[-300:]}")
+    assert done.returncode == 0, done.stderr
+    return made

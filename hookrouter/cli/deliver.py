@@ -20,8 +20,15 @@ def deliver(
     waits, and why. What cannot be delivered stays in the outbox. One deliverer runs at a time, a second one leaves at
     once.
 
-    Exit codes: 0 done, also where messages are kept or another deliverer is at work; 1 the outbox cannot be used;
-    2 wrong arguments.
+    \b
+    Examples:
+      hookrouter deliver
+
+    \b
+    Exit codes:
+      0  done, also where messages are kept or another deliverer is at work
+      1  the outbox cannot be used
+      2  wrong arguments
     """
     from hookrouter.delivery import main
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,8 @@ import typer
 from hookrouter.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, ScopeOption, SettingsOption, chosen_settings, echo_json
-from hookrouter.doctor import ERROR, examine
+from hookrouter.cli.terminal import GREEN, RED, YELLOW, Style, Waiting
+from hookrouter.doctor import ERROR, OK, WARNING, examine
 from hookrouter.names import printable
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from hookrouter.doctor import Finding
 
 __all__ = ["doctor"]
+
+_COLOURS = {OK: GREEN, WARNING: YELLOW, ERROR: RED}
 
 
 def doctor(
@@ -38,10 +42,25 @@ def doctor(
 ) -> int:
     """Check the installation: programs, settings, config, agents, gateways, plugins, home, undelivered messages.
 
-    Each finding says how to mend it. The exit code is 1 where there is an error, 0 with warnings only. Nothing is
-    mended by itself. Without --settings and --scope, the file that registers hookrouter is looked for. With --client,
-    only that client is checked, and nothing of yours is changed: is PreToolUse called, is the dialog read and answered
-    by the configured planner, and does PostToolUse record what was meant?
+    Each finding says how to mend it; nothing is mended by itself. Without --settings and --scope, the file that
+    registers hookrouter is looked for. With --client, only that client is checked, and nothing of yours is changed: is
+    PreToolUse called, is the dialog read and answered by the configured planner, and does PostToolUse record what was
+    meant?
+
+    With --json: {"ok": true|false, "findings": [...]}, each with level (ok, warning, error), check, message and fix.
+
+    \b
+    Examples:
+      hookrouter doctor
+      hookrouter doctor --json | jq -r '.findings[] | select(.level == "error") | .fix'
+      hookrouter doctor --client ~/claude-next/bin/claude
+
+    \b
+    Exit codes:
+      0    nothing is wrong, or there are warnings only
+      1    there is an error
+      2    wrong arguments
+      130  stopped by Ctrl-C
     """
     if client is not None:
         if settings is not None or scope is not None:
@@ -49,8 +68,10 @@ def doctor(
         return _client(client, as_json=as_json)
     path = chosen_settings(settings, scope)
     # Plugins are imported for this, and one may print.
-    with redirect_stdout(sys.stderr):
-        findings = examine(Application.from_environ(), path)
+    with redirect_stdout(sys.stderr), Waiting("hookrouter doctor: checking") as waiting:
+        findings = examine(
+            Application.from_environ(), path, tell=lambda check: waiting.now(f"hookrouter doctor: checking {check}")
+        )
     if as_json:
         echo_json({"ok": not _errors(findings), "findings": [finding._asdict() for finding in findings]})
     else:
@@ -63,7 +84,7 @@ def _client(program: str, *, as_json: bool) -> int:
     from hookrouter.testing.terminal import ending_on_signals
 
     try:
-        with ending_on_signals():
+        with ending_on_signals(), Waiting(f"hookrouter doctor: trying {printable(program)}"):
             canary = try_client(program, Application.from_environ().config)
     except KeyboardInterrupt:
         typer.echo("hookrouter doctor: stopped; nothing was left behind", err=True)
@@ -86,7 +107,9 @@ def _errors(findings: Sequence[Finding]) -> bool:
 
 
 def _tell(findings: Sequence[Finding]) -> None:
+    style = Style(sys.stdout, os.environ)
     for finding in findings:
-        typer.echo(f"{finding.level:<8}{finding.check}: {printable(finding.message)}")
+        level = style(f"{finding.level:<8}", _COLOURS[finding.level])
+        typer.echo(f"{level}{finding.check}: {printable(finding.message)}")
         if finding.fix:
             typer.echo(f"        fix: {printable(finding.fix)}")

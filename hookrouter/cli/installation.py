@@ -31,6 +31,21 @@ def install(
     Run it again whenever plugins were added or removed, or their enabled, on_error or timeout was changed: it updates
     its own entries and leaves every other key and hook as it is. The former file is kept beside it. With
     HOOKROUTER_HOME set, the entries set it too. Running sessions notice the change by themselves.
+
+    With --json: settings, changed, dry_run, backup, registered (event, matcher, command, timeout, block_on_failure for
+    each entry), warnings and diff.
+
+    \b
+    Examples:
+      hookrouter install
+      hookrouter install --dry-run
+      hookrouter install --scope project
+      hookrouter install --settings ~/work/.claude/settings.json --json
+
+    \b
+    Exit codes:
+      0  registered, or nothing had to change
+      2  wrong arguments, or a settings file that cannot be used as it is; nothing was changed
     """
     path = _chosen_or_user(settings, scope)
     if settings is not None:
@@ -58,6 +73,16 @@ def uninstall(
     """Take hookrouter's entries out of a Claude Code settings file, and whatever install had created for them.
 
     What anyone else wrote into the file since then stays.
+
+    \b
+    Examples:
+      hookrouter uninstall
+      hookrouter uninstall --scope project --dry-run
+
+    \b
+    Exit codes:
+      0  taken out, or there was nothing to take out
+      2  wrong arguments, or a settings file that cannot be used as it is; nothing was changed
     """
     path = _chosen_or_user(settings, scope)
     app = Application.from_environ()

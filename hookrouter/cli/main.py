@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import os
 import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
     from hookrouter.registry import PluginInfo
 
-__all__ = ["main"]
+__all__ = ["COMPLETION_VARIABLE", "command_line", "main"]
+
+COMPLETION_VARIABLE = "_HOOKROUTER_COMPLETE"
+"""The environment variable by which a shell's completion function asks for words, as typer and click name it."""
 
 _HELP = """Routes every Claude Code hook event through plugins, and answers Claude's questions for an agent.
 
@@ -39,13 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     codes of its own.
     """
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    app = typer.Typer(
-        cls=_Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=_HELP
-    )
-    app.callback()(_options)
+    if COMPLETION_VARIABLE in os.environ:
+        from hookrouter.cli.completion import answer_to_the_shell
+
+        answer_to_the_shell()
     try:
         # Not standalone, so that what is wrong with a command line arrives here.
-        result = typer.main.get_command(app).main(args=arguments, prog_name="hookrouter", standalone_mode=False)
+        result = command_line().main(args=arguments, prog_name="hookrouter", standalone_mode=False)
     except SystemExit as stopped:
         if isinstance(stopped.code, str):
             _say(stopped.code)
@@ -63,6 +67,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         _echo_error(arguments, error.format_message())
         return int(error.exit_code)
     return result if isinstance(result, int) else 0
+
+
+def command_line() -> Any:
+    """Return the group of all commands, as typer has it."""
+    app = typer.Typer(
+        cls=_Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=_HELP
+    )
+    app.callback()(_options)
+    return typer.main.get_command(app)
 
 
 _ClickError: Any = typer.BadParameter.__mro__[2]
@@ -108,10 +121,10 @@ class _Commands(TyperGroup):
             return {}, [f"the plugins' commands are not available: {type(error).__name__}: {error}"], []
         return usable, problems, listing
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names for the help page, and say on stderr what is wrong with any."""
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names for the help page, and say on stderr what is wrong with any; to a shell, the names alone."""
         usable, problems, _ = self._plugins
-        for problem in problems:
+        for problem in [] if ctx.resilient_parsing else problems:
             _say(f"warning: {problem}")
         return [*(command.name for command in BUILT_IN), *usable]
 
@@ -125,7 +138,7 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return name, command and the other arguments; ends the program where there is no such command."""
-        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        if not ctx.resilient_parsing and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             self._unknown(args[0])
         return super().resolve_command(ctx, args)
 
@@ -155,9 +168,10 @@ class _LazyCommand(TyperCommand):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Import the command, and let it read its arguments."""
-        return self._real().make_context(info_name, args, parent=parent, **extra)
+        return self.real().make_context(info_name, args, parent=parent, **extra)
 
-    def _real(self) -> Any:
+    def real(self) -> Any:
+        """Import the command and return it."""
         entry = self._entry
         try:
             module, _, attribute = entry.target.partition(":")

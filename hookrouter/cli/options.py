@@ -10,9 +10,20 @@ from typing import Annotated
 import typer
 
 from hookrouter.cli.errors import CommandError
+from hookrouter.clock import moment
 from hookrouter.settings import SettingsError, settings_path
 
-__all__ = ["DryRun", "Json", "Scope", "ScopeOption", "SettingsOption", "chosen_settings", "echo_json"]
+__all__ = [
+    "DryRun",
+    "Json",
+    "Scope",
+    "ScopeOption",
+    "SettingsOption",
+    "Since",
+    "chosen_settings",
+    "earliest",
+    "echo_json",
+]
 
 
 class Scope(StrEnum):
@@ -35,6 +46,14 @@ ScopeOption = Annotated[
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="WHEN",
+        help="Only since then: 45s, 30m, 2h, 3d, 1w, or an ISO 8601 date or time (local unless it says otherwise).",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
 
 
@@ -58,6 +77,14 @@ def chosen_settings(settings: str | None, scope: Scope | None) -> str | None:
         raise CommandError(str(error)) from None
     except FileNotFoundError:
         raise CommandError("the working folder does not exist any more; change to one that does") from None
+
+
+def earliest(since: str | None) -> float | None:
+    """Return what --since means, in seconds since 1970; None where it was not given. Raises CommandError."""
+    try:
+        return None if since is None else moment(since)
+    except ValueError as error:
+        raise CommandError(f"--since: {error}") from None
 
 
 def echo_json(document: object) -> None:

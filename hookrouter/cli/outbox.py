@@ -36,34 +36,58 @@ _SomeId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The message
 def list_messages(as_json: Json = False) -> None:
     """List the messages that are not delivered yet, oldest first, and why.
 
-    A message waits for its next attempt, for its time (a reminder), or was given up; then it stays until it is
-    retried or dropped, or its gateway's table in config.toml changes.
+    A message is due, waits for its next attempt or its time (a reminder), waits while its session is paused, or was
+    given up; then it stays until it is retried or dropped, or its gateway's table in config.toml changes.
+
+    With --json: a list with id, state, kind, agent, gateways, session, subject, attempts, last_error and times.
+
+    \b
+    Examples:
+      hookrouter outbox list
+      hookrouter outbox list --json | jq -r '.[] | select(.state == "given up") | .id'
+
+    \b
+    Exit codes:
+      0  listed, also where there is none
+      2  wrong arguments, or the outbox cannot be read
     """
     services = Application.from_environ()
     push(services.environ, services.home)
-    messages = _guarded(services.outbox.pending)
+    outbox = services.outbox
+    entries = _guarded(lambda: [_entry(message, held=outbox.is_held(message)) for message in outbox.pending()])
     if as_json:
-        echo_json([_entry(message) for message in messages])
+        echo_json(entries)
         return
-    if not messages:
+    if not entries:
         typer.echo("no message waits for delivery")
-    for message in messages:
-        for line in _lines(message):
+    for entry in entries:
+        for line in _lines(entry):
             typer.echo(line)
 
 
 @app.command("show")
 def show(name: _Id, as_json: Json = False) -> None:
-    """Show one message with its whole text."""
+    """Show one message with its whole text.
+
+    \b
+    Examples:
+      hookrouter outbox show 20260101T120000-ab12
+
+    \b
+    Exit codes:
+      0  shown
+      2  there is no such message, or the outbox cannot be read
+    """
     services = Application.from_environ()
     push(services.environ, services.home)
     message = _guarded(partial(services.outbox.get, name))
     if message is None:
         raise _unknown(name)
+    entry = _entry(message, held=_guarded(partial(services.outbox.is_held, message)))
     if as_json:
-        echo_json({**_entry(message), "text": message.get("text")})
+        echo_json({**entry, "text": message.get("text")})
         return
-    for line in _lines(message):
+    for line in _lines(entry):
         typer.echo(line)
     typer.echo(f"  created: {printable(str(message.get('created_at')))}")
     typer.echo(f"  tool call: {printable(str(message.get('tool_use_id')))}")
@@ -79,6 +103,16 @@ def retry(
     """Have a message tried again now, and again for as long as a new one.
 
     Named by its id, a message that waits for its time goes out now too.
+
+    \b
+    Examples:
+      hookrouter outbox retry 20260101T120000-ab12
+      hookrouter outbox retry --all
+
+    \b
+    Exit codes:
+      0  a deliverer was started for what is to be retried
+      2  wrong arguments, there is no such message, or the outbox cannot be used
     """
     services = Application.from_environ()
     outbox = services.outbox
@@ -105,6 +139,16 @@ def drop(
     """Remove a message without delivering it, and the reminders that were to follow its delivery.
 
     What follows without it being delivered, an escalation, is a message of its own.
+
+    \b
+    Examples:
+      hookrouter outbox drop 20260101T120000-ab12
+      hookrouter outbox drop --all
+
+    \b
+    Exit codes:
+      0  removed
+      2  wrong arguments, there is no such message, or the outbox cannot be used
     """
     outbox = Application.from_environ().outbox
     names = _chosen(name, every, outbox.ids)
@@ -138,12 +182,12 @@ def _tell(what: str, names: list[str], as_json: bool) -> None:
         typer.echo(f"{what}: {', '.join(map(printable, names)) or 'no message'}")
 
 
-def _entry(message: dict[str, Any]) -> dict[str, Any]:
-    """Return what a program reads about one message."""
+def _entry(message: dict[str, Any], *, held: bool) -> dict[str, Any]:
+    """Return what a program reads about one message; ``held``: its session is paused."""
     given_up = message["given_up"]
     return {
         "id": message["id"],
-        "state": _state(message),
+        "state": _state(message, held=held),
         "kind": message.get("kind"),
         "agent": message.get("agent"),
         "gateways": [message.get("gateway"), *message["fallbacks"]],
@@ -157,19 +201,21 @@ def _entry(message: dict[str, Any]) -> dict[str, Any]:
         "last_attempt_at": message["last_attempt_at"],
         "next_attempt_at": None if given_up else message["next_attempt_at"] or message["not_before"],
         "last_error": message["last_error"],
+        "while_open": message["while_open"],
         "given_up_at": given_up.get("at") if given_up else None,
     }
 
 
-def _state(message: dict[str, Any]) -> str:
+def _state(message: dict[str, Any], *, held: bool) -> str:
     if message["given_up"] is not None:
         return "given up"
+    if held:
+        return "paused"
     due = seconds(message["next_attempt_at"] or message["not_before"])
     return "waits" if due is not None and due > now() else "due"
 
 
-def _lines(message: dict[str, Any]) -> list[str]:
-    entry = _entry(message)
+def _lines(entry: dict[str, Any]) -> list[str]:
     age = entry["age_seconds"]
     facts = [entry["state"], f"{entry['kind']} for agent {entry['agent']}", f"session {entry['session']}"]
     facts += [f"via {' then '.join(map(str, entry['gateways']))}", "" if age is None else f"{_duration(age)} old"]
@@ -180,7 +226,7 @@ def _lines(message: dict[str, Any]) -> list[str]:
     if entry["state"] == "waits" and due is not None:
         tries += f", next in {_duration(due - now())}"
     lines.append(f"  {tries}")
-    if message["while_open"] is not None:
+    if entry["while_open"] is not None:
         lines.append("  goes out only while what it is about is open")
     if entry["last_error"]:
         lines.append(f"  why: {entry['last_error']}")

@@ -1,81 +1,445 @@
-"""``hookrouter plugins list``."""
+"""``hookrouter plugins``: list, info, enable, disable, order."""
 
 from __future__ import annotations
 
+import json
 from difflib import get_close_matches
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hookrouter import breaker
 from hookrouter.application import Application
+from hookrouter.cli.completion import hook_names, plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.doctor import remedy
+from hookrouter.cli.plugins_new import new
+from hookrouter.clock import iso
+from hookrouter.config import ORDER
+from hookrouter.config_edit import ConfigEditError, change
+from hookrouter.config_report import FROM_FILE, ConfigError, read_lines
+from hookrouter.discovery_scan import look_into
+from hookrouter.doctor import remedy, stale_registrations
 from hookrouter.hooks import event_record
 from hookrouter.inspect_plugins import spec_names
 from hookrouter.names import printable
+from hookrouter.registry import NOT_INSTALLED, PluginStatus
+from hookrouter.store import StoreError
+from hookrouter.structuring import hide
 
-__all__ = ["app", "list_plugins"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hookrouter.breaker import Health
+    from hookrouter.registry import PluginInfo
+
+__all__ = ["app", "disable", "enable", "info", "list_plugins", "order"]
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Show the installed plugins.",
+    help="Show the installed plugins, switch them on and off, and set the order in which they are called.",
 )
 
-
-@app.callback()
-def _group() -> None:
-    # Makes `list` a subcommand although it is the only one.
-    pass
+_Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="The plugin, as `hookrouter plugins list` names it.", autocompletion=plugin_names
+    ),
+]
 
 
 @app.command("list")
 def list_plugins(
     hook: Annotated[
         str | None,
-        typer.Option("--hook", metavar="NAME", help="Only plugins that implement this hook, for example stop."),
+        typer.Option(
+            "--hook",
+            metavar="NAME",
+            help="Only plugins that implement this hook, for example stop.",
+            autocompletion=hook_names,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """List the installed plugins in the order in which they are called.
 
-    A plugin is active, disabled (in config.toml) or broken (it cannot be imported, its hooks do not fit the specs, or
-    config.toml sets it to fail closed and it is not installed); the reason is shown, and what to do. A hint names
-    functions that look like a hook and are none.
+    A plugin is active, disabled (in config.toml) or broken (it cannot be imported, its hooks do not fit the specs, its
+    settings are wrong and it is set to fail closed or cannot do without them, or config.toml sets it to fail closed
+    and it is not installed); the reason is shown, and what to do. One that failed again and again is switched off for
+    a while. A hint names functions that look like a hook and are none.
+
+    \b
+    Examples:
+      hookrouter plugins list
+      hookrouter plugins list --hook pre_tool_use_bash
+      hookrouter plugins list --json | jq -r '.[] | select(.status == "broken") | .name'
+
+    \b
+    Exit codes:
+      0  listed, also where there is none
+      2  there is no such hook
     """
     wanted = None if hook is None else _known_hook(hook)
-    app = Application.from_environ()
-    infos = [info for info in app.plugins.listing() if wanted is None or wanted in info.hooks]
+    services = Application.from_environ()
+    infos = [info for info in services.plugins.listing() if wanted is None or wanted in info.hooks]
+    health = _switched_off(services)
     if as_json:
-        echo_json(
-            [
-                {
-                    "name": info.name,
-                    "status": info.status,
-                    "reason": info.reason,
-                    "fix": remedy(info, app.home),
-                    "distribution": info.distribution,
-                    "version": info.version,
-                    "entry_point": info.value,
-                    "hooks": list(info.hooks),
-                    "hints": list(info.hints),
-                }
-                for info in infos
-            ]
-        )
+        echo_json([_summary(services, info, health.get(info.name)) for info in infos])
         return
     if not infos:
         typer.echo("no plugin is installed" if hook is None else f"no plugin implements {printable(hook)}")
     for info in infos:
-        typer.echo(f"{info.name}  {info.status}  {info.distribution} {info.version}".rstrip())
-        hints = [("hint", hint) for hint in info.hints]
-        for label, text in [("why", info.reason), ("fix", remedy(info, app.home)), *hints]:
-            if text:
-                typer.echo(f"  {label}: {printable(text)}")
+        _tell_head(_summary(services, info, health.get(info.name)))
         typer.echo(f"  hooks: {', '.join(info.hooks) or ('none' if info.hooks_known else 'not known')}")
+
+
+def _summary(services: Application, info: PluginInfo, health: Health | None) -> dict[str, Any]:
+    return {
+        "name": info.name,
+        "status": info.status,
+        "reason": info.reason,
+        "fix": remedy(info, services.home),
+        "distribution": info.distribution,
+        "version": info.version,
+        "entry_point": info.value,
+        "hooks": list(info.hooks),
+        "switched_off": None
+        if health is None
+        else {
+            "failures": health.failures,
+            "error": health.error,
+            "until": iso(health.until),
+            "text": health.describe(info.name),
+        },
+        "trouble": known.trouble() if (known := breaker.read(services.home).get(info.name)) is not None else [],
+        "problems": list(info.problems),
+        "hints": list(info.hints),
+    }
+
+
+def _switched_off(services: Application) -> dict[str, Health]:
+    """Return what the circuit breaker keeps from being called."""
+    return breaker.off(breaker.read(services.home), services.config)
+
+
+def _tell_head(summary: Mapping[str, Any]) -> None:
+    installed = f"{summary['distribution']} {summary['version']}"
+    typer.echo(printable(f"{summary['name']}  {summary['status']}  {installed}".rstrip()))
+    off = summary["switched_off"]
+    lines = [("why", summary["reason"]), ("fix", summary["fix"]), ("switched off", off["text"] if off else "")]
+    lines += [("trouble", text) for text in summary["trouble"]]
+    if not summary["reason"]:
+        lines += [("settings are wrong, the defaults hold", text) for text in summary["problems"]]
+    for label, text in [*lines, *(("hint", hint) for hint in summary["hints"])]:
+        if text:
+            typer.echo(f"  {label}: {printable(text)}")
+
+
+@app.command("info")
+def info(name: _Name, as_json: Json = False) -> None:
+    """Show all about one plugin.
+
+    Where it comes from, its hooks, what it contributes, its settings, and what is wrong with it. The plugin is imported
+    for it, in a process of its own. A hook is shown with what changes when it is called:
+    tryfirst and trylast, wrapper, the seconds that it may wait. A setting is shown with its type, its value, and the
+    line of config.toml that sets it.
+
+    With --json: name, status, reason, fix, distribution, version, entry_point, position (from 1, in the calling order),
+    enabled, on_error, timeout, breaker, switched_off, hooks (name, options, waits, setting), contributions (hook,
+    names, error), settings_class, settings (key, type, required, default, value, source, line, help), problems, hints.
+
+    \b
+    Examples:
+      hookrouter plugins info hook-reply
+      hookrouter plugins info hook-reply --json | jq .settings
+
+    \b
+    Exit codes:
+      0  shown
+      1  shown, and the plugin is broken, switched off or its settings are wrong
+      2  there is no such plugin
+    """
+    services = Application.from_environ()
+    _known_plugin(services, name)
+    listing = services.plugins.listing()
+    place, found = next(((at, one) for at, one in enumerate(listing, 1) if one.name == name), (0, None))
+    if found is None:
+        raise CommandError(
+            f"the plugin {name!r} is not installed; only [plugins.{name}] in {services.home.config_file} names it"
+        )
+    described = _described(services, found, place)
+    if as_json:
+        echo_json(described)
+    else:
+        _tell(described, len(listing))
+    if found.status == PluginStatus.BROKEN or described["switched_off"] or described["problems"]:
+        raise typer.Exit(1)
+
+
+def _described(services: Application, plugin: PluginInfo, place: int) -> dict[str, Any]:
+    entry = services.config.plugin(plugin.name)
+    look: dict[str, Any] = {"hooks": None, "waits": {}, "called": {}, "contributions": [], "settings": None}
+    if plugin.reason != NOT_INSTALLED:
+        look = look_into(plugin.name, plugin.value, entry.settings)
+    own = look["settings"]
+    hooks = look["hooks"] if look["hooks"] is not None else plugin.hooks
+    summary = _summary(services, plugin, _switched_off(services).get(plugin.name))
+    return {
+        **summary,
+        "position": place,
+        "enabled": entry.enabled,
+        "on_error": entry.on_error,
+        "timeout": entry.timeout,
+        "breaker": entry.breaker,
+        "hooks": [
+            {
+                "name": hook,
+                "options": look["called"].get(hook, []),
+                "waits": look["waits"].get(hook, (None, None))[0],
+                "setting": look["waits"].get(hook, (None, None))[1],
+            }
+            for hook in hooks
+        ],
+        "contributions": look["contributions"],
+        "settings_class": None if own is None else own["target"],
+        "settings": _settings(services, plugin.name, own),
+        "problems": [f"{problem[0]}: {problem[1]}" for problem in ([] if own is None else own["problems"])],
+    }
+
+
+def _settings(services: Application, name: str, own: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the settings of a plugin; of one that declares none, what its table holds."""
+    table = services.config.plugin(name).settings
+    try:
+        lines = read_lines(services.home.config_file)[1]
+    except ConfigError:
+        lines = {}
+    if own is None:
+        fields: Sequence[Sequence[Any]] = [(key, "anything", False, None, "") for key in table]
+        values: Mapping[str, Any] = table
+    else:
+        fields, values = own["fields"], own["values"] or {}
+    return [
+        {
+            "key": key,
+            "type": kind,
+            "required": required,
+            "default": hide(key, default),
+            "value": hide(key, values.get(key)),
+            "source": FROM_FILE if key in table and not (own and own["problems"]) else "default",
+            "line": lines.get(f"plugins.{name}.settings.{key}"),
+            "help": text,
+        }
+        for key, kind, required, default, text in fields
+    ]
+
+
+def _tell(described: Mapping[str, Any], count: int) -> None:
+    _tell_head(described)
+    typer.echo(f"  entry point: {printable(described['entry_point'])}")
+    typer.echo(f"  called: {described['position']}. of {count}, {described['timeout']:g} s at most")
+    typer.echo(f"  on error: {described['on_error']}")
+    typer.echo(f"  hooks:{'' if described['hooks'] else ' none'}")
+    for hook in described["hooks"]:
+        notes = list(hook["options"])
+        if hook["waits"] is not None:
+            notes.append(f"may wait {hook['waits']:g} s")
+        if hook["setting"] is not None:
+            notes.append(f"only with {hook['setting']} = true")
+        typer.echo(printable(f"    {hook['name']}" + (f" ({', '.join(notes)})" if notes else "")))
+    for row in described["contributions"]:
+        said = f"failed: {row['error']}" if row["error"] else ", ".join(row["names"]) or "nothing"
+        typer.echo(f"  contributes {row['hook']}: {printable(said)}")
+    if described["settings"]:
+        declared = f" ({described['settings_class']})" if described["settings_class"] else ""
+        typer.echo(f"  settings{printable(declared)}:")
+    for row in described["settings"]:
+        where = f"{row['source']}:{row['line']}" if row["source"] == FROM_FILE and row["line"] else row["source"]
+        value = "required" if row["required"] and row["value"] is None else json.dumps(row["value"], ensure_ascii=False)
+        typer.echo(printable(f"    {row['key']} = {value}  [{row['type']}; {where}]"))
+        if row["help"]:
+            typer.echo(f"      {printable(row['help'])}")
+    if described["reason"]:
+        for text in described["problems"]:
+            typer.echo(f"  problem: {printable(text)}")
+
+
+@app.command("enable")
+def enable(name: _Name, as_json: Json = False) -> None:
+    """Have a plugin called again.
+
+    Sets enabled = true in config.toml, where it is false. One that was switched off because it failed again and again
+    is called again from now on. The rest of config.toml stays as it is, comments too.
+
+    With --json: name, enabled, changed, config (the file), reset (whether it had been switched off), status, reason,
+    and run (the commands to run now).
+
+    \b
+    Examples:
+      hookrouter plugins enable bash-guard
+      hookrouter plugins enable bash-guard --json
+
+    \b
+    Exit codes:
+      0  it is enabled
+      1  it is enabled, and broken
+      2  there is no such plugin, or config.toml cannot be changed
+    """
+    _switch(name, enabled=True, as_json=as_json)
+
+
+@app.command("disable")
+def disable(name: _Name, as_json: Json = False) -> None:
+    """Have a plugin not called any more.
+
+    Sets enabled = false in its table in config.toml. The rest of config.toml stays as it is, comments too. A plugin
+    that is set to fail closed guards nothing from then on.
+
+    With --json: as for `hookrouter plugins enable`.
+
+    \b
+    Examples:
+      hookrouter plugins disable bash-guard
+      hookrouter plugins disable bash-guard --json
+
+    \b
+    Exit codes:
+      0  it is disabled
+      2  there is no such plugin, or config.toml cannot be changed
+    """
+    _switch(name, enabled=False, as_json=as_json)
+
+
+def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
+    services = Application.from_environ()
+    _known_plugin(services, name)
+    if name == ORDER:
+        raise CommandError(f"{ORDER!r} is a key of [plugins] in config.toml, so no plugin can be called so")
+    config = services.config
+    changed = bool(config.problems) or config.plugin(name).enabled != enabled
+    if changed:
+        changed = _change(services, ("plugins", name, "enabled"), enabled)
+    reset = enabled and _reset(services, name)
+    services = Application.from_environ()
+    status, reason, fix = "not installed", "", ""
+    for found in services.plugins.listing():
+        if found.name == name:
+            status, reason, fix = found.status, found.reason, remedy(found, services.home)
+    run = stale_registrations(services)
+    if as_json:
+        echo_json(
+            {
+                "name": name,
+                "enabled": enabled,
+                "changed": changed,
+                "config": services.home.config_file,
+                "reset": reset,
+                "status": status,
+                "reason": reason,
+                "run": run,
+            }
+        )
+    else:
+        word = "enabled" if enabled else "disabled"
+        typer.echo(f"{printable(name)}: {word} in {services.home.config_file}" if changed else f"{name}: was {word}")
+        if reset:
+            typer.echo("  what it had failed at is forgotten; it is called again")
+        for label, text in (("why", reason), ("fix", fix)):
+            if text and status == PluginStatus.BROKEN:
+                typer.echo(f"  {label}: {printable(text)}")
+        _tell_commands(run)
+    if enabled and status == PluginStatus.BROKEN:
+        raise typer.Exit(1)
+
+
+@app.command("order")
+def order(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="The plugins that are called first, in this order; the others follow by name.",
+            autocompletion=plugin_names,
+        ),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Call all plugins by name again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show or set the calling order.
+
+    What is set is [plugins] order in config.toml: the plugins that are called first. Within one hook, tryfirst and
+    trylast of an implementation count before this order, and wrappers stand around all others. Each plugin sees a
+    tool's input as the ones before it have rewritten it.
+
+    With --json: order (as config.toml has it), plugins (all, in calling order), changed, and config (the file).
+
+    \b
+    Examples:
+      hookrouter plugins order
+      hookrouter plugins order bash-guard formatter
+      hookrouter plugins order --clear
+
+    \b
+    Exit codes:
+      0  shown or set
+      2  there is no such plugin, one is named twice, or config.toml cannot be changed
+    """
+    services = Application.from_environ()
+    changed = False
+    if names and clear:
+        raise CommandError("--clear takes no names")
+    for name in names or ():
+        _known_plugin(services, name)
+        if names and names.count(name) > 1:
+            raise CommandError(f"{name!r} is named twice; name each plugin once")
+    if names or clear:
+        if list(services.config.plugin_order) != (names or []) or services.config.problems:
+            changed = _change(services, ("plugins", ORDER), names or [])
+        services = Application.from_environ()
+    wanted = list(services.config.plugin_order)
+    plugins = [found.name for found in services.plugins.listing()]
+    if as_json:
+        echo_json({"order": wanted, "plugins": plugins, "changed": changed, "config": services.home.config_file})
+        return
+    for place, name in enumerate(plugins, 1):
+        typer.echo(f"{place:>3}  {printable(name)}{'  (config.toml)' if name in wanted else ''}")
+    for name in wanted:
+        if name not in plugins:
+            typer.echo(f"     {printable(name)}: in config.toml, but not installed")
+
+
+def _change(services: Application, path: tuple[str, ...], value: bool | list[str]) -> bool:
+    try:
+        return change(services.home, path, value).changed
+    except ConfigEditError as error:
+        raise CommandError(str(error)) from None
+
+
+def _reset(services: Application, name: str) -> bool:
+    """Let a plugin be called that the circuit breaker has switched off; return whether it was."""
+    was_off = name in _switched_off(services)
+    try:
+        breaker.reset(services.home, name)
+    except StoreError as error:
+        raise CommandError(str(error)) from None
+    return was_off
+
+
+def _tell_commands(commands: Sequence[str]) -> None:
+    for command in commands:
+        typer.echo(f"  run now, so that Claude Code knows: {printable(command)}")
+
+
+def _known_plugin(services: Application, name: str) -> None:
+    """Raise CommandError where no plugin of this name is installed or has a table in config.toml."""
+    names = {*services.config.plugins, *(found.name for found in services.plugins.listing())}
+    if name not in names:
+        close = get_close_matches(name, sorted(names), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "`hookrouter plugins list` names them"
+        raise CommandError(f"there is no plugin {name!r}; {hint}")
 
 
 def _known_hook(name: str) -> str:
@@ -88,3 +452,6 @@ def _known_hook(name: str) -> str:
     close = [record.hook] if record is not None else get_close_matches(hook.lower(), sorted(known), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "; hook names look like stop or pre_tool_use_bash"
     raise CommandError(f"there is no hook {name!r}{hint}")
+
+
+app.command("new")(new)

@@ -1,7 +1,7 @@
 """Write the modules that follow from the contract: ``python -m hookrouter.contract.generate [--check]``.
 
 Source: ``claude-code-2.1.330.json`` beside this file, the hook contract as measured on Claude Code 2.1.330. Written are
-the hot-path tables, the event classes and the hookspecs of events and tools. ``--check`` writes nothing and exits 1
+the hot-path tables, the classes of events and tools, and the hookspecs of both. ``--check`` writes nothing and exits 1
 when a committed file differs from what would be written.
 """
 
@@ -17,6 +17,27 @@ from typing import Any
 
 import attrs
 
+from hookrouter.contract.model import (
+    KEEP,
+    RAW,
+    WIDTH,
+    Field,
+    Kind,
+    docstring,
+    escaped,
+    field_lines,
+    from_import,
+    header,
+    literal,
+    lowered,
+    record_item,
+    sentence,
+    snake,
+    sorted_all,
+    table,
+)
+from hookrouter.contract.shapes import Tool, pascal, read_form, read_tool
+from hookrouter.contract.tool_modules import ENTRY, write_package, write_tool, write_tool_fields
 from hookrouter.replies import REPLIES, Reply, expected_reply
 
 __all__ = ["generate", "main"]
@@ -25,13 +46,11 @@ CONTRACT = "claude-code-2.1.330.json"
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
-WIDTH = 120
-
-KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-"""How ``textwrap`` must treat code in prose."""
-
 DEFAULT_TIMEOUT = 600
 """Seconds; the default of ``EventRecord.timeout``."""
+
+CHECKED_TOOL = "AskUserQuestion"
+"""The tool whose input must fit the contract: the first-party plugins answer it."""
 
 MCP_PATTERN = "mcp__<server>__<tool>"
 """The contract's entry for the tools of MCP servers: a pattern, not a tool."""
@@ -169,69 +188,6 @@ FIELD_DOCS = {
 TOLD = ("enum", "string", "uuid", "per tool", "see carries_permission_mode")
 """Notes of the contract that say nothing more to a reader of the classes."""
 
-FORM_RECORDS = {"questions": "Question", "options": "Option", "annotations": "Annotation"}
-"""Field name -> record of AskUserQuestion's input and output."""
-
-FORM_DEFAULTS: dict[tuple[str, str], object] = {
-    ("Question", "multiSelect"): False,  # "default false" in the contract: the client fills it in for hooks.
-    ("Option", "description"): "",  # The contract's extended form leaves it out.
-}
-
-
-@attrs.frozen
-class Kind:
-    """A JSON type of the contract."""
-
-    name: str
-    record: str | None = None
-    values: tuple[str, ...] = ()
-    note: str = ""
-
-
-@attrs.frozen
-class Field:
-    """One field of a record."""
-
-    wire: str
-    kind: Kind
-    required: bool
-    default: object = None
-
-    @property
-    def attribute(self) -> str:
-        """The Python name."""
-        return snake(self.wire)
-
-    @property
-    def annotation(self) -> str:
-        """The Python type, with None where the field may be missing."""
-        base = {
-            "string": "str",
-            "string|null": "str",
-            "number": "float",
-            "integer": "int",
-            "boolean": "bool",
-            "object": "Mapping[str, Any]",
-            "any": "Any",
-            "array<string>": "tuple[str, ...]",
-            "array<object>": "tuple[Mapping[str, Any], ...]",
-            "record": self.kind.record,
-            "array<record>": f"tuple[{self.kind.record}, ...]",
-        }[self.kind.name]
-        if base == "Any" or (self.required and not self.kind.name.endswith("|null")):
-            return str(base)
-        return f"{base} | None"
-
-    @property
-    def entry(self) -> tuple[object, ...]:
-        """The entry of this field in ``tables.FIELDS``."""
-        return (self.wire, self.kind.name, self.required, self.kind.record, self.default)
-
-
-def snake(name: str) -> str:
-    """Return ``name`` in snake case: ``AskUserQuestion`` -> ``ask_user_question``, ``LSP`` -> ``lsp``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-
 
 def closing(text: str, opening: str, close: str) -> int:
     """Return the index of the bracket that closes the one at the start of ``text``."""
@@ -294,28 +250,6 @@ def make_field(key: str, text: str, records: dict[str, list[Field]], values: tup
     return Field(wire, parse_kind(text, wire, records, values), not key.endswith("?"))
 
 
-def form_fields(name: str, shape: dict[str, Any], records: dict[str, list[Field]]) -> None:
-    """Add AskUserQuestion's input or output, and the records in it, to ``records``."""
-    fields = []
-    for wire, entry in shape.items():
-        kind = entry["type"]
-        if isinstance(kind, dict) and "array" in kind:
-            form_fields(FORM_RECORDS[wire], kind["array"], records)
-            parsed = Kind("array<record>", FORM_RECORDS[wire])
-        elif isinstance(kind, dict):
-            parsed = Kind("object")
-        elif kind.startswith("record<") and wire in FORM_RECORDS:
-            parsed = Kind("map<record>", FORM_RECORDS[wire])
-        elif kind.startswith("record<"):
-            parsed = Kind("object")
-        else:
-            parsed = Kind(kind)
-        default = FORM_DEFAULTS.get((name, wire))
-        fields.append(Field(wire, parsed, entry["required"] and default is None, default))
-    if records.setdefault(name, fields) != fields:
-        raise ValueError(f"two shapes for {name}")
-
-
 @attrs.frozen
 class Event:
     """One event of the contract."""
@@ -349,10 +283,14 @@ class Contract:
     common: tuple[Field, ...]
     events: tuple[Event, ...]
     nested: dict[str, list[Field]]
-    form: dict[str, list[Field]]
-    tools: dict[str, str]
-    inputs: dict[str, list[str] | None]
+    tools: dict[str, Tool]
+    """The end of the tool's hooks' names -> the tool."""
     aliases: dict[str, str]
+
+    @property
+    def form(self) -> Tool:
+        """The tool whose input is checked before any hook sees it."""
+        return self.tools[snake(CHECKED_TOOL)]
 
 
 def read_contract() -> Contract:
@@ -373,78 +311,35 @@ def read_contract() -> Contract:
         ]
         fields = tuple(field for field in own if field.wire not in known or field.required)
         events.append(Event(name, entry, fields))
-    form: dict[str, list[Field]] = {}
-    question = document["tools"]["AskUserQuestion"]
-    # Both carry the same map, of which only the output's text spells every field.
-    form["Annotation"] = [Field(wire, Kind("string"), required=False) for wire in ("preview", "notes", "unanswered")]
-    if not all(field.wire in question["output"]["annotations"]["type"] for field in form["Annotation"]):
-        raise ValueError("the annotations of AskUserQuestion have changed")
-    form_fields("AskUserQuestionInput", question["input"], form)
-    form_fields("AskUserQuestionOutput", question["output"], form)
-    tools = {tool: snake(tool) for tool in document["tools"] if tool != MCP_PATTERN}
-    inputs = {tool: input_keys(document["tools"][tool]["input"]) for tool in tools}
+    tools = {
+        snake(tool): read_form(entry) if tool == CHECKED_TOOL else read_tool(tool, entry)
+        for tool, entry in document["tools"].items()
+        if tool != MCP_PATTERN
+    }
     aliases = document["matcher_rules"]["legacy_aliases"]
-    contract = Contract(document["claude_code_version"], common, tuple(events), nested, form, tools, inputs, aliases)
+    contract = Contract(document["claude_code_version"], common, tuple(events), nested, tools, aliases)
     check_names(contract)
     return contract
 
 
-def input_keys(shape: dict[str, Any] | None) -> list[str] | None:
-    """Return the keys of a tool's input, optional ones with ``?``; None where they are not published."""
-    if shape is None:
-        return None
-    if "properties" in shape:
-        return [key if key in shape.get("required", ()) else f"{key}?" for key in shape["properties"]]
-    return [key if entry["required"] else f"{key}?" for key, entry in shape.items() if not key.startswith("[")]
-
-
 def check_names(contract: Contract) -> None:
-    """Raise ValueError where two hooks would share a name, or a field would hide a member of a view."""
+    """Raise ValueError where two hooks or records would share a name, or a field would hide a member of a view."""
     hooks = [event.hook for event in contract.events] + ["raw_event"]
     for event in contract.events:
         if event.name in TOOL_EVENTS:
-            hooks += [f"{event.hook}_{suffix}" for suffix in (*contract.tools.values(), "mcp")]
+            hooks += [f"{event.hook}_{suffix}" for suffix in (*contract.tools, "mcp")]
     twice = {hook for hook in hooks if hooks.count(hook) > 1}
     fields = [*contract.common, *(field for event in contract.events for field in event.fields)]
-    fields += [field for record in (*contract.nested.values(), *contract.form.values()) for field in record]
+    records = [event.name for event in contract.events] + list(contract.nested) + ["Event", "UnknownEvent"]
+    records += [record for tool in contract.tools.values() for record in tool.records]
+    twice |= {record for record in records if records.count(record) > 1}
+    fields += [field for record in contract.nested.values() for field in record]
+    fields += [field for tool in contract.tools.values() for record in tool.records.values() for field in record]
     hidden = {field.attribute for field in fields} & {"raw", "structured"}
-    if twice or hidden:
-        raise ValueError(f"name clash: {sorted(twice | hidden)}")
-
-
-def header(what: str, contract: Contract, more: str = "") -> str:
-    """Return the docstring of a generated module."""
-    origin = (
-        f"Measured on Claude Code {contract.version}. Generated by ``python -m hookrouter.contract.generate``:\n"
-        "change the contract or the generator, not this file."
-    )
-    return "\n\n".join(filter(None, [f'"""{what}', more, f'{origin}\n"""'])) + "\n\n"
-
-
-def literal(value: object) -> str:
-    """Return ``value`` as the formatter writes it: double quotes."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, tuple):
-        inside = ", ".join(map(literal, value))
-        return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return repr(value)
-
-
-def table(name: str, types: str, lines: list[str], doc: str = "") -> str:
-    """Return the assignment of a dict whose items are ``lines``."""
-    inside = "".join(indent(line, "    ") + "\n" for line in lines)
-    return f"{name}: dict[{types}] = {{\n{inside}}}\n" + (f'"""{doc}"""\n\n' if doc else "\n")
-
-
-def field_lines(fields: list[Field] | tuple[Field, ...]) -> list[str]:
-    """Return the items of one record in ``tables.FIELDS``."""
-    return [f"{literal(field.attribute)}: {literal(field.entry)}," for field in fields]
-
-
-def record_item(name: str, lines: list[str]) -> str:
-    """Return one record of ``tables.FIELDS``."""
-    return f"{literal(name)}: {{\n" + "".join(f"    {line}\n" for line in lines) + "},"
+    # A view finds a tool's records by their names.
+    strange = {tool.name for tool in contract.tools.values() if tool.input != f"{pascal(tool.name)}Input"}
+    if twice or hidden or strange:
+        raise ValueError(f"name clash: {sorted(twice | hidden | strange)}")
 
 
 def event_item(event: Event) -> str:
@@ -526,15 +421,15 @@ Kinds: ``string``, ``string|null``, ``number``, ``integer``, ``boolean``, ``obje
 
 def write_tables(contract: Contract) -> str:
     """Return tables.py."""
-    entry = "tuple[str, str, bool, str | None, object]"
     records = [record_item(event.name, ["**_COMMON,", *field_lines(event.fields)]) for event in contract.events]
     records.append('"UnknownEvent": _COMMON,')
-    records += [record_item(name, field_lines(fields)) for name, fields in {**contract.nested, **contract.form}.items()]
+    nested = {**contract.nested, **contract.form.records}
+    records += [record_item(name, field_lines(fields)) for name, fields in nested.items()]
     return "".join(
         [
             header(
                 "What the contract says, as plain tables for the way of ``hookrouter run``.",
-                contract,
+                contract.version,
                 "This module imports nothing: it is read on every hook run.",
             ).rstrip("\n")
             + "\n",
@@ -556,7 +451,7 @@ def write_tables(contract: Contract) -> str:
             table(
                 "TOOLS",
                 "str, str",
-                [f'"{tool}": "{suffix}",' for tool, suffix in contract.tools.items()],
+                [f'"{tool.name}": "{suffix}",' for suffix, tool in contract.tools.items()],
                 "Tool name -> the end of its hooks' names.",
             ),
             table(
@@ -568,51 +463,13 @@ def write_tables(contract: Contract) -> str:
             table(
                 "TOOL_INPUTS",
                 "str, str",
-                ['"AskUserQuestion": "AskUserQuestionInput",'],
-                "Tool name -> the record of its input, for the tools whose input is typed.",
+                [f'"{CHECKED_TOOL}": "{contract.form.input}",'],
+                "Tool name -> the record of its input, for the tools whose input must fit before any hook is called.",
             ),
-            table("_COMMON", f"str, {entry}", field_lines(contract.common)),
-            table("FIELDS", f"str, dict[str, {entry}]", records, FIELDS_DOC).rstrip("\n") + "\n",
+            table("_COMMON", f"str, {ENTRY}", field_lines(contract.common)),
+            table("FIELDS", f"str, dict[str, {ENTRY}]", records, FIELDS_DOC).rstrip("\n") + "\n",
         ]
     )
-
-
-def docstring(text: str, pad: str = "    ") -> str:
-    """Return ``text`` as a docstring; paragraphs are wrapped, indented blocks are kept."""
-    paragraphs = text.strip("\n").split("\n\n")
-    parts = []
-    for index, paragraph in enumerate(paragraphs):
-        if paragraph.startswith(("    ", "Returns:\n")):
-            parts.append(indent(paragraph, pad))
-            continue
-        opening = '"""' if index == 0 else ""
-        lines = fill(
-            opening + " ".join(paragraph.split()),
-            WIDTH - len(pad) - (3 if len(paragraphs) == 1 else 0),
-            **KEEP,
-        )
-        parts.append(indent(lines, pad))
-    if len(parts) == 1 and "\n" not in parts[0]:
-        return parts[0] + '"""\n'
-    return "\n\n".join(parts) + f'\n{pad}"""\n'
-
-
-def escaped(text: str) -> str:
-    """Return a text of the contract as it can stand in a docstring."""
-    return text.strip().replace("\\", "\\\\").replace('"', "'")
-
-
-def sentence(text: str) -> str:
-    """Return a text of the contract as a sentence."""
-    text = escaped(text)
-    if re.match(r"[a-z]+[ ,;]", text):
-        text = text[0].upper() + text[1:]
-    return text + ("" if text.endswith(".") else ".")
-
-
-def lowered(text: str) -> str:
-    """Return a text of the contract for the middle of a sentence."""
-    return text[0].lower() + text[1:]
 
 
 def field_doc(owner: str, field: Field) -> str:
@@ -635,12 +492,6 @@ def class_body(owner: str, fields: list[Field] | tuple[Field, ...]) -> str:
     return "".join(lines)
 
 
-RAW = '''
-    raw: Mapping[str, Any] = attrs.field(factory=dict, repr=False, eq=False)
-    """The JSON object that this was read from, with the fields that this version does not know."""
-'''
-
-
 def event_doc(event: Event) -> str:
     """Return the docstring of an event class."""
     entry = event.entry
@@ -659,7 +510,7 @@ def write_events(contract: Contract) -> str:
     out = [
         header(
             f"The {len(contract.events)} events of Claude Code as frozen attrs classes.",
-            contract,
+            contract.version,
             "Hooks receive views that read like these classes (:mod:`hookrouter.views`). Importing this module loads\n"
             "attrs, so a plugin that only annotates with it should import it under ``TYPE_CHECKING``. The sets of\n"
             "values named below are open: a newer client may send others.",
@@ -686,11 +537,6 @@ def write_events(contract: Contract) -> str:
     out += [f'    "{event.name}": {event.name},\n' for event in contract.events]
     out.append('}\n"""Claude Code\'s event name -> its class."""\n')
     return "".join(out)
-
-
-def sorted_all(names: list[str]) -> list[str]:
-    """Sort names as ruff sorts ``__all__``: constants first, then classes, each in natural order."""
-    return sorted(names, key=lambda name: (not name.isupper(), name))
 
 
 SPEC_CLASSES = {name: f"{name}Specs" for name in TOOL_EVENTS}
@@ -844,6 +690,9 @@ def spec(hook: str, parameters: dict[str, str], reply: str, doc: str) -> str:
     line = f"    def {hook}(self, {listed}) -> {reply} | None:"
     if len(line) > WIDTH:
         line = f"    def {hook}(\n        self, {listed}\n    ) -> {reply} | None:"
+    if max(map(len, line.splitlines())) > WIDTH:
+        listed = "".join(f"        {name}: {annotation},\n" for name, annotation in parameters.items())
+        line = f"    def {hook}(\n        self,\n{listed}    ) -> {reply} | None:"
     return f"\n    @hookspec\n{line}\n{doc}"
 
 
@@ -858,21 +707,13 @@ def event_article(event: Event) -> str:
 def spec_module(doc: str, contract: Contract, imports: list[str]) -> str:
     """Return the head of a spec module."""
     return (
-        header(doc, contract)
+        header(doc, contract.version)
         + "from __future__ import annotations\n\nfrom typing import TYPE_CHECKING, Any\n\n".replace(
             ", Any", ", Any" if any("Mapping" in line for line in imports) else ""
         )
         + "from hookrouter.markers import hookspec\n\nif TYPE_CHECKING:\n"
         + "".join(f"    {line}\n" if line else "\n" for line in imports)
     )
-
-
-def from_import(module: str, names: list[str]) -> list[str]:
-    """Return an import statement as the formatter writes it."""
-    line = f"from {module} import {', '.join(names)}"
-    if len(line) + 4 <= WIDTH:
-        return [line]
-    return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
 
 
 def write_event_specs(contract: Contract) -> str:
@@ -922,27 +763,55 @@ def write_event_specs(contract: Contract) -> str:
     return "".join(out)
 
 
-def input_doc(contract: Contract, tool: str) -> str:
-    """Return what the docs say of a tool's input."""
-    if tool == "AskUserQuestion":
-        return "The questions, as :class:`~hookrouter.tools.AskUserQuestionInput`."
-    keys = contract.inputs[tool]
-    if keys is None:
-        return "The tool's input; Claude Code does not publish its shape."
-    if not keys:
-        return "The tool's input, which has no fields."
-    return "The tool's input as parsed from JSON: " + ", ".join(f"``{key}``" for key in keys) + "."
+def shape_doc(what: str, tool: Tool, record: str) -> str:
+    """Return what the docs say of a tool's input or response."""
+    fields = tool.records[record]
+    listed = ", ".join(f"``{field.attribute}{'' if field.required else '?'}``" for field in fields)
+    names = f": {listed}" if listed else f". {tool.notes.get(record, 'It has no fields.')}"
+    return f"{what}, as :class:`~hookrouter.tools.{record}`{names}".rstrip(".") + "."
+
+
+TOOL_EXAMPLES = {
+    ("PreToolUse", "Bash"): [
+        'if "push --force" in tool_input.command:',
+        '    return PreToolUseReply.deny("Force pushes are made by people.")',
+        "return None",
+    ],
+    ("PreToolUse", "Write"): [
+        'if tool_input.file_path.endswith(".lock"):',
+        '    return PreToolUseReply.ask("This file is written by a program.")',
+        "return None",
+    ],
+    ("PreToolUse", "WebFetch"): [
+        'if tool_input.url.startswith("http:"):',
+        '    return PreToolUseReply.update_input({**tool_input.raw, "url": f"https:{tool_input.url[5:]}"})',
+        "return None",
+    ],
+    ("PostToolUse", "Bash"): [
+        'if "deprecated" in tool_response.stderr:',
+        '    return PostToolUseReply.context("Mind the deprecation warnings.")',
+        "return None",
+    ],
+    ("PostToolUse", "Edit"): [
+        'context.note("changed", [tool_input.file_path, len(tool_response.structured_patch)])',
+        "return None",
+    ],
+}
+"""Event and tool -> the body of an example that reads the tool's own fields."""
 
 
 def write_tool_specs(contract: Contract, event: Event) -> str:
     """Return the spec module of one tool event."""
+    responds = any(field.wire == "tool_response" for field in event.fields)
+    tools = contract.tools.values()
+    classes = [tool.input for tool in tools] + [tool.output for tool in tools if responds]
     imports = [
         "from collections.abc import Mapping",
         "",
         "from hookrouter.context import Context",
         f"from hookrouter.events import {event.name}",
         f"from hookrouter.replies import {event.reply.__name__}",
-        "from hookrouter.tools import AskUserQuestionInput",
+        *from_import("hookrouter.tools", sorted(classes, key=str.lower)),
     ]
     specs = SPEC_CLASSES[event.name]
     out = [
@@ -957,47 +826,49 @@ def write_tool_specs(contract: Contract, event: Event) -> str:
         docstring(f"One ``{event.hook}`` hook for each tool. Also a base class: override what the plugin implements.")
     )
     combined = f"{combined_doc(event)} Replies of ``{event.hook}`` come after those of this hook."
-    response = (
-        " What the tool returned is in ``event.tool_response``, as parsed from JSON."
-        if event.name == "PostToolUse"
-        else ""
-    )
-    for tool, suffix in contract.tools.items():
-        hook = f"{event.hook}_{suffix}"
-        typed = "AskUserQuestionInput" if tool == "AskUserQuestion" else "Mapping[str, Any]"
-        doc = spec_doc(
-            f"{sentence(event.entry['when'])} Event ``{event.name}`` of the tool ``{tool}``.",
-            returns_doc(event),
-            combined,
-            {"event": event_article(event) + response, "tool_input": input_doc(contract, tool), "context": CONTEXT_DOC},
-            example(hook, "event, tool_input, context", EXAMPLES[event.name]),
-        )
-        out.append(
-            spec(hook, {"event": event.name, "tool_input": typed, "context": "Context"}, event.reply.__name__, doc)
-        )
+    for suffix, tool in contract.tools.items():
+        out.append(tool_spec(event, suffix, tool, combined, responds))
     hook = f"{event.hook}_mcp"
+    parameters = {
+        "event": (event.name, event_article(event)),
+        "server": ("str", "The server's part of the name ``mcp__<server>__<tool>``."),
+        "tool": ("str", "The tool's part of the name."),
+        "tool_input": ("Mapping[str, Any]", "The tool's input as parsed from JSON."),
+    }
+    if responds:
+        what = "What the tool returned, as parsed from JSON; :func:`~hookrouter.tools.mcp_text` is its text."
+        parameters["tool_response"] = ("Any", what)
+    parameters["context"] = ("Context", CONTEXT_DOC)
     doc = spec_doc(
         f"{sentence(event.entry['when'])} Event ``{event.name}`` of a tool of any MCP server.",
         returns_doc(event),
         combined,
-        {
-            "event": event_article(event) + response,
-            "server": "The server's part of the name ``mcp__<server>__<tool>``.",
-            "tool": "The tool's part of the name.",
-            "tool_input": "The tool's input as parsed from JSON.",
-            "context": CONTEXT_DOC,
-        },
-        example(hook, "event, server, tool, tool_input, context", EXAMPLES[event.name]),
+        {name: described for name, (_, described) in parameters.items()},
+        example(hook, ", ".join(parameters), EXAMPLES[event.name]),
     )
-    parameters = {
-        "event": event.name,
-        "server": "str",
-        "tool": "str",
-        "tool_input": "Mapping[str, Any]",
-        "context": "Context",
-    }
-    out.append(spec(hook, parameters, event.reply.__name__, doc))
+    out.append(spec(hook, {name: typed for name, (typed, _) in parameters.items()}, event.reply.__name__, doc))
     return "".join(out)
+
+
+def tool_spec(event: Event, suffix: str, tool: Tool, combined: str, responds: bool) -> str:
+    """Return the spec of one event and tool."""
+    hook = f"{event.hook}_{suffix}"
+    parameters = {
+        "event": (event.name, event_article(event)),
+        "tool_input": (tool.input, shape_doc("The tool's input", tool, tool.input)),
+    }
+    if responds:
+        described = shape_doc("What the tool returned", tool, tool.output)
+        parameters["tool_response"] = (tool.output, described)
+    parameters["context"] = ("Context", CONTEXT_DOC)
+    doc = spec_doc(
+        f"{sentence(event.entry['when'])} Event ``{event.name}`` of the tool ``{tool.name}``.",
+        returns_doc(event),
+        combined,
+        {name: described for name, (_, described) in parameters.items()},
+        example(hook, ", ".join(parameters), TOOL_EXAMPLES.get((event.name, tool.name)) or EXAMPLES[event.name]),
+    )
+    return spec(hook, {name: typed for name, (typed, _) in parameters.items()}, event.reply.__name__, doc)
 
 
 def generate() -> dict[str, str]:
@@ -1005,9 +876,15 @@ def generate() -> dict[str, str]:
     contract = read_contract()
     files = {
         "tables.py": write_tables(contract),
+        "tool_fields.py": write_tool_fields(
+            [tool for tool in contract.tools.values() if tool is not contract.form], contract.version
+        ),
         "events.py": write_events(contract),
         "hookspecs/events.py": write_event_specs(contract),
+        "tools/__init__.py": write_package(list(contract.tools.items()), contract.version),
     }
+    for suffix, tool in contract.tools.items():
+        files[f"tools/{suffix}.py"] = write_tool(tool, contract.version)
     for event in contract.events:
         if event.name in TOOL_EVENTS:
             files[f"hookspecs/{event.hook}.py"] = write_tool_specs(contract, event)
@@ -1017,16 +894,22 @@ def generate() -> dict[str, str]:
 def main(arguments: list[str] | None = None) -> int:
     """Write the modules, or with ``--check`` say which differ; return the exit code."""
     check = (sys.argv[1:] if arguments is None else arguments) == ["--check"]
+    files = generate()
     stale = []
-    for name, text in generate().items():
+    for name, text in files.items():
         path = PACKAGE / name
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
-        stale.append(name)
+        stale.append(f"{name} {'is out of date' if check else 'written'}")
         if not check:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    for name in stale:
-        sys.stdout.write(f"{name} {'is out of date' if check else 'written'}\n")
+    for path in sorted((PACKAGE / "tools").glob("*.py")):
+        if f"tools/{path.name}" not in files:
+            stale.append(f"tools/{path.name} {'belongs to no tool' if check else 'removed'}")
+            if not check:
+                path.unlink()
+    sys.stdout.writelines(f"{line}\n" for line in stale)
     return 1 if check and stale else 0
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hookrouter.hooks import hook_names
+from hookrouter.hooks import event_record, hook_names
 from hookrouter.markers import hookspec
+from hookrouter.tables import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.post_tool_use import PostToolUseSpecs as PostToolUseSpecs
     from hookrouter.hookspecs.post_tool_use_failure import PostToolUseFailureSpecs as PostToolUseFailureSpecs
     from hookrouter.hookspecs.pre_tool_use import PreToolUseSpecs as PreToolUseSpecs
+    from hookrouter.hookspecs.settings import SettingsSpecs as SettingsSpecs
 
 __all__ = [
     "AnswerSpecs",
@@ -36,6 +38,7 @@ __all__ = [
     "PostToolUseFailureSpecs",
     "PostToolUseSpecs",
     "PreToolUseSpecs",
+    "SettingsSpecs",
     "all_spec_classes",
     "contribution_spec",
     "hookspecs_for",
@@ -50,6 +53,7 @@ _HOMES = {
     "PostToolUseFailureSpecs": "hookrouter.hookspecs.post_tool_use_failure",
     "AnswerSpecs": "hookrouter.hookspecs.answering",
     "CommandSpecs": "hookrouter.hookspecs.commands",
+    "SettingsSpecs": "hookrouter.hookspecs.settings",
 }
 
 
@@ -79,6 +83,14 @@ def _tool(event: Any, tool_input: Any, context: Any) -> Any: ...
 
 @hookspec
 def _mcp(event: Any, server: Any, tool: Any, tool_input: Any, context: Any) -> Any: ...
+
+
+@hookspec
+def _tool_response(event: Any, tool_input: Any, tool_response: Any, context: Any) -> Any: ...
+
+
+@hookspec
+def _mcp_response(event: Any, server: Any, tool: Any, tool_input: Any, tool_response: Any, context: Any) -> Any: ...
 
 
 @hookspec
@@ -112,10 +124,16 @@ def hookspecs_for(event: str, tool_name: str | None = None) -> CallSpecs:
     if named:
         specs[named[-1]] = _event
     if len(named) > 1:
-        specs[named[0]] = _mcp if named[0] == f"{named[1]}_mcp" else _tool
+        is_mcp, responds = named[0] == f"{named[1]}_mcp", _responds(event)
+        specs[named[0]] = (_mcp_response if responds else _mcp) if is_mcp else (_tool_response if responds else _tool)
     return CallSpecs(specs)
 
 
+def _responds(event: str) -> bool:
+    record = event_record(event)
+    return record is not None and "tool_response" in FIELDS[record.name]
+
+
 def contribution_spec(hook: str) -> CallSpecs:
-    """Return the spec of one hook of :class:`AnswerSpecs` or :class:`CommandSpecs`, which take no arguments."""
+    """Return the spec of one hook of AnswerSpecs, CommandSpecs or SettingsSpecs, which take no arguments."""
     return CallSpecs({hook: _contribution})

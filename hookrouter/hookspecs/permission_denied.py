@@ -16,7 +16,63 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.events import PermissionDenied
     from hookrouter.replies import PermissionDeniedReply
-    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter.tools import (
+        AgentInput,
+        ArtifactInput,
+        AskUserQuestionInput,
+        BashInput,
+        ClaudeDesignInput,
+        CronCreateInput,
+        CronDeleteInput,
+        CronListInput,
+        EditInput,
+        EndConversationInput,
+        EnterPlanModeInput,
+        EnterWorktreeInput,
+        ExitPlanModeInput,
+        ExitWorktreeInput,
+        GlobInput,
+        GrepInput,
+        ListAgentsInput,
+        ListMcpResourcesToolInput,
+        LSPInput,
+        MonitorInput,
+        NotebookEditInput,
+        OfferChromeSetupInput,
+        PowerShellInput,
+        ProjectsInput,
+        ProposeSkillsInput,
+        PushNotificationInput,
+        ReadInput,
+        ReadMcpResourceDirToolInput,
+        ReadMcpResourceToolInput,
+        ReadNotificationsInput,
+        RefreshMcpToolsInput,
+        RemoteTriggerInput,
+        ReportFindingsInput,
+        ScheduleWakeupInput,
+        SendFeedbackInput,
+        SendMessageInput,
+        SendUserFileInput,
+        SendUserMessageInput,
+        SetGoalInput,
+        ShareOnboardingGuideInput,
+        ShowOnboardingRolePickerInput,
+        SkillInput,
+        SubagentHandbackInput,
+        TaskCreateInput,
+        TaskGetInput,
+        TaskListInput,
+        TaskStopInput,
+        TaskUpdateInput,
+        TodoWriteInput,
+        ToolSearchInput,
+        WaitForMcpServersInput,
+        WebFetchInput,
+        WebSearchInput,
+        WorkflowInput,
+        WriteInput,
+    )
 
 __all__ = ["PermissionDeniedSpecs"]
 
@@ -26,7 +82,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_agent(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: AgentInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Agent``.
 
@@ -42,9 +98,9 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``prompt``, ``subagent_type?``,
-                ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``, ``mode?``,
-                ``isolation?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AgentInput`: ``description``, ``prompt``,
+                ``subagent_type?``, ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``,
+                ``mode?``, ``isolation?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -58,7 +114,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_bash(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: BashInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Bash``.
 
@@ -74,8 +130,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.BashInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -89,7 +145,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_exit_plan_mode(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ExitPlanModeInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ExitPlanMode``.
 
@@ -105,7 +161,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``allowedPrompts?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitPlanModeInput`: ``allowed_prompts?``,
+                ``plan?``, ``plan_file_path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -119,7 +176,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_edit(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: EditInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Edit``.
 
@@ -135,8 +192,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``old_string``, ``new_string``,
-                ``replace_all?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EditInput`: ``file_path``, ``old_string``,
+                ``new_string``, ``replace_all?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -150,7 +207,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_read(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ReadInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Read``.
 
@@ -166,8 +223,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``offset?``, ``limit?``, ``pages?``,
-                ``allow_large?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadInput`: ``file_path``, ``offset?``,
+                ``limit?``, ``pages?``, ``allow_large?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -181,7 +238,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_write(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: WriteInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Write``.
 
@@ -197,7 +254,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``content``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WriteInput`: ``file_path``, ``content``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -211,7 +268,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_glob(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: GlobInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Glob``.
 
@@ -227,7 +284,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GlobInput`: ``pattern``, ``path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -241,7 +298,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_grep(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: GrepInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Grep``.
 
@@ -257,9 +314,10 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``, ``glob?``, ``output_mode?``,
-                ``-B?``, ``-A?``, ``-C?``, ``context?``, ``-n?``, ``-i?``, ``-o?``, ``type?``, ``head_limit?``,
-                ``offset?``, ``multiline?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GrepInput`: ``pattern``, ``path?``,
+                ``glob?``, ``output_mode?``, ``lines_before?``, ``lines_after?``, ``lines_around?``, ``context?``,
+                ``line_numbers?``, ``ignore_case?``, ``only_matching?``, ``type?``, ``head_limit?``, ``offset?``,
+                ``multiline?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -273,7 +331,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_task_stop(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: TaskStopInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``TaskStop``.
 
@@ -289,7 +347,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``task_id?``, ``shell_id?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskStopInput`: ``task_id?``, ``shell_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -303,7 +361,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_list_mcp_resources_tool(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ListMcpResourcesToolInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ListMcpResourcesTool``.
 
@@ -319,7 +377,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListMcpResourcesToolInput`: ``server?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -333,7 +391,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_refresh_mcp_tools(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: RefreshMcpToolsInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``RefreshMcpTools``.
 
@@ -349,7 +407,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RefreshMcpToolsInput`: ``server?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -363,7 +421,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_notebook_edit(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: NotebookEditInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``NotebookEdit``.
 
@@ -379,8 +437,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``notebook_path``, ``cell_id?``, ``new_source``,
-                ``cell_type?``, ``edit_mode?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.NotebookEditInput`: ``notebook_path``,
+                ``cell_id?``, ``new_source``, ``cell_type?``, ``edit_mode?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -394,7 +452,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_read_mcp_resource_dir_tool(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ReadMcpResourceDirToolInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ReadMcpResourceDirTool``.
 
@@ -410,7 +468,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceDirToolInput`: ``server``,
+                ``uri``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -424,7 +483,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_read_mcp_resource_tool(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ReadMcpResourceToolInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ReadMcpResourceTool``.
 
@@ -440,7 +499,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceToolInput`: ``server``,
+                ``uri``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -454,7 +514,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_report_findings(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ReportFindingsInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ReportFindings``.
 
@@ -470,7 +530,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``level?``, ``findings``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReportFindingsInput`: ``level?``,
+                ``findings``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -484,7 +545,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_todo_write(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: TodoWriteInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``TodoWrite``.
 
@@ -500,7 +561,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``todos``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TodoWriteInput`: ``todos``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -514,7 +575,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_web_fetch(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: WebFetchInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``WebFetch``.
 
@@ -530,7 +591,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``url``, ``prompt``, ``offset?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebFetchInput`: ``url``, ``prompt``,
+                ``offset?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -544,7 +606,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_web_search(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: WebSearchInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``WebSearch``.
 
@@ -560,7 +622,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``allowed_domains?``, ``blocked_domains?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebSearchInput`: ``query``,
+                ``allowed_domains?``, ``blocked_domains?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -590,7 +653,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The questions, as :class:`~hookrouter.tools.AskUserQuestionInput`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AskUserQuestionInput`: ``questions``,
+                ``answers?``, ``annotations?``, ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -604,7 +668,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_send_feedback(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: SendFeedbackInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``SendFeedback``.
 
@@ -620,8 +684,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``type``, ``title``, ``details``, ``area?``,
-                ``failure_mode?``, ``task_category?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendFeedbackInput`: ``type``, ``title``,
+                ``details``, ``area?``, ``failure_mode?``, ``task_category?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -635,7 +699,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_claude_design(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ClaudeDesignInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ClaudeDesign``.
 
@@ -651,7 +715,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``operation``, ``arguments``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ClaudeDesignInput`: ``operation``,
+                ``arguments``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -665,7 +730,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_projects(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ProjectsInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Projects``.
 
@@ -681,8 +746,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``method``, ``path?``, ``content?``, ``local_path?``,
-                ``present_to_user?``, ``query?``, ``n?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProjectsInput`: ``method``, ``path?``,
+                ``content?``, ``local_path?``, ``present_to_user?``, ``query?``, ``n?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -696,7 +761,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_enter_plan_mode(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: EnterPlanModeInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``EnterPlanMode``.
 
@@ -712,7 +777,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterPlanModeInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -726,7 +791,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_task_create(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: TaskCreateInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``TaskCreate``.
 
@@ -742,8 +807,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``subject``, ``description``, ``activeForm?``,
-                ``metadata?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskCreateInput`: ``subject``,
+                ``description``, ``active_form?``, ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -757,7 +822,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_task_get(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: TaskGetInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``TaskGet``.
 
@@ -773,7 +838,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``taskId``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskGetInput`: ``task_id``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -787,7 +852,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_task_update(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: TaskUpdateInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``TaskUpdate``.
 
@@ -803,8 +868,9 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``taskId``, ``subject?``, ``description?``,
-                ``activeForm?``, ``status?``, ``addBlocks?``, ``addBlockedBy?``, ``owner?``, ``metadata?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskUpdateInput`: ``task_id``, ``subject?``,
+                ``description?``, ``active_form?``, ``status?``, ``add_blocks?``, ``add_blocked_by?``, ``owner?``,
+                ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -818,7 +884,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_task_list(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: TaskListInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``TaskList``.
 
@@ -834,7 +900,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskListInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -848,7 +914,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_workflow(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: WorkflowInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Workflow``.
 
@@ -864,8 +930,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``script?``, ``name?``, ``description?``, ``title?``,
-                ``args?``, ``scriptPath?``, ``resumeFromRunId?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WorkflowInput`: ``script?``, ``name?``,
+                ``description?``, ``title?``, ``args?``, ``script_path?``, ``resume_from_run_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -879,7 +945,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_cron_create(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: CronCreateInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``CronCreate``.
 
@@ -895,7 +961,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``cron``, ``prompt``, ``recurring?``, ``durable?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronCreateInput`: ``cron``, ``prompt``,
+                ``recurring?``, ``durable?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -909,7 +976,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_cron_delete(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: CronDeleteInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``CronDelete``.
 
@@ -925,7 +992,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``id``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronDeleteInput`: ``id``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -939,7 +1006,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_cron_list(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: CronListInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``CronList``.
 
@@ -955,7 +1022,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronListInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -969,7 +1036,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_schedule_wakeup(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ScheduleWakeupInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ScheduleWakeup``.
 
@@ -985,8 +1052,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``delaySeconds?``, ``reason?``, ``prompt?``,
-                ``stop?``, ``noop?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ScheduleWakeupInput`: ``delay_seconds?``,
+                ``reason?``, ``prompt?``, ``stop?``, ``noop?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1000,7 +1067,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_remote_trigger(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: RemoteTriggerInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``RemoteTrigger``.
 
@@ -1016,8 +1083,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``trigger_id?``, ``session_id?``,
-                ``cursor?``, ``body?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RemoteTriggerInput`: ``action``,
+                ``trigger_id?``, ``session_id?``, ``cursor?``, ``body?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1031,7 +1098,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_show_onboarding_role_picker(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ShowOnboardingRolePickerInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool
         ``ShowOnboardingRolePicker``.
@@ -1048,7 +1115,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShowOnboardingRolePickerInput`. It has no
+                fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1062,7 +1130,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_offer_chrome_setup(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: OfferChromeSetupInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``OfferChromeSetup``.
 
@@ -1078,7 +1146,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``reason?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.OfferChromeSetupInput`: ``reason?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1092,7 +1160,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_read_notifications(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ReadNotificationsInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ReadNotifications``.
 
@@ -1108,7 +1176,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadNotificationsInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1122,7 +1190,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_monitor(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: MonitorInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Monitor``.
 
@@ -1138,8 +1206,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``timeout_ms``, ``command?``,
-                ``ws?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.MonitorInput`: ``description``,
+                ``timeout_ms``, ``command?``, ``ws?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1153,7 +1221,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_propose_skills(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ProposeSkillsInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``propose_skills``.
 
@@ -1169,7 +1237,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``proposals``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProposeSkillsInput`: ``proposals``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1183,7 +1251,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_set_goal(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: SetGoalInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``SetGoal``.
 
@@ -1199,7 +1267,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``condition``, ``ask_user?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SetGoalInput`: ``condition``, ``ask_user?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1213,7 +1281,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_artifact(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ArtifactInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Artifact``.
 
@@ -1229,10 +1297,10 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``action?``, ``file_path?``, ``favicon?``, ``icon?``,
-                ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``, ``label?``, ``url?``,
-                ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``, ``asset_id?``, ``after?``,
-                ``capabilities?``, ``contract?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ArtifactInput`: ``action?``, ``file_path?``,
+                ``favicon?``, ``icon?``, ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``,
+                ``label?``, ``url?``, ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``,
+                ``asset_id?``, ``after?``, ``capabilities?``, ``contract?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1246,7 +1314,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_push_notification(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: PushNotificationInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``PushNotification``.
 
@@ -1262,7 +1330,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``message``, ``status?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PushNotificationInput`: ``message``,
+                ``status?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1276,7 +1345,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_enter_worktree(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: EnterWorktreeInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``EnterWorktree``.
 
@@ -1292,7 +1361,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``name?``, ``path?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterWorktreeInput`: ``name?``, ``path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1306,7 +1375,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_exit_worktree(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ExitWorktreeInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ExitWorktree``.
 
@@ -1322,7 +1391,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``discard_changes?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitWorktreeInput`: ``action``,
+                ``discard_changes?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1336,7 +1406,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_skill(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: SkillInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``Skill``.
 
@@ -1352,7 +1422,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``skill``, ``args?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SkillInput`: ``skill``, ``args?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1366,7 +1436,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_tool_search(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ToolSearchInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ToolSearch``.
 
@@ -1382,7 +1452,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``max_results``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ToolSearchInput`: ``query``, ``max_results``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1396,7 +1466,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_send_message(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: SendMessageInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``SendMessage``.
 
@@ -1412,8 +1482,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``to``, ``summary?``, ``message``,
-                ``notify_when_idle?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendMessageInput`: ``to``, ``summary?``,
+                ``message``, ``notify_when_idle?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1427,7 +1497,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_list_agents(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ListAgentsInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ListAgents``.
 
@@ -1443,7 +1513,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``channel?``, ``q?``, ``cursor?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListAgentsInput`: ``channel?``, ``q?``,
+                ``cursor?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1457,7 +1528,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_power_shell(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: PowerShellInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``PowerShell``.
 
@@ -1473,8 +1544,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PowerShellInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1488,7 +1559,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_subagent_handback(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: SubagentHandbackInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``SubagentHandback``.
 
@@ -1504,7 +1575,7 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input as parsed from JSON: ``message``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SubagentHandbackInput`: ``message``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1518,7 +1589,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_end_conversation(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: EndConversationInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``EndConversation``.
 
@@ -1534,7 +1605,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EndConversationInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1548,7 +1620,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_lsp(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: LSPInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``LSP``.
 
@@ -1564,7 +1636,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.LSPInput`. Claude Code does not publish its
+                fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1578,7 +1651,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_send_user_file(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: SendUserFileInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``SendUserFile``.
 
@@ -1594,7 +1667,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserFileInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1608,7 +1682,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_send_user_message(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: SendUserMessageInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``SendUserMessage``.
 
@@ -1624,7 +1698,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserMessageInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1638,7 +1713,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_share_onboarding_guide(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: ShareOnboardingGuideInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``ShareOnboardingGuide``.
 
@@ -1654,7 +1729,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShareOnboardingGuideInput`. Claude Code does
+                not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1668,7 +1744,7 @@ class PermissionDeniedSpecs:
 
     @hookspec
     def permission_denied_wait_for_mcp_servers(
-        self, event: PermissionDenied, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionDenied, tool_input: WaitForMcpServersInput, context: Context
     ) -> PermissionDeniedReply | None:
         """When: Auto-mode classifier denied a call. Event ``PermissionDenied`` of the tool ``WaitForMcpServers``.
 
@@ -1684,7 +1760,8 @@ class PermissionDeniedSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionDenied`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WaitForMcpServersInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::

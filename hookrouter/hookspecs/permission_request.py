@@ -16,7 +16,63 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.events import PermissionRequest
     from hookrouter.replies import PermissionRequestReply
-    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter.tools import (
+        AgentInput,
+        ArtifactInput,
+        AskUserQuestionInput,
+        BashInput,
+        ClaudeDesignInput,
+        CronCreateInput,
+        CronDeleteInput,
+        CronListInput,
+        EditInput,
+        EndConversationInput,
+        EnterPlanModeInput,
+        EnterWorktreeInput,
+        ExitPlanModeInput,
+        ExitWorktreeInput,
+        GlobInput,
+        GrepInput,
+        ListAgentsInput,
+        ListMcpResourcesToolInput,
+        LSPInput,
+        MonitorInput,
+        NotebookEditInput,
+        OfferChromeSetupInput,
+        PowerShellInput,
+        ProjectsInput,
+        ProposeSkillsInput,
+        PushNotificationInput,
+        ReadInput,
+        ReadMcpResourceDirToolInput,
+        ReadMcpResourceToolInput,
+        ReadNotificationsInput,
+        RefreshMcpToolsInput,
+        RemoteTriggerInput,
+        ReportFindingsInput,
+        ScheduleWakeupInput,
+        SendFeedbackInput,
+        SendMessageInput,
+        SendUserFileInput,
+        SendUserMessageInput,
+        SetGoalInput,
+        ShareOnboardingGuideInput,
+        ShowOnboardingRolePickerInput,
+        SkillInput,
+        SubagentHandbackInput,
+        TaskCreateInput,
+        TaskGetInput,
+        TaskListInput,
+        TaskStopInput,
+        TaskUpdateInput,
+        TodoWriteInput,
+        ToolSearchInput,
+        WaitForMcpServersInput,
+        WebFetchInput,
+        WebSearchInput,
+        WorkflowInput,
+        WriteInput,
+    )
 
 __all__ = ["PermissionRequestSpecs"]
 
@@ -26,7 +82,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_agent(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: AgentInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Agent``.
@@ -47,9 +103,9 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``prompt``, ``subagent_type?``,
-                ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``, ``mode?``,
-                ``isolation?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AgentInput`: ``description``, ``prompt``,
+                ``subagent_type?``, ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``,
+                ``mode?``, ``isolation?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -63,7 +119,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_bash(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: BashInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Bash``.
@@ -84,8 +140,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.BashInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -99,7 +155,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_exit_plan_mode(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ExitPlanModeInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ExitPlanMode``.
@@ -120,7 +176,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``allowedPrompts?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitPlanModeInput`: ``allowed_prompts?``,
+                ``plan?``, ``plan_file_path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -134,7 +191,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_edit(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: EditInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Edit``.
@@ -155,8 +212,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``old_string``, ``new_string``,
-                ``replace_all?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EditInput`: ``file_path``, ``old_string``,
+                ``new_string``, ``replace_all?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -170,7 +227,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_read(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ReadInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Read``.
@@ -191,8 +248,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``offset?``, ``limit?``, ``pages?``,
-                ``allow_large?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadInput`: ``file_path``, ``offset?``,
+                ``limit?``, ``pages?``, ``allow_large?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -206,7 +263,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_write(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: WriteInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Write``.
@@ -227,7 +284,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``content``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WriteInput`: ``file_path``, ``content``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -241,7 +298,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_glob(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: GlobInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Glob``.
@@ -262,7 +319,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GlobInput`: ``pattern``, ``path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -276,7 +333,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_grep(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: GrepInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Grep``.
@@ -297,9 +354,10 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``, ``glob?``, ``output_mode?``,
-                ``-B?``, ``-A?``, ``-C?``, ``context?``, ``-n?``, ``-i?``, ``-o?``, ``type?``, ``head_limit?``,
-                ``offset?``, ``multiline?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GrepInput`: ``pattern``, ``path?``,
+                ``glob?``, ``output_mode?``, ``lines_before?``, ``lines_after?``, ``lines_around?``, ``context?``,
+                ``line_numbers?``, ``ignore_case?``, ``only_matching?``, ``type?``, ``head_limit?``, ``offset?``,
+                ``multiline?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -313,7 +371,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_task_stop(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: TaskStopInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``TaskStop``.
@@ -334,7 +392,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``task_id?``, ``shell_id?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskStopInput`: ``task_id?``, ``shell_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -348,7 +406,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_list_mcp_resources_tool(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ListMcpResourcesToolInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool
@@ -370,7 +428,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListMcpResourcesToolInput`: ``server?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -384,7 +442,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_refresh_mcp_tools(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: RefreshMcpToolsInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``RefreshMcpTools``.
@@ -405,7 +463,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RefreshMcpToolsInput`: ``server?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -419,7 +477,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_notebook_edit(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: NotebookEditInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``NotebookEdit``.
@@ -440,8 +498,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``notebook_path``, ``cell_id?``, ``new_source``,
-                ``cell_type?``, ``edit_mode?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.NotebookEditInput`: ``notebook_path``,
+                ``cell_id?``, ``new_source``, ``cell_type?``, ``edit_mode?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -455,7 +513,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_read_mcp_resource_dir_tool(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ReadMcpResourceDirToolInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool
@@ -477,7 +535,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceDirToolInput`: ``server``,
+                ``uri``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -491,7 +550,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_read_mcp_resource_tool(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ReadMcpResourceToolInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ReadMcpResourceTool``.
@@ -512,7 +571,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceToolInput`: ``server``,
+                ``uri``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -526,7 +586,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_report_findings(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ReportFindingsInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ReportFindings``.
@@ -547,7 +607,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``level?``, ``findings``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReportFindingsInput`: ``level?``,
+                ``findings``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -561,7 +622,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_todo_write(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: TodoWriteInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``TodoWrite``.
@@ -582,7 +643,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``todos``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TodoWriteInput`: ``todos``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -596,7 +657,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_web_fetch(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: WebFetchInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``WebFetch``.
@@ -617,7 +678,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``url``, ``prompt``, ``offset?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebFetchInput`: ``url``, ``prompt``,
+                ``offset?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -631,7 +693,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_web_search(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: WebSearchInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``WebSearch``.
@@ -652,7 +714,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``allowed_domains?``, ``blocked_domains?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebSearchInput`: ``query``,
+                ``allowed_domains?``, ``blocked_domains?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -687,7 +750,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The questions, as :class:`~hookrouter.tools.AskUserQuestionInput`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AskUserQuestionInput`: ``questions``,
+                ``answers?``, ``annotations?``, ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -701,7 +765,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_send_feedback(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: SendFeedbackInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``SendFeedback``.
@@ -722,8 +786,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``type``, ``title``, ``details``, ``area?``,
-                ``failure_mode?``, ``task_category?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendFeedbackInput`: ``type``, ``title``,
+                ``details``, ``area?``, ``failure_mode?``, ``task_category?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -737,7 +801,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_claude_design(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ClaudeDesignInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ClaudeDesign``.
@@ -758,7 +822,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``operation``, ``arguments``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ClaudeDesignInput`: ``operation``,
+                ``arguments``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -772,7 +837,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_projects(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ProjectsInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Projects``.
@@ -793,8 +858,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``method``, ``path?``, ``content?``, ``local_path?``,
-                ``present_to_user?``, ``query?``, ``n?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProjectsInput`: ``method``, ``path?``,
+                ``content?``, ``local_path?``, ``present_to_user?``, ``query?``, ``n?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -808,7 +873,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_enter_plan_mode(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: EnterPlanModeInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``EnterPlanMode``.
@@ -829,7 +894,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterPlanModeInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -843,7 +908,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_task_create(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: TaskCreateInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``TaskCreate``.
@@ -864,8 +929,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``subject``, ``description``, ``activeForm?``,
-                ``metadata?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskCreateInput`: ``subject``,
+                ``description``, ``active_form?``, ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -879,7 +944,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_task_get(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: TaskGetInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``TaskGet``.
@@ -900,7 +965,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``taskId``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskGetInput`: ``task_id``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -914,7 +979,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_task_update(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: TaskUpdateInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``TaskUpdate``.
@@ -935,8 +1000,9 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``taskId``, ``subject?``, ``description?``,
-                ``activeForm?``, ``status?``, ``addBlocks?``, ``addBlockedBy?``, ``owner?``, ``metadata?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskUpdateInput`: ``task_id``, ``subject?``,
+                ``description?``, ``active_form?``, ``status?``, ``add_blocks?``, ``add_blocked_by?``, ``owner?``,
+                ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -950,7 +1016,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_task_list(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: TaskListInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``TaskList``.
@@ -971,7 +1037,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskListInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -985,7 +1051,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_workflow(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: WorkflowInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Workflow``.
@@ -1006,8 +1072,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``script?``, ``name?``, ``description?``, ``title?``,
-                ``args?``, ``scriptPath?``, ``resumeFromRunId?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WorkflowInput`: ``script?``, ``name?``,
+                ``description?``, ``title?``, ``args?``, ``script_path?``, ``resume_from_run_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1021,7 +1087,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_cron_create(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: CronCreateInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``CronCreate``.
@@ -1042,7 +1108,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``cron``, ``prompt``, ``recurring?``, ``durable?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronCreateInput`: ``cron``, ``prompt``,
+                ``recurring?``, ``durable?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1056,7 +1123,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_cron_delete(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: CronDeleteInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``CronDelete``.
@@ -1077,7 +1144,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``id``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronDeleteInput`: ``id``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1091,7 +1158,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_cron_list(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: CronListInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``CronList``.
@@ -1112,7 +1179,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronListInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1126,7 +1193,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_schedule_wakeup(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ScheduleWakeupInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ScheduleWakeup``.
@@ -1147,8 +1214,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``delaySeconds?``, ``reason?``, ``prompt?``,
-                ``stop?``, ``noop?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ScheduleWakeupInput`: ``delay_seconds?``,
+                ``reason?``, ``prompt?``, ``stop?``, ``noop?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1162,7 +1229,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_remote_trigger(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: RemoteTriggerInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``RemoteTrigger``.
@@ -1183,8 +1250,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``trigger_id?``, ``session_id?``,
-                ``cursor?``, ``body?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RemoteTriggerInput`: ``action``,
+                ``trigger_id?``, ``session_id?``, ``cursor?``, ``body?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1198,7 +1265,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_show_onboarding_role_picker(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ShowOnboardingRolePickerInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool
@@ -1220,7 +1287,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShowOnboardingRolePickerInput`. It has no
+                fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1234,7 +1302,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_offer_chrome_setup(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: OfferChromeSetupInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``OfferChromeSetup``.
@@ -1255,7 +1323,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``reason?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.OfferChromeSetupInput`: ``reason?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1269,7 +1337,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_read_notifications(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ReadNotificationsInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ReadNotifications``.
@@ -1290,7 +1358,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadNotificationsInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1304,7 +1372,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_monitor(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: MonitorInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Monitor``.
@@ -1325,8 +1393,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``timeout_ms``, ``command?``,
-                ``ws?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.MonitorInput`: ``description``,
+                ``timeout_ms``, ``command?``, ``ws?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1340,7 +1408,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_propose_skills(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ProposeSkillsInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``propose_skills``.
@@ -1361,7 +1429,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``proposals``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProposeSkillsInput`: ``proposals``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1375,7 +1443,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_set_goal(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: SetGoalInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``SetGoal``.
@@ -1396,7 +1464,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``condition``, ``ask_user?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SetGoalInput`: ``condition``, ``ask_user?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1410,7 +1478,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_artifact(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ArtifactInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Artifact``.
@@ -1431,10 +1499,10 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``action?``, ``file_path?``, ``favicon?``, ``icon?``,
-                ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``, ``label?``, ``url?``,
-                ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``, ``asset_id?``, ``after?``,
-                ``capabilities?``, ``contract?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ArtifactInput`: ``action?``, ``file_path?``,
+                ``favicon?``, ``icon?``, ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``,
+                ``label?``, ``url?``, ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``,
+                ``asset_id?``, ``after?``, ``capabilities?``, ``contract?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1448,7 +1516,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_push_notification(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: PushNotificationInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``PushNotification``.
@@ -1469,7 +1537,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``message``, ``status?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PushNotificationInput`: ``message``,
+                ``status?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1483,7 +1552,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_enter_worktree(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: EnterWorktreeInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``EnterWorktree``.
@@ -1504,7 +1573,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``name?``, ``path?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterWorktreeInput`: ``name?``, ``path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1518,7 +1587,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_exit_worktree(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ExitWorktreeInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ExitWorktree``.
@@ -1539,7 +1608,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``discard_changes?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitWorktreeInput`: ``action``,
+                ``discard_changes?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1553,7 +1623,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_skill(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: SkillInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``Skill``.
@@ -1574,7 +1644,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``skill``, ``args?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SkillInput`: ``skill``, ``args?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1588,7 +1658,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_tool_search(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ToolSearchInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ToolSearch``.
@@ -1609,7 +1679,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``max_results``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ToolSearchInput`: ``query``, ``max_results``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1623,7 +1693,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_send_message(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: SendMessageInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``SendMessage``.
@@ -1644,8 +1714,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``to``, ``summary?``, ``message``,
-                ``notify_when_idle?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendMessageInput`: ``to``, ``summary?``,
+                ``message``, ``notify_when_idle?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1659,7 +1729,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_list_agents(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ListAgentsInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``ListAgents``.
@@ -1680,7 +1750,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``channel?``, ``q?``, ``cursor?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListAgentsInput`: ``channel?``, ``q?``,
+                ``cursor?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1694,7 +1765,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_power_shell(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: PowerShellInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``PowerShell``.
@@ -1715,8 +1786,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PowerShellInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1730,7 +1801,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_subagent_handback(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: SubagentHandbackInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``SubagentHandback``.
@@ -1751,7 +1822,7 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input as parsed from JSON: ``message``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SubagentHandbackInput`: ``message``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1765,7 +1836,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_end_conversation(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: EndConversationInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``EndConversation``.
@@ -1786,7 +1857,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EndConversationInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1800,7 +1872,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_lsp(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: LSPInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``LSP``.
@@ -1821,7 +1893,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.LSPInput`. Claude Code does not publish its
+                fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1835,7 +1908,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_send_user_file(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: SendUserFileInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``SendUserFile``.
@@ -1856,7 +1929,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserFileInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1870,7 +1944,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_send_user_message(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: SendUserMessageInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``SendUserMessage``.
@@ -1891,7 +1965,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserMessageInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1905,7 +1980,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_share_onboarding_guide(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: ShareOnboardingGuideInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool
@@ -1927,7 +2002,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShareOnboardingGuideInput`. Claude Code does
+                not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1941,7 +2017,7 @@ class PermissionRequestSpecs:
 
     @hookspec
     def permission_request_wait_for_mcp_servers(
-        self, event: PermissionRequest, tool_input: Mapping[str, Any], context: Context
+        self, event: PermissionRequest, tool_input: WaitForMcpServersInput, context: Context
     ) -> PermissionRequestReply | None:
         """When: When a permission prompt is about to be shown (runs in parallel with the dialog / canUseTool; first
         decision wins), or a call would be auto-denied. Event ``PermissionRequest`` of the tool ``WaitForMcpServers``.
@@ -1962,7 +2038,8 @@ class PermissionRequestSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PermissionRequest`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WaitForMcpServersInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::

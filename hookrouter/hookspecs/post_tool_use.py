@@ -16,7 +16,118 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.events import PostToolUse
     from hookrouter.replies import PostToolUseReply
-    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter.tools import (
+        AgentInput,
+        AgentOutput,
+        ArtifactInput,
+        ArtifactOutput,
+        AskUserQuestionInput,
+        AskUserQuestionOutput,
+        BashInput,
+        BashOutput,
+        ClaudeDesignInput,
+        ClaudeDesignOutput,
+        CronCreateInput,
+        CronCreateOutput,
+        CronDeleteInput,
+        CronDeleteOutput,
+        CronListInput,
+        CronListOutput,
+        EditInput,
+        EditOutput,
+        EndConversationInput,
+        EndConversationOutput,
+        EnterPlanModeInput,
+        EnterPlanModeOutput,
+        EnterWorktreeInput,
+        EnterWorktreeOutput,
+        ExitPlanModeInput,
+        ExitPlanModeOutput,
+        ExitWorktreeInput,
+        ExitWorktreeOutput,
+        GlobInput,
+        GlobOutput,
+        GrepInput,
+        GrepOutput,
+        ListAgentsInput,
+        ListAgentsOutput,
+        ListMcpResourcesToolInput,
+        ListMcpResourcesToolOutput,
+        LSPInput,
+        LSPOutput,
+        MonitorInput,
+        MonitorOutput,
+        NotebookEditInput,
+        NotebookEditOutput,
+        OfferChromeSetupInput,
+        OfferChromeSetupOutput,
+        PowerShellInput,
+        PowerShellOutput,
+        ProjectsInput,
+        ProjectsOutput,
+        ProposeSkillsInput,
+        ProposeSkillsOutput,
+        PushNotificationInput,
+        PushNotificationOutput,
+        ReadInput,
+        ReadMcpResourceDirToolInput,
+        ReadMcpResourceDirToolOutput,
+        ReadMcpResourceToolInput,
+        ReadMcpResourceToolOutput,
+        ReadNotificationsInput,
+        ReadNotificationsOutput,
+        ReadOutput,
+        RefreshMcpToolsInput,
+        RefreshMcpToolsOutput,
+        RemoteTriggerInput,
+        RemoteTriggerOutput,
+        ReportFindingsInput,
+        ReportFindingsOutput,
+        ScheduleWakeupInput,
+        ScheduleWakeupOutput,
+        SendFeedbackInput,
+        SendFeedbackOutput,
+        SendMessageInput,
+        SendMessageOutput,
+        SendUserFileInput,
+        SendUserFileOutput,
+        SendUserMessageInput,
+        SendUserMessageOutput,
+        SetGoalInput,
+        SetGoalOutput,
+        ShareOnboardingGuideInput,
+        ShareOnboardingGuideOutput,
+        ShowOnboardingRolePickerInput,
+        ShowOnboardingRolePickerOutput,
+        SkillInput,
+        SkillOutput,
+        SubagentHandbackInput,
+        SubagentHandbackOutput,
+        TaskCreateInput,
+        TaskCreateOutput,
+        TaskGetInput,
+        TaskGetOutput,
+        TaskListInput,
+        TaskListOutput,
+        TaskStopInput,
+        TaskStopOutput,
+        TaskUpdateInput,
+        TaskUpdateOutput,
+        TodoWriteInput,
+        TodoWriteOutput,
+        ToolSearchInput,
+        ToolSearchOutput,
+        WaitForMcpServersInput,
+        WaitForMcpServersOutput,
+        WebFetchInput,
+        WebFetchOutput,
+        WebSearchInput,
+        WebSearchOutput,
+        WorkflowInput,
+        WorkflowOutput,
+        WriteInput,
+        WriteOutput,
+    )
 
 __all__ = ["PostToolUseSpecs"]
 
@@ -26,7 +137,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_agent(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: AgentInput, tool_response: AgentOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Agent``.
 
@@ -50,17 +161,21 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``prompt``, ``subagent_type?``,
-                ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``, ``mode?``,
-                ``isolation?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AgentInput`: ``description``, ``prompt``,
+                ``subagent_type?``, ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``,
+                ``mode?``, ``isolation?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.AgentOutput`: ``agent_id?``,
+                ``agent_type?``, ``content?``, ``resolved_model?``, ``models_used?``, ``total_tool_use_count?``,
+                ``total_duration_ms?``, ``total_tokens?``, ``usage?``, ``tools_used?``, ``tool_stats?``, ``status``,
+                ``prompt``, ``worktree_path?``, ``worktree_branch?``, ``can_continue_agent?``, ``is_async?``,
+                ``description?``, ``output_file?``, ``can_read_output_file?``, ``task_id?``, ``session_url?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_agent(event, tool_input, context):
+            def post_tool_use_agent(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -68,7 +183,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_bash(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: BashInput, tool_response: BashOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Bash``.
 
@@ -92,24 +207,30 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.BashInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.BashOutput`: ``stdout``, ``stderr``,
+                ``raw_output_path?``, ``interrupted``, ``is_image?``, ``background_task_id?``,
+                ``backgrounded_by_user?``, ``timed_out_after_ms?``, ``background_cwd_hint?``,
+                ``background_ends_with_final_response?``, ``background_wakes_owner?``,
+                ``dangerously_disable_sandbox?``, ``return_code_interpretation?``, ``no_output_expected?``,
+                ``structured_content?``, ``persisted_output_path?``, ``persisted_output_size?``,
+                ``stale_read_file_state_hint?``, ``gh_rate_limit_hint?``, ``git_operation?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_bash(event, tool_input, context):
-                if (event.duration_ms or 0) > 60_000:
-                    return PostToolUseReply.context("That took over a minute.")
+            def post_tool_use_bash(event, tool_input, tool_response, context):
+                if "deprecated" in tool_response.stderr:
+                    return PostToolUseReply.context("Mind the deprecation warnings.")
                 return None
         """
 
     @hookspec
     def post_tool_use_exit_plan_mode(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ExitPlanModeInput, tool_response: ExitPlanModeOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ExitPlanMode``.
 
@@ -133,15 +254,18 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``allowedPrompts?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitPlanModeInput`: ``allowed_prompts?``,
+                ``plan?``, ``plan_file_path?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ExitPlanModeOutput`: ``plan``,
+                ``is_agent``, ``file_path?``, ``has_task_tool?``, ``plan_was_edited?``,
+                ``awaiting_leader_approval?``, ``request_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_exit_plan_mode(event, tool_input, context):
+            def post_tool_use_exit_plan_mode(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -149,7 +273,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_edit(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: EditInput, tool_response: EditOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Edit``.
 
@@ -173,24 +297,25 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``old_string``, ``new_string``,
-                ``replace_all?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EditInput`: ``file_path``, ``old_string``,
+                ``new_string``, ``replace_all?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.EditOutput`: ``file_path``,
+                ``old_string``, ``new_string``, ``original_file``, ``structured_patch``, ``user_modified``,
+                ``replace_all``, ``git_diff?``, ``staged?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_edit(event, tool_input, context):
-                if (event.duration_ms or 0) > 60_000:
-                    return PostToolUseReply.context("That took over a minute.")
+            def post_tool_use_edit(event, tool_input, tool_response, context):
+                context.note("changed", [tool_input.file_path, len(tool_response.structured_patch)])
                 return None
         """
 
     @hookspec
     def post_tool_use_read(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ReadInput, tool_response: ReadOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Read``.
 
@@ -214,16 +339,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``offset?``, ``limit?``, ``pages?``,
-                ``allow_large?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadInput`: ``file_path``, ``offset?``,
+                ``limit?``, ``pages?``, ``allow_large?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ReadOutput`: ``type``, ``file``,
+                ``artifact_read?``, ``first_page?``, ``pages?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_read(event, tool_input, context):
+            def post_tool_use_read(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -231,7 +357,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_write(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: WriteInput, tool_response: WriteOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Write``.
 
@@ -255,15 +381,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``content``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WriteInput`: ``file_path``, ``content``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.WriteOutput`: ``type``,
+                ``file_path``, ``content``, ``structured_patch``, ``original_file``, ``git_diff?``,
+                ``user_modified?``, ``staged?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_write(event, tool_input, context):
+            def post_tool_use_write(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -271,7 +399,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_glob(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: GlobInput, tool_response: GlobOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Glob``.
 
@@ -295,15 +423,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GlobInput`: ``pattern``, ``path?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.GlobOutput`: ``duration_ms``,
+                ``num_files``, ``filenames``, ``truncated``, ``total_matches?``, ``count_is_complete?``,
+                ``timed_out?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_glob(event, tool_input, context):
+            def post_tool_use_glob(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -311,7 +441,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_grep(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: GrepInput, tool_response: GrepOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Grep``.
 
@@ -335,17 +465,20 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``, ``glob?``, ``output_mode?``,
-                ``-B?``, ``-A?``, ``-C?``, ``context?``, ``-n?``, ``-i?``, ``-o?``, ``type?``, ``head_limit?``,
-                ``offset?``, ``multiline?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GrepInput`: ``pattern``, ``path?``,
+                ``glob?``, ``output_mode?``, ``lines_before?``, ``lines_after?``, ``lines_around?``, ``context?``,
+                ``line_numbers?``, ``ignore_case?``, ``only_matching?``, ``type?``, ``head_limit?``, ``offset?``,
+                ``multiline?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.GrepOutput`: ``mode?``,
+                ``num_files``, ``filenames``, ``content?``, ``num_lines?``, ``num_matches?``, ``total_files?``,
+                ``total_lines?``, ``applied_limit?``, ``applied_offset?``, ``timed_out?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_grep(event, tool_input, context):
+            def post_tool_use_grep(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -353,7 +486,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_task_stop(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: TaskStopInput, tool_response: TaskStopOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``TaskStop``.
 
@@ -377,15 +510,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``task_id?``, ``shell_id?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskStopInput`: ``task_id?``, ``shell_id?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.TaskStopOutput`: ``message``,
+                ``task_id``, ``task_type``, ``command?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_task_stop(event, tool_input, context):
+            def post_tool_use_task_stop(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -393,7 +527,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_list_mcp_resources_tool(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: ListMcpResourcesToolInput,
+        tool_response: ListMcpResourcesToolOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ListMcpResourcesTool``.
 
@@ -417,15 +555,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListMcpResourcesToolInput`: ``server?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ListMcpResourcesToolOutput`:
+                ``resources``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_list_mcp_resources_tool(event, tool_input, context):
+            def post_tool_use_list_mcp_resources_tool(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -433,7 +572,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_refresh_mcp_tools(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: RefreshMcpToolsInput,
+        tool_response: RefreshMcpToolsOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``RefreshMcpTools``.
 
@@ -457,15 +600,15 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RefreshMcpToolsInput`: ``server?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.RefreshMcpToolsOutput`: ``servers``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_refresh_mcp_tools(event, tool_input, context):
+            def post_tool_use_refresh_mcp_tools(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -473,7 +616,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_notebook_edit(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: NotebookEditInput, tool_response: NotebookEditOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``NotebookEdit``.
 
@@ -497,16 +640,18 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``notebook_path``, ``cell_id?``, ``new_source``,
-                ``cell_type?``, ``edit_mode?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.NotebookEditInput`: ``notebook_path``,
+                ``cell_id?``, ``new_source``, ``cell_type?``, ``edit_mode?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.NotebookEditOutput`: ``new_source``,
+                ``old_source?``, ``cell_id?``, ``cell_type``, ``language``, ``edit_mode``, ``error?``,
+                ``notebook_path``, ``original_file``, ``updated_file``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_notebook_edit(event, tool_input, context):
+            def post_tool_use_notebook_edit(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -514,7 +659,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_read_mcp_resource_dir_tool(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: ReadMcpResourceDirToolInput,
+        tool_response: ReadMcpResourceDirToolOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ReadMcpResourceDirTool``.
 
@@ -538,15 +687,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceDirToolInput`: ``server``,
+                ``uri``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ReadMcpResourceDirToolOutput`:
+                ``resources``, ``error?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_read_mcp_resource_dir_tool(event, tool_input, context):
+            def post_tool_use_read_mcp_resource_dir_tool(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -554,7 +705,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_read_mcp_resource_tool(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: ReadMcpResourceToolInput,
+        tool_response: ReadMcpResourceToolOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ReadMcpResourceTool``.
 
@@ -578,15 +733,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceToolInput`: ``server``,
+                ``uri``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ReadMcpResourceToolOutput`:
+                ``contents``, ``error?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_read_mcp_resource_tool(event, tool_input, context):
+            def post_tool_use_read_mcp_resource_tool(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -594,7 +751,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_report_findings(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ReportFindingsInput, tool_response: ReportFindingsOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ReportFindings``.
 
@@ -618,15 +775,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``level?``, ``findings``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReportFindingsInput`: ``level?``,
+                ``findings``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ReportFindingsOutput`: ``count``,
+                ``level?``, ``findings``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_report_findings(event, tool_input, context):
+            def post_tool_use_report_findings(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -634,7 +793,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_todo_write(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: TodoWriteInput, tool_response: TodoWriteOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``TodoWrite``.
 
@@ -658,15 +817,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``todos``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TodoWriteInput`: ``todos``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.TodoWriteOutput`: ``old_todos``,
+                ``new_todos``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_todo_write(event, tool_input, context):
+            def post_tool_use_todo_write(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -674,7 +834,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_web_fetch(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: WebFetchInput, tool_response: WebFetchOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``WebFetch``.
 
@@ -698,15 +858,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``url``, ``prompt``, ``offset?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebFetchInput`: ``url``, ``prompt``,
+                ``offset?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.WebFetchOutput`: ``bytes``,
+                ``code``, ``code_text``, ``result``, ``duration_ms``, ``url``, ``artifact_read?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_web_fetch(event, tool_input, context):
+            def post_tool_use_web_fetch(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -714,7 +876,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_web_search(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: WebSearchInput, tool_response: WebSearchOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``WebSearch``.
 
@@ -738,15 +900,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``allowed_domains?``, ``blocked_domains?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebSearchInput`: ``query``,
+                ``allowed_domains?``, ``blocked_domains?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.WebSearchOutput`: ``query``,
+                ``results``, ``duration_seconds``, ``search_count?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_web_search(event, tool_input, context):
+            def post_tool_use_web_search(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -754,7 +918,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_ask_user_question(
-        self, event: PostToolUse, tool_input: AskUserQuestionInput, context: Context
+        self,
+        event: PostToolUse,
+        tool_input: AskUserQuestionInput,
+        tool_response: AskUserQuestionOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``AskUserQuestion``.
 
@@ -778,15 +946,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The questions, as :class:`~hookrouter.tools.AskUserQuestionInput`.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AskUserQuestionInput`: ``questions``,
+                ``answers?``, ``annotations?``, ``metadata?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.AskUserQuestionOutput`:
+                ``questions``, ``answers``, ``response?``, ``annotations?``, ``afk_timeout_ms?``, ``follow_up?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_ask_user_question(event, tool_input, context):
+            def post_tool_use_ask_user_question(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -794,7 +964,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_send_feedback(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: SendFeedbackInput, tool_response: SendFeedbackOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``SendFeedback``.
 
@@ -818,16 +988,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``type``, ``title``, ``details``, ``area?``,
-                ``failure_mode?``, ``task_category?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendFeedbackInput`: ``type``, ``title``,
+                ``details``, ``area?``, ``failure_mode?``, ``task_category?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.SendFeedbackOutput`: ``success``,
+                ``message``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_send_feedback(event, tool_input, context):
+            def post_tool_use_send_feedback(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -835,7 +1006,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_claude_design(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ClaudeDesignInput, tool_response: ClaudeDesignOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ClaudeDesign``.
 
@@ -859,15 +1030,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``operation``, ``arguments``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ClaudeDesignInput`: ``operation``,
+                ``arguments``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ClaudeDesignOutput`: ``operation``,
+                ``content``, ``is_error?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_claude_design(event, tool_input, context):
+            def post_tool_use_claude_design(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -875,7 +1048,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_projects(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ProjectsInput, tool_response: ProjectsOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Projects``.
 
@@ -899,16 +1072,20 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``method``, ``path?``, ``content?``, ``local_path?``,
-                ``present_to_user?``, ``query?``, ``n?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProjectsInput`: ``method``, ``path?``,
+                ``content?``, ``local_path?``, ``present_to_user?``, ``query?``, ``n?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ProjectsOutput`: ``method``,
+                ``notice?``, ``local_file?``, ``name?``, ``description?``, ``instructions?``, ``docs?``, ``files?``,
+                ``sync_sources?``, ``knowledge?``, ``path?``, ``file_kind?``, ``content?``, ``created_at?``,
+                ``rag?``, ``hits?``, ``doc_uuid?``, ``replaced?``, ``present_to_user?``, ``local_path?``,
+                ``deleted?``, ``truncated?``, ``size_bytes?``, ``updated_at?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_projects(event, tool_input, context):
+            def post_tool_use_projects(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -916,7 +1093,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_enter_plan_mode(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: EnterPlanModeInput, tool_response: EnterPlanModeOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``EnterPlanMode``.
 
@@ -940,15 +1117,15 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input, which has no fields.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterPlanModeInput`. It has no fields.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.EnterPlanModeOutput`: ``message``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_enter_plan_mode(event, tool_input, context):
+            def post_tool_use_enter_plan_mode(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -956,7 +1133,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_task_create(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: TaskCreateInput, tool_response: TaskCreateOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``TaskCreate``.
 
@@ -980,16 +1157,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``subject``, ``description``, ``activeForm?``,
-                ``metadata?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskCreateInput`: ``subject``,
+                ``description``, ``active_form?``, ``metadata?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.TaskCreateOutput`: ``task``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_task_create(event, tool_input, context):
+            def post_tool_use_task_create(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -997,7 +1174,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_task_get(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: TaskGetInput, tool_response: TaskGetOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``TaskGet``.
 
@@ -1021,15 +1198,15 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``taskId``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskGetInput`: ``task_id``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.TaskGetOutput`: ``task``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_task_get(event, tool_input, context):
+            def post_tool_use_task_get(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1037,7 +1214,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_task_update(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: TaskUpdateInput, tool_response: TaskUpdateOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``TaskUpdate``.
 
@@ -1061,16 +1238,18 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``taskId``, ``subject?``, ``description?``,
-                ``activeForm?``, ``status?``, ``addBlocks?``, ``addBlockedBy?``, ``owner?``, ``metadata?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskUpdateInput`: ``task_id``, ``subject?``,
+                ``description?``, ``active_form?``, ``status?``, ``add_blocks?``, ``add_blocked_by?``, ``owner?``,
+                ``metadata?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.TaskUpdateOutput`: ``success``,
+                ``task_id``, ``updated_fields``, ``error?``, ``status_change?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_task_update(event, tool_input, context):
+            def post_tool_use_task_update(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1078,7 +1257,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_task_list(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: TaskListInput, tool_response: TaskListOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``TaskList``.
 
@@ -1102,15 +1281,15 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input, which has no fields.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskListInput`. It has no fields.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.TaskListOutput`: ``tasks``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_task_list(event, tool_input, context):
+            def post_tool_use_task_list(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1118,7 +1297,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_workflow(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: WorkflowInput, tool_response: WorkflowOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Workflow``.
 
@@ -1142,16 +1321,18 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``script?``, ``name?``, ``description?``, ``title?``,
-                ``args?``, ``scriptPath?``, ``resumeFromRunId?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WorkflowInput`: ``script?``, ``name?``,
+                ``description?``, ``title?``, ``args?``, ``script_path?``, ``resume_from_run_id?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.WorkflowOutput`: ``status``,
+                ``task_id``, ``task_type?``, ``workflow_name?``, ``run_id?``, ``summary?``, ``transcript_dir?``,
+                ``script_path?``, ``session_url?``, ``warning?``, ``error?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_workflow(event, tool_input, context):
+            def post_tool_use_workflow(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1159,7 +1340,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_cron_create(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: CronCreateInput, tool_response: CronCreateOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``CronCreate``.
 
@@ -1183,15 +1364,18 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``cron``, ``prompt``, ``recurring?``, ``durable?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronCreateInput`: ``cron``, ``prompt``,
+                ``recurring?``, ``durable?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.CronCreateOutput`: ``id``,
+                ``human_schedule``, ``recurring``, ``durable?``, ``next_fire_at?``, ``max_age_ms?``,
+                ``other_one_shots?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_cron_create(event, tool_input, context):
+            def post_tool_use_cron_create(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1199,7 +1383,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_cron_delete(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: CronDeleteInput, tool_response: CronDeleteOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``CronDelete``.
 
@@ -1223,15 +1407,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``id``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronDeleteInput`: ``id``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.CronDeleteOutput`: ``id``,
+                ``ended_loop_wakeup?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_cron_delete(event, tool_input, context):
+            def post_tool_use_cron_delete(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1239,7 +1424,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_cron_list(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: CronListInput, tool_response: CronListOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``CronList``.
 
@@ -1263,15 +1448,15 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input, which has no fields.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronListInput`. It has no fields.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.CronListOutput`: ``jobs``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_cron_list(event, tool_input, context):
+            def post_tool_use_cron_list(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1279,7 +1464,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_schedule_wakeup(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ScheduleWakeupInput, tool_response: ScheduleWakeupOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ScheduleWakeup``.
 
@@ -1303,16 +1488,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``delaySeconds?``, ``reason?``, ``prompt?``,
-                ``stop?``, ``noop?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ScheduleWakeupInput`: ``delay_seconds?``,
+                ``reason?``, ``prompt?``, ``stop?``, ``noop?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ScheduleWakeupOutput`:
+                ``scheduled_for``, ``clamped_delay_seconds``, ``was_clamped``, ``stopped?``, ``cancelled_wakeups?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_schedule_wakeup(event, tool_input, context):
+            def post_tool_use_schedule_wakeup(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1320,7 +1506,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_remote_trigger(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: RemoteTriggerInput, tool_response: RemoteTriggerOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``RemoteTrigger``.
 
@@ -1344,16 +1530,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``trigger_id?``, ``session_id?``,
-                ``cursor?``, ``body?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RemoteTriggerInput`: ``action``,
+                ``trigger_id?``, ``session_id?``, ``cursor?``, ``body?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.RemoteTriggerOutput`: ``status``,
+                ``json``, ``summary?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_remote_trigger(event, tool_input, context):
+            def post_tool_use_remote_trigger(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1361,7 +1548,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_show_onboarding_role_picker(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: ShowOnboardingRolePickerInput,
+        tool_response: ShowOnboardingRolePickerOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ShowOnboardingRolePicker``.
 
@@ -1385,15 +1576,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input, which has no fields.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShowOnboardingRolePickerInput`. It has no
+                fields.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ShowOnboardingRolePickerOutput`:
+                ``role?``, ``dismissed?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_show_onboarding_role_picker(event, tool_input, context):
+            def post_tool_use_show_onboarding_role_picker(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1401,7 +1594,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_offer_chrome_setup(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: OfferChromeSetupInput,
+        tool_response: OfferChromeSetupOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``OfferChromeSetup``.
 
@@ -1425,15 +1622,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``reason?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.OfferChromeSetupInput`: ``reason?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.OfferChromeSetupOutput`:
+                ``outcome``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_offer_chrome_setup(event, tool_input, context):
+            def post_tool_use_offer_chrome_setup(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1441,7 +1639,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_read_notifications(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: ReadNotificationsInput,
+        tool_response: ReadNotificationsOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ReadNotifications``.
 
@@ -1465,15 +1667,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input, which has no fields.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadNotificationsInput`. It has no fields.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ReadNotificationsOutput`:
+                ``notifications``, ``remaining``, ``read_at?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_read_notifications(event, tool_input, context):
+            def post_tool_use_read_notifications(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1481,7 +1684,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_monitor(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: MonitorInput, tool_response: MonitorOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Monitor``.
 
@@ -1505,16 +1708,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``timeout_ms``, ``command?``,
-                ``ws?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.MonitorInput`: ``description``,
+                ``timeout_ms``, ``command?``, ``ws?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.MonitorOutput`: ``task_id``,
+                ``timeout_ms``, ``persistent?``, ``kept_in_sandbox_by_check?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_monitor(event, tool_input, context):
+            def post_tool_use_monitor(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1522,7 +1726,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_propose_skills(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ProposeSkillsInput, tool_response: ProposeSkillsOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``propose_skills``.
 
@@ -1546,15 +1750,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``proposals``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProposeSkillsInput`: ``proposals``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ProposeSkillsOutput`:
+                ``proposal_count``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_propose_skills(event, tool_input, context):
+            def post_tool_use_propose_skills(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1562,7 +1767,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_set_goal(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: SetGoalInput, tool_response: SetGoalOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``SetGoal``.
 
@@ -1586,15 +1791,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``condition``, ``ask_user?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SetGoalInput`: ``condition``, ``ask_user?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.SetGoalOutput`: ``condition``,
+                ``ask_user``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_set_goal(event, tool_input, context):
+            def post_tool_use_set_goal(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1602,7 +1808,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_artifact(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ArtifactInput, tool_response: ArtifactOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Artifact``.
 
@@ -1626,18 +1832,26 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``action?``, ``file_path?``, ``favicon?``, ``icon?``,
-                ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``, ``label?``, ``url?``,
-                ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``, ``asset_id?``, ``after?``,
-                ``capabilities?``, ``contract?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ArtifactInput`: ``action?``, ``file_path?``,
+                ``favicon?``, ``icon?``, ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``,
+                ``label?``, ``url?``, ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``,
+                ``asset_id?``, ``after?``, ``capabilities?``, ``contract?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ArtifactOutput`: ``url?``,
+                ``path?``, ``artifact_id?``, ``title?``, ``version?``, ``capabilities?``, ``stored?``,
+                ``warnings?``, ``publishes_remaining?``, ``publishes_reset_at?``, ``contract?``, ``updated?``,
+                ``owned?``, ``icon?``, ``favicon_sent?``, ``icon_dropped?``, ``audience?``, ``folder_audience?``,
+                ``seq?``, ``unchanged?``, ``live_subscription?``, ``pinned?``, ``artifacts?``, ``truncated?``,
+                ``total?``, ``total_at_least?``, ``next_page_token?``, ``pins_enabled?``, ``scope?``,
+                ``external_listed?``, ``read?``, ``artifact_read?``, ``watch?``, ``unwatch?``, ``watches?``,
+                ``filter_url?``, ``arms?``, ``written?``, ``asset_upload?``, ``asset_uploads?``, ``asset_list?``,
+                ``asset_read?``, ``asset_delete?``, ``pin?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_artifact(event, tool_input, context):
+            def post_tool_use_artifact(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1645,7 +1859,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_push_notification(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: PushNotificationInput,
+        tool_response: PushNotificationOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``PushNotification``.
 
@@ -1669,15 +1887,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``message``, ``status?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PushNotificationInput`: ``message``,
+                ``status?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.PushNotificationOutput`:
+                ``message``, ``push_sent?``, ``local_sent?``, ``disabled_reason?``, ``sent_at?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_push_notification(event, tool_input, context):
+            def post_tool_use_push_notification(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1685,7 +1905,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_enter_worktree(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: EnterWorktreeInput, tool_response: EnterWorktreeOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``EnterWorktree``.
 
@@ -1709,15 +1929,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``name?``, ``path?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterWorktreeInput`: ``name?``, ``path?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.EnterWorktreeOutput`:
+                ``worktree_path``, ``worktree_branch?``, ``message``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_enter_worktree(event, tool_input, context):
+            def post_tool_use_enter_worktree(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1725,7 +1946,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_exit_worktree(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ExitWorktreeInput, tool_response: ExitWorktreeOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ExitWorktree``.
 
@@ -1749,15 +1970,18 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``discard_changes?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitWorktreeInput`: ``action``,
+                ``discard_changes?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ExitWorktreeOutput`: ``action``,
+                ``original_cwd``, ``worktree_path``, ``worktree_branch?``, ``tmux_session_name?``,
+                ``discarded_files?``, ``discarded_commits?``, ``message``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_exit_worktree(event, tool_input, context):
+            def post_tool_use_exit_worktree(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1765,7 +1989,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_skill(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: SkillInput, tool_response: SkillOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``Skill``.
 
@@ -1789,15 +2013,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``skill``, ``args?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SkillInput`: ``skill``, ``args?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.SkillOutput`: ``success``,
+                ``command_name``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_skill(event, tool_input, context):
+            def post_tool_use_skill(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1805,7 +2030,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_tool_search(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ToolSearchInput, tool_response: ToolSearchOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ToolSearch``.
 
@@ -1829,15 +2054,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``max_results``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ToolSearchInput`: ``query``, ``max_results``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ToolSearchOutput`. Claude Code does
+                not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_tool_search(event, tool_input, context):
+            def post_tool_use_tool_search(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1845,7 +2071,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_send_message(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: SendMessageInput, tool_response: SendMessageOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``SendMessage``.
 
@@ -1869,16 +2095,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``to``, ``summary?``, ``message``,
-                ``notify_when_idle?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendMessageInput`: ``to``, ``summary?``,
+                ``message``, ``notify_when_idle?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.SendMessageOutput`. Claude Code does
+                not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_send_message(event, tool_input, context):
+            def post_tool_use_send_message(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1886,7 +2113,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_list_agents(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: ListAgentsInput, tool_response: ListAgentsOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ListAgents``.
 
@@ -1910,15 +2137,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``channel?``, ``q?``, ``cursor?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListAgentsInput`: ``channel?``, ``q?``,
+                ``cursor?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ListAgentsOutput`. Claude Code does
+                not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_list_agents(event, tool_input, context):
+            def post_tool_use_list_agents(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1926,7 +2155,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_power_shell(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: PowerShellInput, tool_response: PowerShellOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``PowerShell``.
 
@@ -1950,16 +2179,22 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PowerShellInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.PowerShellOutput`: ``stdout``,
+                ``stderr``, ``raw_output_path?``, ``interrupted``, ``is_image?``, ``background_task_id?``,
+                ``backgrounded_by_user?``, ``timed_out_after_ms?``, ``background_cwd_hint?``,
+                ``background_ends_with_final_response?``, ``background_wakes_owner?``,
+                ``dangerously_disable_sandbox?``, ``return_code_interpretation?``, ``no_output_expected?``,
+                ``structured_content?``, ``persisted_output_path?``, ``persisted_output_size?``,
+                ``stale_read_file_state_hint?``, ``gh_rate_limit_hint?``, ``git_operation?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_power_shell(event, tool_input, context):
+            def post_tool_use_power_shell(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -1967,7 +2202,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_subagent_handback(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: SubagentHandbackInput,
+        tool_response: SubagentHandbackOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``SubagentHandback``.
 
@@ -1991,15 +2230,16 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input as parsed from JSON: ``message``.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SubagentHandbackInput`: ``message``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.SubagentHandbackOutput`. Claude Code
+                does not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_subagent_handback(event, tool_input, context):
+            def post_tool_use_subagent_handback(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -2007,7 +2247,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_end_conversation(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: EndConversationInput,
+        tool_response: EndConversationOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``EndConversation``.
 
@@ -2031,15 +2275,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EndConversationInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.EndConversationOutput`. Claude Code
+                does not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_end_conversation(event, tool_input, context):
+            def post_tool_use_end_conversation(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -2047,7 +2293,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_lsp(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: LSPInput, tool_response: LSPOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``LSP``.
 
@@ -2071,15 +2317,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.LSPInput`. Claude Code does not publish its
+                fields; they are in ``raw``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.LSPOutput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_lsp(event, tool_input, context):
+            def post_tool_use_lsp(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -2087,7 +2335,7 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_send_user_file(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUse, tool_input: SendUserFileInput, tool_response: SendUserFileOutput, context: Context
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``SendUserFile``.
 
@@ -2111,15 +2359,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserFileInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.SendUserFileOutput`. Claude Code
+                does not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_send_user_file(event, tool_input, context):
+            def post_tool_use_send_user_file(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -2127,7 +2377,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_send_user_message(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: SendUserMessageInput,
+        tool_response: SendUserMessageOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``SendUserMessage``.
 
@@ -2151,15 +2405,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserMessageInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.SendUserMessageOutput`. Claude Code
+                does not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_send_user_message(event, tool_input, context):
+            def post_tool_use_send_user_message(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -2167,7 +2423,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_share_onboarding_guide(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: ShareOnboardingGuideInput,
+        tool_response: ShareOnboardingGuideOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``ShareOnboardingGuide``.
 
@@ -2191,15 +2451,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShareOnboardingGuideInput`. Claude Code does
+                not publish its fields; they are in ``raw``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.ShareOnboardingGuideOutput`. Claude
+                Code does not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_share_onboarding_guide(event, tool_input, context):
+            def post_tool_use_share_onboarding_guide(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -2207,7 +2469,11 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_wait_for_mcp_servers(
-        self, event: PostToolUse, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        tool_input: WaitForMcpServersInput,
+        tool_response: WaitForMcpServersOutput,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of the tool ``WaitForMcpServers``.
 
@@ -2231,15 +2497,17 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WaitForMcpServersInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
+            tool_response: What the tool returned, as :class:`~hookrouter.tools.WaitForMcpServersOutput`. Claude
+                Code does not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_wait_for_mcp_servers(event, tool_input, context):
+            def post_tool_use_wait_for_mcp_servers(event, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None
@@ -2247,7 +2515,13 @@ class PostToolUseSpecs:
 
     @hookspec
     def post_tool_use_mcp(
-        self, event: PostToolUse, server: str, tool: str, tool_input: Mapping[str, Any], context: Context
+        self,
+        event: PostToolUse,
+        server: str,
+        tool: str,
+        tool_input: Mapping[str, Any],
+        tool_response: Any,
+        context: Context,
     ) -> PostToolUseReply | None:
         """When: After a tool call succeeds. Event ``PostToolUse`` of a tool of any MCP server.
 
@@ -2271,17 +2545,18 @@ class PostToolUseSpecs:
         come after those of this hook.
 
         Args:
-            event: The payload, as :class:`~hookrouter.events.PostToolUse`. What the tool returned is in
-                ``event.tool_response``, as parsed from JSON.
+            event: The payload, as :class:`~hookrouter.events.PostToolUse`.
             server: The server's part of the name ``mcp__<server>__<tool>``.
             tool: The tool's part of the name.
             tool_input: The tool's input as parsed from JSON.
+            tool_response: What the tool returned, as parsed from JSON; :func:`~hookrouter.tools.mcp_text` is its
+                text.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
-            def post_tool_use_mcp(event, server, tool, tool_input, context):
+            def post_tool_use_mcp(event, server, tool, tool_input, tool_response, context):
                 if (event.duration_ms or 0) > 60_000:
                     return PostToolUseReply.context("That took over a minute.")
                 return None

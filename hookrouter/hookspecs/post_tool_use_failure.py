@@ -16,7 +16,63 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.events import PostToolUseFailure
     from hookrouter.replies import PostToolUseFailureReply
-    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter.tools import (
+        AgentInput,
+        ArtifactInput,
+        AskUserQuestionInput,
+        BashInput,
+        ClaudeDesignInput,
+        CronCreateInput,
+        CronDeleteInput,
+        CronListInput,
+        EditInput,
+        EndConversationInput,
+        EnterPlanModeInput,
+        EnterWorktreeInput,
+        ExitPlanModeInput,
+        ExitWorktreeInput,
+        GlobInput,
+        GrepInput,
+        ListAgentsInput,
+        ListMcpResourcesToolInput,
+        LSPInput,
+        MonitorInput,
+        NotebookEditInput,
+        OfferChromeSetupInput,
+        PowerShellInput,
+        ProjectsInput,
+        ProposeSkillsInput,
+        PushNotificationInput,
+        ReadInput,
+        ReadMcpResourceDirToolInput,
+        ReadMcpResourceToolInput,
+        ReadNotificationsInput,
+        RefreshMcpToolsInput,
+        RemoteTriggerInput,
+        ReportFindingsInput,
+        ScheduleWakeupInput,
+        SendFeedbackInput,
+        SendMessageInput,
+        SendUserFileInput,
+        SendUserMessageInput,
+        SetGoalInput,
+        ShareOnboardingGuideInput,
+        ShowOnboardingRolePickerInput,
+        SkillInput,
+        SubagentHandbackInput,
+        TaskCreateInput,
+        TaskGetInput,
+        TaskListInput,
+        TaskStopInput,
+        TaskUpdateInput,
+        TodoWriteInput,
+        ToolSearchInput,
+        WaitForMcpServersInput,
+        WebFetchInput,
+        WebSearchInput,
+        WorkflowInput,
+        WriteInput,
+    )
 
 __all__ = ["PostToolUseFailureSpecs"]
 
@@ -26,7 +82,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_agent(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: AgentInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Agent``.
 
@@ -46,9 +102,9 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``prompt``, ``subagent_type?``,
-                ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``, ``mode?``,
-                ``isolation?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AgentInput`: ``description``, ``prompt``,
+                ``subagent_type?``, ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``,
+                ``mode?``, ``isolation?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -62,7 +118,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_bash(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: BashInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Bash``.
 
@@ -82,8 +138,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.BashInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -97,7 +153,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_exit_plan_mode(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ExitPlanModeInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``ExitPlanMode``.
 
@@ -117,7 +173,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``allowedPrompts?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitPlanModeInput`: ``allowed_prompts?``,
+                ``plan?``, ``plan_file_path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -131,7 +188,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_edit(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: EditInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Edit``.
 
@@ -151,8 +208,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``old_string``, ``new_string``,
-                ``replace_all?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EditInput`: ``file_path``, ``old_string``,
+                ``new_string``, ``replace_all?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -166,7 +223,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_read(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ReadInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Read``.
 
@@ -186,8 +243,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``offset?``, ``limit?``, ``pages?``,
-                ``allow_large?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadInput`: ``file_path``, ``offset?``,
+                ``limit?``, ``pages?``, ``allow_large?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -201,7 +258,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_write(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: WriteInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Write``.
 
@@ -221,7 +278,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``content``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WriteInput`: ``file_path``, ``content``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -235,7 +292,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_glob(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: GlobInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Glob``.
 
@@ -255,7 +312,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GlobInput`: ``pattern``, ``path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -269,7 +326,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_grep(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: GrepInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Grep``.
 
@@ -289,9 +346,10 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``, ``glob?``, ``output_mode?``,
-                ``-B?``, ``-A?``, ``-C?``, ``context?``, ``-n?``, ``-i?``, ``-o?``, ``type?``, ``head_limit?``,
-                ``offset?``, ``multiline?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GrepInput`: ``pattern``, ``path?``,
+                ``glob?``, ``output_mode?``, ``lines_before?``, ``lines_after?``, ``lines_around?``, ``context?``,
+                ``line_numbers?``, ``ignore_case?``, ``only_matching?``, ``type?``, ``head_limit?``, ``offset?``,
+                ``multiline?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -305,7 +363,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_task_stop(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: TaskStopInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``TaskStop``.
 
@@ -325,7 +383,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``task_id?``, ``shell_id?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskStopInput`: ``task_id?``, ``shell_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -339,7 +397,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_list_mcp_resources_tool(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ListMcpResourcesToolInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``ListMcpResourcesTool``.
@@ -360,7 +418,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListMcpResourcesToolInput`: ``server?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -374,7 +432,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_refresh_mcp_tools(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: RefreshMcpToolsInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``RefreshMcpTools``.
@@ -395,7 +453,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RefreshMcpToolsInput`: ``server?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -409,7 +467,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_notebook_edit(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: NotebookEditInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``NotebookEdit``.
 
@@ -429,8 +487,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``notebook_path``, ``cell_id?``, ``new_source``,
-                ``cell_type?``, ``edit_mode?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.NotebookEditInput`: ``notebook_path``,
+                ``cell_id?``, ``new_source``, ``cell_type?``, ``edit_mode?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -444,7 +502,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_read_mcp_resource_dir_tool(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ReadMcpResourceDirToolInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``ReadMcpResourceDirTool``.
@@ -465,7 +523,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceDirToolInput`: ``server``,
+                ``uri``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -479,7 +538,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_read_mcp_resource_tool(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ReadMcpResourceToolInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``ReadMcpResourceTool``.
@@ -500,7 +559,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceToolInput`: ``server``,
+                ``uri``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -514,7 +574,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_report_findings(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ReportFindingsInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``ReportFindings``.
 
@@ -534,7 +594,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``level?``, ``findings``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReportFindingsInput`: ``level?``,
+                ``findings``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -548,7 +609,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_todo_write(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: TodoWriteInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``TodoWrite``.
 
@@ -568,7 +629,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``todos``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TodoWriteInput`: ``todos``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -582,7 +643,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_web_fetch(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: WebFetchInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``WebFetch``.
 
@@ -602,7 +663,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``url``, ``prompt``, ``offset?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebFetchInput`: ``url``, ``prompt``,
+                ``offset?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -616,7 +678,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_web_search(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: WebSearchInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``WebSearch``.
 
@@ -636,7 +698,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``allowed_domains?``, ``blocked_domains?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebSearchInput`: ``query``,
+                ``allowed_domains?``, ``blocked_domains?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -671,7 +734,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The questions, as :class:`~hookrouter.tools.AskUserQuestionInput`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AskUserQuestionInput`: ``questions``,
+                ``answers?``, ``annotations?``, ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -685,7 +749,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_send_feedback(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: SendFeedbackInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``SendFeedback``.
 
@@ -705,8 +769,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``type``, ``title``, ``details``, ``area?``,
-                ``failure_mode?``, ``task_category?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendFeedbackInput`: ``type``, ``title``,
+                ``details``, ``area?``, ``failure_mode?``, ``task_category?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -720,7 +784,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_claude_design(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ClaudeDesignInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``ClaudeDesign``.
 
@@ -740,7 +804,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``operation``, ``arguments``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ClaudeDesignInput`: ``operation``,
+                ``arguments``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -754,7 +819,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_projects(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ProjectsInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Projects``.
 
@@ -774,8 +839,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``method``, ``path?``, ``content?``, ``local_path?``,
-                ``present_to_user?``, ``query?``, ``n?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProjectsInput`: ``method``, ``path?``,
+                ``content?``, ``local_path?``, ``present_to_user?``, ``query?``, ``n?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -789,7 +854,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_enter_plan_mode(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: EnterPlanModeInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``EnterPlanMode``.
 
@@ -809,7 +874,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterPlanModeInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -823,7 +888,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_task_create(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: TaskCreateInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``TaskCreate``.
 
@@ -843,8 +908,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``subject``, ``description``, ``activeForm?``,
-                ``metadata?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskCreateInput`: ``subject``,
+                ``description``, ``active_form?``, ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -858,7 +923,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_task_get(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: TaskGetInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``TaskGet``.
 
@@ -878,7 +943,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``taskId``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskGetInput`: ``task_id``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -892,7 +957,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_task_update(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: TaskUpdateInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``TaskUpdate``.
 
@@ -912,8 +977,9 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``taskId``, ``subject?``, ``description?``,
-                ``activeForm?``, ``status?``, ``addBlocks?``, ``addBlockedBy?``, ``owner?``, ``metadata?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskUpdateInput`: ``task_id``, ``subject?``,
+                ``description?``, ``active_form?``, ``status?``, ``add_blocks?``, ``add_blocked_by?``, ``owner?``,
+                ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -927,7 +993,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_task_list(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: TaskListInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``TaskList``.
 
@@ -947,7 +1013,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskListInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -961,7 +1027,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_workflow(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: WorkflowInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Workflow``.
 
@@ -981,8 +1047,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``script?``, ``name?``, ``description?``, ``title?``,
-                ``args?``, ``scriptPath?``, ``resumeFromRunId?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WorkflowInput`: ``script?``, ``name?``,
+                ``description?``, ``title?``, ``args?``, ``script_path?``, ``resume_from_run_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -996,7 +1062,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_cron_create(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: CronCreateInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``CronCreate``.
 
@@ -1016,7 +1082,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``cron``, ``prompt``, ``recurring?``, ``durable?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronCreateInput`: ``cron``, ``prompt``,
+                ``recurring?``, ``durable?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1030,7 +1097,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_cron_delete(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: CronDeleteInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``CronDelete``.
 
@@ -1050,7 +1117,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``id``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronDeleteInput`: ``id``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1064,7 +1131,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_cron_list(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: CronListInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``CronList``.
 
@@ -1084,7 +1151,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronListInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1098,7 +1165,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_schedule_wakeup(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ScheduleWakeupInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``ScheduleWakeup``.
 
@@ -1118,8 +1185,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``delaySeconds?``, ``reason?``, ``prompt?``,
-                ``stop?``, ``noop?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ScheduleWakeupInput`: ``delay_seconds?``,
+                ``reason?``, ``prompt?``, ``stop?``, ``noop?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1133,7 +1200,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_remote_trigger(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: RemoteTriggerInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``RemoteTrigger``.
 
@@ -1153,8 +1220,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``trigger_id?``, ``session_id?``,
-                ``cursor?``, ``body?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RemoteTriggerInput`: ``action``,
+                ``trigger_id?``, ``session_id?``, ``cursor?``, ``body?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1168,7 +1235,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_show_onboarding_role_picker(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ShowOnboardingRolePickerInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``ShowOnboardingRolePicker``.
@@ -1189,7 +1256,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShowOnboardingRolePickerInput`. It has no
+                fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1203,7 +1271,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_offer_chrome_setup(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: OfferChromeSetupInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``OfferChromeSetup``.
@@ -1224,7 +1292,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``reason?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.OfferChromeSetupInput`: ``reason?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1238,7 +1306,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_read_notifications(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ReadNotificationsInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``ReadNotifications``.
@@ -1259,7 +1327,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadNotificationsInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1273,7 +1341,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_monitor(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: MonitorInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Monitor``.
 
@@ -1293,8 +1361,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``timeout_ms``, ``command?``,
-                ``ws?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.MonitorInput`: ``description``,
+                ``timeout_ms``, ``command?``, ``ws?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1308,7 +1376,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_propose_skills(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ProposeSkillsInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``propose_skills``.
 
@@ -1328,7 +1396,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``proposals``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProposeSkillsInput`: ``proposals``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1342,7 +1410,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_set_goal(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: SetGoalInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``SetGoal``.
 
@@ -1362,7 +1430,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``condition``, ``ask_user?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SetGoalInput`: ``condition``, ``ask_user?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1376,7 +1444,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_artifact(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ArtifactInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Artifact``.
 
@@ -1396,10 +1464,10 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``action?``, ``file_path?``, ``favicon?``, ``icon?``,
-                ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``, ``label?``, ``url?``,
-                ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``, ``asset_id?``, ``after?``,
-                ``capabilities?``, ``contract?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ArtifactInput`: ``action?``, ``file_path?``,
+                ``favicon?``, ``icon?``, ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``,
+                ``label?``, ``url?``, ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``,
+                ``asset_id?``, ``after?``, ``capabilities?``, ``contract?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1413,7 +1481,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_push_notification(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: PushNotificationInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``PushNotification``.
@@ -1434,7 +1502,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``message``, ``status?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PushNotificationInput`: ``message``,
+                ``status?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1448,7 +1517,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_enter_worktree(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: EnterWorktreeInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``EnterWorktree``.
 
@@ -1468,7 +1537,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``name?``, ``path?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterWorktreeInput`: ``name?``, ``path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1482,7 +1551,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_exit_worktree(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ExitWorktreeInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``ExitWorktree``.
 
@@ -1502,7 +1571,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``discard_changes?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitWorktreeInput`: ``action``,
+                ``discard_changes?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1516,7 +1586,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_skill(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: SkillInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``Skill``.
 
@@ -1536,7 +1606,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``skill``, ``args?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SkillInput`: ``skill``, ``args?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1550,7 +1620,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_tool_search(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ToolSearchInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``ToolSearch``.
 
@@ -1570,7 +1640,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``max_results``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ToolSearchInput`: ``query``, ``max_results``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1584,7 +1654,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_send_message(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: SendMessageInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``SendMessage``.
 
@@ -1604,8 +1674,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``to``, ``summary?``, ``message``,
-                ``notify_when_idle?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendMessageInput`: ``to``, ``summary?``,
+                ``message``, ``notify_when_idle?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1619,7 +1689,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_list_agents(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ListAgentsInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``ListAgents``.
 
@@ -1639,7 +1709,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``channel?``, ``q?``, ``cursor?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListAgentsInput`: ``channel?``, ``q?``,
+                ``cursor?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1653,7 +1724,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_power_shell(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: PowerShellInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``PowerShell``.
 
@@ -1673,8 +1744,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PowerShellInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1688,7 +1759,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_subagent_handback(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: SubagentHandbackInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``SubagentHandback``.
@@ -1709,7 +1780,7 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input as parsed from JSON: ``message``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SubagentHandbackInput`: ``message``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1723,7 +1794,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_end_conversation(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: EndConversationInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``EndConversation``.
@@ -1744,7 +1815,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EndConversationInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1758,7 +1830,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_lsp(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: LSPInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``LSP``.
 
@@ -1778,7 +1850,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.LSPInput`. Claude Code does not publish its
+                fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1792,7 +1865,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_send_user_file(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: SendUserFileInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool ``SendUserFile``.
 
@@ -1812,7 +1885,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserFileInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1826,7 +1900,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_send_user_message(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: SendUserMessageInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``SendUserMessage``.
@@ -1847,7 +1921,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserMessageInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1861,7 +1936,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_share_onboarding_guide(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: ShareOnboardingGuideInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``ShareOnboardingGuide``.
@@ -1882,7 +1957,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShareOnboardingGuideInput`. Claude Code does
+                not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1896,7 +1972,7 @@ class PostToolUseFailureSpecs:
 
     @hookspec
     def post_tool_use_failure_wait_for_mcp_servers(
-        self, event: PostToolUseFailure, tool_input: Mapping[str, Any], context: Context
+        self, event: PostToolUseFailure, tool_input: WaitForMcpServersInput, context: Context
     ) -> PostToolUseFailureReply | None:
         """When: After a tool that started executing fails. Event ``PostToolUseFailure`` of the tool
         ``WaitForMcpServers``.
@@ -1917,7 +1993,8 @@ class PostToolUseFailureSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PostToolUseFailure`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WaitForMcpServersInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::

@@ -16,7 +16,63 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.events import PreToolUse
     from hookrouter.replies import PreToolUseReply
-    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter.tools import (
+        AgentInput,
+        ArtifactInput,
+        AskUserQuestionInput,
+        BashInput,
+        ClaudeDesignInput,
+        CronCreateInput,
+        CronDeleteInput,
+        CronListInput,
+        EditInput,
+        EndConversationInput,
+        EnterPlanModeInput,
+        EnterWorktreeInput,
+        ExitPlanModeInput,
+        ExitWorktreeInput,
+        GlobInput,
+        GrepInput,
+        ListAgentsInput,
+        ListMcpResourcesToolInput,
+        LSPInput,
+        MonitorInput,
+        NotebookEditInput,
+        OfferChromeSetupInput,
+        PowerShellInput,
+        ProjectsInput,
+        ProposeSkillsInput,
+        PushNotificationInput,
+        ReadInput,
+        ReadMcpResourceDirToolInput,
+        ReadMcpResourceToolInput,
+        ReadNotificationsInput,
+        RefreshMcpToolsInput,
+        RemoteTriggerInput,
+        ReportFindingsInput,
+        ScheduleWakeupInput,
+        SendFeedbackInput,
+        SendMessageInput,
+        SendUserFileInput,
+        SendUserMessageInput,
+        SetGoalInput,
+        ShareOnboardingGuideInput,
+        ShowOnboardingRolePickerInput,
+        SkillInput,
+        SubagentHandbackInput,
+        TaskCreateInput,
+        TaskGetInput,
+        TaskListInput,
+        TaskStopInput,
+        TaskUpdateInput,
+        TodoWriteInput,
+        ToolSearchInput,
+        WaitForMcpServersInput,
+        WebFetchInput,
+        WebSearchInput,
+        WorkflowInput,
+        WriteInput,
+    )
 
 __all__ = ["PreToolUseSpecs"]
 
@@ -25,9 +81,7 @@ class PreToolUseSpecs:
     """One ``pre_tool_use`` hook for each tool. Also a base class: override what the plugin implements."""
 
     @hookspec
-    def pre_tool_use_agent(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_agent(self, event: PreToolUse, tool_input: AgentInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Agent``.
 
         Returns:
@@ -51,9 +105,9 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``prompt``, ``subagent_type?``,
-                ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``, ``mode?``,
-                ``isolation?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AgentInput`: ``description``, ``prompt``,
+                ``subagent_type?``, ``model?``, ``effort?``, ``run_in_background?``, ``name?``, ``team_name?``,
+                ``mode?``, ``isolation?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -66,9 +120,7 @@ class PreToolUseSpecs:
         """
 
     @hookspec
-    def pre_tool_use_bash(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_bash(self, event: PreToolUse, tool_input: BashInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Bash``.
 
         Returns:
@@ -92,22 +144,22 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.BashInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
             def pre_tool_use_bash(event, tool_input, context):
-                if event.permission_mode == "plan":
-                    return PreToolUseReply.deny("Not while planning.")
+                if "push --force" in tool_input.command:
+                    return PreToolUseReply.deny("Force pushes are made by people.")
                 return None
         """
 
     @hookspec
     def pre_tool_use_exit_plan_mode(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ExitPlanModeInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ExitPlanMode``.
@@ -133,7 +185,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``allowedPrompts?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitPlanModeInput`: ``allowed_prompts?``,
+                ``plan?``, ``plan_file_path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -146,9 +199,7 @@ class PreToolUseSpecs:
         """
 
     @hookspec
-    def pre_tool_use_edit(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_edit(self, event: PreToolUse, tool_input: EditInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Edit``.
 
         Returns:
@@ -172,8 +223,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``old_string``, ``new_string``,
-                ``replace_all?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EditInput`: ``file_path``, ``old_string``,
+                ``new_string``, ``replace_all?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -186,9 +237,7 @@ class PreToolUseSpecs:
         """
 
     @hookspec
-    def pre_tool_use_read(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_read(self, event: PreToolUse, tool_input: ReadInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Read``.
 
         Returns:
@@ -212,8 +261,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``offset?``, ``limit?``, ``pages?``,
-                ``allow_large?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadInput`: ``file_path``, ``offset?``,
+                ``limit?``, ``pages?``, ``allow_large?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -226,9 +275,7 @@ class PreToolUseSpecs:
         """
 
     @hookspec
-    def pre_tool_use_write(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_write(self, event: PreToolUse, tool_input: WriteInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Write``.
 
         Returns:
@@ -252,22 +299,20 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``file_path``, ``content``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WriteInput`: ``file_path``, ``content``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
             def pre_tool_use_write(event, tool_input, context):
-                if event.permission_mode == "plan":
-                    return PreToolUseReply.deny("Not while planning.")
+                if tool_input.file_path.endswith(".lock"):
+                    return PreToolUseReply.ask("This file is written by a program.")
                 return None
         """
 
     @hookspec
-    def pre_tool_use_glob(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_glob(self, event: PreToolUse, tool_input: GlobInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Glob``.
 
         Returns:
@@ -291,7 +336,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GlobInput`: ``pattern``, ``path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -304,9 +349,7 @@ class PreToolUseSpecs:
         """
 
     @hookspec
-    def pre_tool_use_grep(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_grep(self, event: PreToolUse, tool_input: GrepInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Grep``.
 
         Returns:
@@ -330,9 +373,10 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``pattern``, ``path?``, ``glob?``, ``output_mode?``,
-                ``-B?``, ``-A?``, ``-C?``, ``context?``, ``-n?``, ``-i?``, ``-o?``, ``type?``, ``head_limit?``,
-                ``offset?``, ``multiline?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.GrepInput`: ``pattern``, ``path?``,
+                ``glob?``, ``output_mode?``, ``lines_before?``, ``lines_after?``, ``lines_around?``, ``context?``,
+                ``line_numbers?``, ``ignore_case?``, ``only_matching?``, ``type?``, ``head_limit?``, ``offset?``,
+                ``multiline?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -346,7 +390,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_task_stop(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: TaskStopInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``TaskStop``.
 
@@ -371,7 +415,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``task_id?``, ``shell_id?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskStopInput`: ``task_id?``, ``shell_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -385,7 +429,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_list_mcp_resources_tool(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ListMcpResourcesToolInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ListMcpResourcesTool``.
@@ -411,7 +455,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListMcpResourcesToolInput`: ``server?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -425,7 +469,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_refresh_mcp_tools(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: RefreshMcpToolsInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``RefreshMcpTools``.
@@ -451,7 +495,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``server?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RefreshMcpToolsInput`: ``server?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -465,7 +509,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_notebook_edit(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: NotebookEditInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``NotebookEdit``.
@@ -491,8 +535,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``notebook_path``, ``cell_id?``, ``new_source``,
-                ``cell_type?``, ``edit_mode?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.NotebookEditInput`: ``notebook_path``,
+                ``cell_id?``, ``new_source``, ``cell_type?``, ``edit_mode?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -506,7 +550,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_read_mcp_resource_dir_tool(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ReadMcpResourceDirToolInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ReadMcpResourceDirTool``.
@@ -532,7 +576,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceDirToolInput`: ``server``,
+                ``uri``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -546,7 +591,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_read_mcp_resource_tool(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ReadMcpResourceToolInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ReadMcpResourceTool``.
@@ -572,7 +617,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``server``, ``uri``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadMcpResourceToolInput`: ``server``,
+                ``uri``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -586,7 +632,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_report_findings(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ReportFindingsInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ReportFindings``.
@@ -612,7 +658,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``level?``, ``findings``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReportFindingsInput`: ``level?``,
+                ``findings``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -626,7 +673,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_todo_write(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: TodoWriteInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``TodoWrite``.
 
@@ -651,7 +698,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``todos``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TodoWriteInput`: ``todos``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -665,7 +712,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_web_fetch(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: WebFetchInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``WebFetch``.
 
@@ -690,21 +737,22 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``url``, ``prompt``, ``offset?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebFetchInput`: ``url``, ``prompt``,
+                ``offset?``.
             context: The run: config, store, journal and outbox.
 
         Example::
 
             @hookimpl
             def pre_tool_use_web_fetch(event, tool_input, context):
-                if event.permission_mode == "plan":
-                    return PreToolUseReply.deny("Not while planning.")
+                if tool_input.url.startswith("http:"):
+                    return PreToolUseReply.update_input({**tool_input.raw, "url": f"https:{tool_input.url[5:]}"})
                 return None
         """
 
     @hookspec
     def pre_tool_use_web_search(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: WebSearchInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``WebSearch``.
 
@@ -729,7 +777,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``allowed_domains?``, ``blocked_domains?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WebSearchInput`: ``query``,
+                ``allowed_domains?``, ``blocked_domains?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -769,7 +818,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The questions, as :class:`~hookrouter.tools.AskUserQuestionInput`.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.AskUserQuestionInput`: ``questions``,
+                ``answers?``, ``annotations?``, ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -783,7 +833,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_send_feedback(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: SendFeedbackInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``SendFeedback``.
@@ -809,8 +859,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``type``, ``title``, ``details``, ``area?``,
-                ``failure_mode?``, ``task_category?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendFeedbackInput`: ``type``, ``title``,
+                ``details``, ``area?``, ``failure_mode?``, ``task_category?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -824,7 +874,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_claude_design(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ClaudeDesignInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ClaudeDesign``.
@@ -850,7 +900,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``operation``, ``arguments``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ClaudeDesignInput`: ``operation``,
+                ``arguments``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -864,7 +915,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_projects(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ProjectsInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Projects``.
 
@@ -889,8 +940,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``method``, ``path?``, ``content?``, ``local_path?``,
-                ``present_to_user?``, ``query?``, ``n?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProjectsInput`: ``method``, ``path?``,
+                ``content?``, ``local_path?``, ``present_to_user?``, ``query?``, ``n?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -904,7 +955,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_enter_plan_mode(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: EnterPlanModeInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``EnterPlanMode``.
@@ -930,7 +981,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterPlanModeInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -944,7 +995,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_task_create(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: TaskCreateInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``TaskCreate``.
@@ -970,8 +1021,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``subject``, ``description``, ``activeForm?``,
-                ``metadata?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskCreateInput`: ``subject``,
+                ``description``, ``active_form?``, ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -985,7 +1036,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_task_get(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: TaskGetInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``TaskGet``.
 
@@ -1010,7 +1061,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``taskId``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskGetInput`: ``task_id``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1024,7 +1075,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_task_update(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: TaskUpdateInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``TaskUpdate``.
@@ -1050,8 +1101,9 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``taskId``, ``subject?``, ``description?``,
-                ``activeForm?``, ``status?``, ``addBlocks?``, ``addBlockedBy?``, ``owner?``, ``metadata?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskUpdateInput`: ``task_id``, ``subject?``,
+                ``description?``, ``active_form?``, ``status?``, ``add_blocks?``, ``add_blocked_by?``, ``owner?``,
+                ``metadata?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1065,7 +1117,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_task_list(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: TaskListInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``TaskList``.
 
@@ -1090,7 +1142,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.TaskListInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1104,7 +1156,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_workflow(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: WorkflowInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Workflow``.
 
@@ -1129,8 +1181,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``script?``, ``name?``, ``description?``, ``title?``,
-                ``args?``, ``scriptPath?``, ``resumeFromRunId?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WorkflowInput`: ``script?``, ``name?``,
+                ``description?``, ``title?``, ``args?``, ``script_path?``, ``resume_from_run_id?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1144,7 +1196,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_cron_create(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: CronCreateInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``CronCreate``.
@@ -1170,7 +1222,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``cron``, ``prompt``, ``recurring?``, ``durable?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronCreateInput`: ``cron``, ``prompt``,
+                ``recurring?``, ``durable?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1184,7 +1237,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_cron_delete(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: CronDeleteInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``CronDelete``.
@@ -1210,7 +1263,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``id``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronDeleteInput`: ``id``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1224,7 +1277,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_cron_list(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: CronListInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``CronList``.
 
@@ -1249,7 +1302,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.CronListInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1263,7 +1316,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_schedule_wakeup(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ScheduleWakeupInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ScheduleWakeup``.
@@ -1289,8 +1342,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``delaySeconds?``, ``reason?``, ``prompt?``,
-                ``stop?``, ``noop?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ScheduleWakeupInput`: ``delay_seconds?``,
+                ``reason?``, ``prompt?``, ``stop?``, ``noop?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1304,7 +1357,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_remote_trigger(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: RemoteTriggerInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``RemoteTrigger``.
@@ -1330,8 +1383,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``trigger_id?``, ``session_id?``,
-                ``cursor?``, ``body?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.RemoteTriggerInput`: ``action``,
+                ``trigger_id?``, ``session_id?``, ``cursor?``, ``body?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1345,7 +1398,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_show_onboarding_role_picker(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ShowOnboardingRolePickerInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ShowOnboardingRolePicker``.
@@ -1371,7 +1424,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShowOnboardingRolePickerInput`. It has no
+                fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1385,7 +1439,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_offer_chrome_setup(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: OfferChromeSetupInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``OfferChromeSetup``.
@@ -1411,7 +1465,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``reason?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.OfferChromeSetupInput`: ``reason?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1425,7 +1479,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_read_notifications(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ReadNotificationsInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ReadNotifications``.
@@ -1451,7 +1505,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input, which has no fields.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ReadNotificationsInput`. It has no fields.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1465,7 +1519,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_monitor(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: MonitorInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Monitor``.
 
@@ -1490,8 +1544,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``description``, ``timeout_ms``, ``command?``,
-                ``ws?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.MonitorInput`: ``description``,
+                ``timeout_ms``, ``command?``, ``ws?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1505,7 +1559,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_propose_skills(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ProposeSkillsInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``propose_skills``.
@@ -1531,7 +1585,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``proposals``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ProposeSkillsInput`: ``proposals``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1545,7 +1599,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_set_goal(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: SetGoalInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``SetGoal``.
 
@@ -1570,7 +1624,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``condition``, ``ask_user?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SetGoalInput`: ``condition``, ``ask_user?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1584,7 +1638,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_artifact(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ArtifactInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Artifact``.
 
@@ -1609,10 +1663,10 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``action?``, ``file_path?``, ``favicon?``, ``icon?``,
-                ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``, ``label?``, ``url?``,
-                ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``, ``asset_id?``, ``after?``,
-                ``capabilities?``, ``contract?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ArtifactInput`: ``action?``, ``file_path?``,
+                ``favicon?``, ``icon?``, ``limit?``, ``page_token?``, ``scope?``, ``title?``, ``description?``,
+                ``label?``, ``url?``, ``prompt?``, ``force?``, ``pin?``, ``out_dir?``, ``file_paths?``,
+                ``asset_id?``, ``after?``, ``capabilities?``, ``contract?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1626,7 +1680,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_push_notification(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: PushNotificationInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``PushNotification``.
@@ -1652,7 +1706,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``message``, ``status?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PushNotificationInput`: ``message``,
+                ``status?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1666,7 +1721,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_enter_worktree(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: EnterWorktreeInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``EnterWorktree``.
@@ -1692,7 +1747,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``name?``, ``path?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EnterWorktreeInput`: ``name?``, ``path?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1706,7 +1761,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_exit_worktree(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ExitWorktreeInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ExitWorktree``.
@@ -1732,7 +1787,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``action``, ``discard_changes?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ExitWorktreeInput`: ``action``,
+                ``discard_changes?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1745,9 +1801,7 @@ class PreToolUseSpecs:
         """
 
     @hookspec
-    def pre_tool_use_skill(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_skill(self, event: PreToolUse, tool_input: SkillInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``Skill``.
 
         Returns:
@@ -1771,7 +1825,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``skill``, ``args?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SkillInput`: ``skill``, ``args?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1785,7 +1839,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_tool_search(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ToolSearchInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ToolSearch``.
@@ -1811,7 +1865,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``query``, ``max_results``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ToolSearchInput`: ``query``, ``max_results``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1825,7 +1879,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_send_message(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: SendMessageInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``SendMessage``.
@@ -1851,8 +1905,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``to``, ``summary?``, ``message``,
-                ``notify_when_idle?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendMessageInput`: ``to``, ``summary?``,
+                ``message``, ``notify_when_idle?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1866,7 +1920,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_list_agents(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ListAgentsInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ListAgents``.
@@ -1892,7 +1946,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``channel?``, ``q?``, ``cursor?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ListAgentsInput`: ``channel?``, ``q?``,
+                ``cursor?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1906,7 +1961,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_power_shell(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: PowerShellInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``PowerShell``.
@@ -1932,8 +1987,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``command``, ``timeout?``, ``description?``,
-                ``run_in_background?``, ``dangerouslyDisableSandbox?``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.PowerShellInput`: ``command``, ``timeout?``,
+                ``description?``, ``run_in_background?``, ``dangerously_disable_sandbox?``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1947,7 +2002,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_subagent_handback(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: SubagentHandbackInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``SubagentHandback``.
@@ -1973,7 +2028,7 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input as parsed from JSON: ``message``.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SubagentHandbackInput`: ``message``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -1987,7 +2042,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_end_conversation(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: EndConversationInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``EndConversation``.
@@ -2013,7 +2068,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.EndConversationInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -2026,9 +2082,7 @@ class PreToolUseSpecs:
         """
 
     @hookspec
-    def pre_tool_use_lsp(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_lsp(self, event: PreToolUse, tool_input: LSPInput, context: Context) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool ``LSP``.
 
         Returns:
@@ -2052,7 +2106,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.LSPInput`. Claude Code does not publish its
+                fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -2066,7 +2121,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_send_user_file(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: SendUserFileInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``SendUserFile``.
@@ -2092,7 +2147,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserFileInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -2106,7 +2162,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_send_user_message(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: SendUserMessageInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``SendUserMessage``.
@@ -2132,7 +2188,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.SendUserMessageInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -2146,7 +2203,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_share_onboarding_guide(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: ShareOnboardingGuideInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``ShareOnboardingGuide``.
@@ -2172,7 +2229,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.ShareOnboardingGuideInput`. Claude Code does
+                not publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::
@@ -2186,7 +2244,7 @@ class PreToolUseSpecs:
 
     @hookspec
     def pre_tool_use_wait_for_mcp_servers(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+        self, event: PreToolUse, tool_input: WaitForMcpServersInput, context: Context
     ) -> PreToolUseReply | None:
         """When: Before a tool call executes (before permission checks). Event ``PreToolUse`` of the tool
         ``WaitForMcpServers``.
@@ -2212,7 +2270,8 @@ class PreToolUseSpecs:
 
         Args:
             event: The payload, as :class:`~hookrouter.events.PreToolUse`.
-            tool_input: The tool's input; Claude Code does not publish its shape.
+            tool_input: The tool's input, as :class:`~hookrouter.tools.WaitForMcpServersInput`. Claude Code does not
+                publish its fields; they are in ``raw``.
             context: The run: config, store, journal and outbox.
 
         Example::

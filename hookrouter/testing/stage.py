@@ -33,6 +33,8 @@ class Stage:
         self.home = Home.in_folder(os.path.join(self.folder, "hookrouter"))
         self.payload_file = os.path.join(self.folder, "payloads.jsonl")
         """Where the recording hooks of :meth:`record` write."""
+        self.variables: dict[str, str] = {}
+        """More variables for every process on the stage."""
         os.makedirs(self.home.root, mode=0o700, exist_ok=True)
         self.configure(config)
 
@@ -46,7 +48,7 @@ class Stage:
         """The environment of every process on the stage, outside tmux."""
         passed = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
         homes = {"HOME": self.client_home.home, "HOOKROUTER_HOME": self.home.root}
-        return {**passed, **homes, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+        return {**passed, **homes, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **self.variables}
 
     def run(
         self, *arguments: str, stdin: str | None = None, environ: Mapping[str, str] | None = None, timeout: float = 60.0

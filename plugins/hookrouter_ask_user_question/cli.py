@@ -27,6 +27,13 @@ __all__ = ["answer", "questions"]
 _Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
 
 
+def _open_sessions() -> list[str]:
+    """Return the sessions that ask, for a shell that completes."""
+    from hookrouter.cli.completion import plain
+
+    return plain(question.session for question in documents.list_questions(Application.from_environ().store))
+
+
 def answer(
     decisions: Annotated[
         str | None, typer.Argument(metavar="[DECISIONS]", help="The decisions as a JSON array, or - for stdin.")
@@ -38,6 +45,7 @@ def answer(
             metavar="NAME",
             help='The session that asks; "auto": whichever has the one open question. May be left out with '
             "--tool-use-id.",
+            autocompletion=_open_sessions,
         ),
     ] = "",
     file: Annotated[
@@ -117,6 +125,7 @@ def questions(
             "--session",
             metavar="NAME",
             help="Only this session, with the whole text.",
+            autocompletion=_open_sessions,
         ),
     ] = None,
     dismiss: Annotated[

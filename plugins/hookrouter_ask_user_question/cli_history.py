@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hookrouter.application import Application
-from hookrouter.clock import now
+from hookrouter.clock import moment
 from hookrouter.names import printable
 from hookrouter.outbox import push
 from hookrouter.store import StoreError
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["history", "story_lines"]
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def history(
@@ -77,11 +73,12 @@ def history(
     app = Application.from_environ()
     push(app.environ, app.home)
     try:
-        earliest = None if since is None else _moment(since)
-        if limit < 0:
-            raise ValueError("--limit: a number, 0 or more")
+        earliest = None if since is None else moment(since)
     except ValueError as error:
-        typer.echo(f"hookrouter history: {printable(str(error))}", err=True)
+        typer.echo(f"hookrouter history: --since: {printable(str(error))}", err=True)
+        return 2
+    if limit < 0:
+        typer.echo("hookrouter history: --limit: a number, 0 or more", err=True)
         return 2
     try:
         stories = read_history(app.journal, app.store, session=session, since=earliest, limit=limit or None)
@@ -135,14 +132,3 @@ def _shown(value: object) -> str:
     if value is None:
         return "(nothing)"
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _moment(text: str) -> float:
-    """Return the time that a text means, in seconds since 1970. Raises ValueError with what is allowed."""
-    match = re.fullmatch(r"(\d{1,6})([smhdw])", text)
-    if match is not None:
-        return max(0.0, now() - int(match[1]) * _UNITS[match[2]])
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError):
-        raise ValueError(f"--since {text!r}: 45s, 30m, 2h, 3d, 1w, or an ISO 8601 date or time") from None

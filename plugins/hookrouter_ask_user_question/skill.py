@@ -63,7 +63,17 @@ def skill(
 ) -> int:
     """Print or install the skill that teaches an agent to list, decide and answer.
 
-    Exit codes: 0 printed or installed; 1 not installed, and why; 2 wrong arguments.
+    \b
+    Examples:
+      hookrouter skill --for claude-code
+      hookrouter skill --for openclaw --install
+      hookrouter skill --install ~/agents/night-shift/skills
+
+    \b
+    Exit codes:
+      0  printed or installed
+      1  not installed, and why
+      2  wrong arguments
     """
     fault = ""
     if agent not in AGENTS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.clock import iso, seconds
 from hookrouter.home import ensure
 from hookrouter.names import printable
-from hookrouter.watch import FolderWatch
+from hookrouter.watch import FolderWatch, wait_while_read
 from hookrouter_ask_user_question import documents
 from hookrouter_ask_user_question.cli_history import story_lines
 from hookrouter_ask_user_question.history import OPEN, UNKNOWN, history
@@ -32,8 +31,6 @@ RECORD_SECONDS = 3.0
 """How long the journal's record of a question's end may come after its document is gone."""
 
 _RECORD_LOOK = 0.1
-_LISTEN = 1.0
-"""How often to see whether anybody still reads, where the system cannot tell of changes by itself."""
 
 _Key = tuple[str, str]
 
@@ -73,7 +70,7 @@ class _Watch:
         """Go on until interrupted, or until nobody reads; then raises KeyboardInterrupt or BrokenPipeError."""
         while True:
             self._look()
-            self._wait(changes, _RECORD_LOOK if self._closing else LOOK_SECONDS)
+            wait_while_read(changes, _RECORD_LOOK if self._closing else LOOK_SECONDS)
 
     def _look(self) -> None:
         found = {
@@ -128,29 +125,3 @@ class _Watch:
     def _print(self, line: str) -> None:
         sys.stdout.write(f"{printable(line)}\n")
         sys.stdout.flush()
-
-    def _wait(self, changes: FolderWatch, timeout: float) -> None:
-        """Wait for a change, at most ``timeout`` seconds. Raises BrokenPipeError where nobody reads stdout any more."""
-        watched = changes.fileno()
-        poll = select.poll()
-        if watched >= 0:
-            poll.register(watched, select.POLLIN)
-        stdout = _descriptor()
-        if stdout is not None:
-            # Asked for nothing, it still tells of a reader that is gone.
-            poll.register(stdout, 0)
-        if watched >= 0:
-            ready = dict(poll.poll(timeout * 1000))
-            changes.wait(0)
-        else:
-            changes.wait(min(timeout, _LISTEN))
-            ready = dict(poll.poll(0))
-        if stdout is not None and ready.get(stdout, 0) & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
-            raise BrokenPipeError
-
-
-def _descriptor() -> int | None:
-    try:
-        return sys.stdout.fileno()
-    except (OSError, ValueError, AttributeError):
-        return None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.replies import PermissionRequestReply, PreToolUseReply
     from hookrouter.tools import AskUserQuestionInput
+    from hookrouter_hook_reply.settings import HookReplySettings
 
 __all__: list[str] = []
 
@@ -74,6 +75,14 @@ def stop(event: events.Stop, context: Context) -> None:
 
     if not event.agent_id:
         end_all(context.store, context.session_id)
+
+
+@hookimpl
+def plugin_settings() -> type[HookReplySettings]:
+    """Declare the settings."""
+    from hookrouter_hook_reply.settings import HookReplySettings
+
+    return HookReplySettings
 
 
 @hookimpl

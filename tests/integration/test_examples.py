@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import json
 import os
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hookrouter.executable import script_argv
+from hookrouter.samples import sample
+from hookrouter.testing.terminal import wait_until
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-
-BASH = {
-    "session_id": "s",
-    "transcript_path": "/nowhere",
-    "cwd": "/tmp",
-    "hook_event_name": "PreToolUse",
-    "tool_name": "Bash",
-    "tool_input": {"command": "ls"},
-    "tool_use_id": "toolu_1",
+HOOKS = {
+    "audit-log": ["plugin_settings", "raw_event"],
+    "bash-guard": ["plugin_settings", "pre_tool_use_bash"],
+    "formatter": ["plugin_settings", "post_tool_use_edit", "post_tool_use_write"],
+    "gnu-screen": ["terminal_backend"],
+    "mcp-guard": ["plugin_settings", "pre_tool_use_mcp"],
+    "notify": ["notification", "plugin_settings", "stop"],
+    "project-context": ["plugin_settings", "session_start", "user_prompt_submit"],
 }
+SMALL = sorted(set(HOOKS) - {"gnu-screen"})
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the examples installed in it."""
     folder = tmp_path_factory.mktemp("site")
-    packages = [str(EXAMPLES / name) for name in ("hookrouter-bash-guard", "hookrouter-gnu-screen")]
+    packages = [str(EXAMPLES / f"hookrouter-{name}") for name in HOOKS]
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, "--target", str(folder), *packages], check=True)
     return folder
@@ -47,24 +53,34 @@ def run(site: Path, home: Path, *arguments: str, payload: object = None) -> str:
     return done.stdout.decode()
 
 
+def reply(site: Path, home: Path, event: str, payload: dict[str, Any]) -> dict[str, Any]:
+    said = run(site, home, "run", event, payload=payload)
+    found: dict[str, Any] = json.loads(said) if said else {}
+    return found.get("hookSpecificOutput", found)
+
+
 def decision(site: Path, home: Path, command: str) -> str | None:
-    reply = run(site, home, "run", "pre-tool-use", payload={**BASH, "tool_input": {"command": command}})
-    return json.loads(reply)["hookSpecificOutput"]["permissionDecision"] if reply else None
+    payload = {**sample("PreToolUse", "Bash"), "tool_input": {"command": command}}
+    return reply(site, home, "pre-tool-use", payload).get("permissionDecision")
 
 
-def test_the_bash_guard_is_listed_and_guards(site: Path, tmp_path: Path) -> None:
-    listing = json.loads(run(site, tmp_path, "plugins", "list", "--json"))
-    (guard,) = [plugin for plugin in listing if plugin["name"] == "bash-guard"]
-    assert (guard["status"], guard["version"], guard["hooks"]) == ("active", "0.1.0", ["pre_tool_use_bash"])
+def configure(home: Path, text: str) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(text, encoding="utf-8")
+
+
+def test_all_are_listed_as_active_with_their_hooks(site: Path, tmp_path: Path) -> None:
+    listing = {entry["name"]: entry for entry in json.loads(run(site, tmp_path, "plugins", "list", "--json"))}
+    for name, hooks in HOOKS.items():
+        entry = listing[name]
+        assert (entry["status"], entry["version"], sorted(entry["hooks"])) == ("active", "0.1.0", hooks)
+
+
+def test_the_bash_guard_guards_by_the_rules_of_the_config(site: Path, tmp_path: Path) -> None:
     assert decision(site, tmp_path, "ls") is None
     assert decision(site, tmp_path, "rm -rf / --no-preserve-root") == "deny"
-
-
-def test_its_rules_come_from_the_config(site: Path, tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text(
-        "[plugins.bash-guard.settings]\ndeny = ['push.*--force']\nask = ['curl']\n", encoding="utf-8"
-    )
-    assert decision(site, tmp_path, "git push --force") == "deny"
+    configure(tmp_path, "[plugins.bash-guard.settings]\ndeny = ['^git push .*--force']\nask = ['^curl']\n")
+    assert decision(site, tmp_path, "cd x && git push --force") == "deny"
     assert decision(site, tmp_path, "curl x | sh") == "ask"
     assert decision(site, tmp_path, "ls") is None
 
@@ -73,40 +89,74 @@ def test_its_rules_come_from_the_config(site: Path, tmp_path: Path) -> None:
 def test_a_broken_rule_refuses_where_the_guard_fails_closed(
     site: Path, tmp_path: Path, on_error: str, expected: str | None
 ) -> None:
-    (tmp_path / "config.toml").write_text(
-        f'[plugins.bash-guard]\non_error = "{on_error}"\n[plugins.bash-guard.settings]\ndeny = ["("]\n',
-        encoding="utf-8",
-    )
-    reply = json.loads(run(site, tmp_path, "run", "pre-tool-use", payload=BASH))
-    assert reply.get("hookSpecificOutput", {}).get("permissionDecision") == expected
-    assert "bash-guard" in json.dumps(reply)
+    settings = '[plugins.bash-guard.settings]\ndeny = ["("]\n'
+    configure(tmp_path, f'[plugins.bash-guard]\non_error = "{on_error}"\n{settings}')
+    assert decision(site, tmp_path, "ls") == expected
+
+
+def test_the_mcp_guard_refuses_by_globs(site: Path, tmp_path: Path) -> None:
+    configure(tmp_path, "[plugins.mcp-guard.settings]\ndeny = ['*/delete_*']\n")
+    told = reply(site, tmp_path, "pre-tool-use", sample("PreToolUse", "mcp__github__delete_issue"))
+    assert told["permissionDecision"] == "deny"
+    assert "github/delete_issue" in told["permissionDecisionReason"]
+    assert reply(site, tmp_path, "pre-tool-use", sample("PreToolUse", "mcp__github__get_issue")) == {}
+
+
+def test_the_formatter_formats_what_was_written(site: Path, tmp_path: Path) -> None:
+    program = json.dumps([sys.executable, "-c", "import sys; open(sys.argv[1], 'w').write('formatted')", "{file}"])
+    home, file = tmp_path / "home", tmp_path / "a.txt"
+    configure(home, f"[plugins.formatter.settings]\nformatters = {{ '.txt' = {program} }}\n")
+    file.write_text("written")
+    payload = sample("PostToolUse", "Write")
+    payload["tool_input"] = {"file_path": str(file), "content": "written"}
+    told = reply(site, home, "post-tool-use", {**payload, "cwd": str(tmp_path)})
+    assert file.read_text() == "formatted"
+    assert "read it again" in told["additionalContext"]
+
+
+def test_the_notifier_is_started(site: Path, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    program = json.dumps([sys.executable, "-c", "import os, sys; os.mkdir(sys.argv[1])", str(told), "{text}"])
+    home = tmp_path / "home"
+    configure(home, f"[plugins.notify.settings]\ncommand = {program}\n")
+    run(site, home, "run", "stop", payload={**sample("Stop"), "stop_hook_active": False})
+    wait_until(told.is_dir, 10, "the notifier's folder")
+
+
+def test_the_audit_log_keeps_the_payload(site: Path, tmp_path: Path) -> None:
+    log = tmp_path / "audit" / "log.jsonl"
+    home = tmp_path / "home"
+    configure(home, f"[plugins.audit-log.settings]\nfile = '{log}'\n")
+    payload = sample("PreCompact")
+    run(site, home, "run", "pre-compact", payload=payload)
+    run(site, home, "run", "event-of-tomorrow", payload={**payload, "hook_event_name": "EventOfTomorrow"})
+    first, second = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert first.items() >= payload.items()
+    assert second["hook_event_name"] == "EventOfTomorrow"
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_project_context_is_told_at_the_start(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "TODO.md").write_text("Mend the roof.", encoding="utf-8")
+    home = tmp_path / "home"
+    configure(home, "[plugins.project-context.settings]\nfiles = ['TODO.md']\n")
+    told = reply(site, home, "session-start", {**sample("SessionStart"), "cwd": str(tmp_path)})
+    assert "Mend the roof." in told["additionalContext"]
 
 
 def test_the_screen_backend_is_chosen_in_the_config(site: Path, tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text('[answer]\nterminal = "screen"\n', encoding="utf-8")
+    configure(tmp_path, '[answer]\nterminal = "screen"\n')
     listing = json.loads(run(site, tmp_path, "plugins", "list", "--json"))
     (plugin,) = [plugin for plugin in listing if plugin["name"] == "gnu-screen"]
-    assert (plugin["status"], plugin["hooks"]) == ("active", ["terminal_backend"])
+    assert plugin["status"] == "active"
 
 
-@pytest.mark.parametrize("name", ["hookrouter-bash-guard", "hookrouter-gnu-screen"])
-def test_its_own_tests_pass(site: Path, name: str) -> None:
+@pytest.mark.parametrize("name", HOOKS)
+def test_its_own_tests_pass(site: Path, name: str, tmp_path: Path) -> None:
+    options = ["-q", "-rs", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "tests"]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-rs",
-            "-p",
-            "no:cacheprovider",
-            "-c",
-            os.devnull,
-            "--rootdir",
-            ".",
-            "tests",
-        ],
-        cwd=EXAMPLES / name,
+        [sys.executable, "-m", "pytest", *options],
+        cwd=EXAMPLES / f"hookrouter-{name}",
         env={**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         check=False,
@@ -115,3 +165,45 @@ def test_its_own_tests_pass(site: Path, name: str) -> None:
     assert done.returncode == 0, said
     if "skipped" in said:
         pytest.skip(said.rpartition("SKIPPED")[2].strip())
+
+
+def test_all_are_typed(tmp_path: Path) -> None:
+    folders = [EXAMPLES / f"hookrouter-{name}" / part for name in HOOKS for part in ("src", "tests")]
+    options = ["--strict", "--enable-error-code", "explicit-override", "--cache-dir", tmp_path]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *folders], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [name for name in HOOKS if not list((EXAMPLES / f"hookrouter-{name}").glob("src/*/py.typed"))] == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_it_has_less_than_a_hundred_lines_of_code(name: str) -> None:
+    files = (EXAMPLES / f"hookrouter-{name}" / "src").rglob("*.py")
+    counted = sum(len(code_lines(file.read_text(encoding="utf-8"))) for file in files)
+    assert 0 < counted < 100
+
+
+def code_lines(source: str) -> set[int]:
+    """Return the numbers of the lines that hold code: not empty, not a comment, no docstring."""
+    prose: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            prose |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    blank = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {
+        line for token in tokens if token.type not in blank for line in range(token.start[0], token.end[0] + 1)
+    } - prose
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_configuration_in_its_readme_is_valid(site: Path, name: str, tmp_path: Path) -> None:
+    text = (EXAMPLES / f"hookrouter-{name}" / "README.md").read_text(encoding="utf-8")
+    blocks = [part.partition("```")[0] for part in text.split("```toml\n")[1:]]
+    assert blocks
+    for number, block in enumerate(blocks):
+        home = tmp_path / str(number)
+        configure(home, block)
+        found = json.loads(run(site, home, "config", "check", "--json"))
+        assert found["ok"], found

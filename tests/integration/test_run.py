@@ -122,13 +122,13 @@ def test_a_plugin_sees_unknown_fields_and_replies(hooks: Hooks) -> None:
     hooks.write(
         "guard",
         "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
-        "    return PreToolUseReply.deny(f\"{tool_input['command']} {event.raw['future']} {event.permission_mode}\")\n",
+        "    return PreToolUseReply.deny(f\"{tool_input.command} {event.raw['future']} {event.permission_mode}\")\n",
     )
     assert hooks.reply("pre-tool-use", {**BASH, "future": 7}) == {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "deny",
-            "permissionDecisionReason": "ls 7 default",
+            "permissionDecisionReason": "guard: ls 7 default",
         }
     }
     record = hooks.last()
@@ -154,7 +154,7 @@ def test_two_rewrites_are_applied_one_after_the_other_in_plugin_order(hooks: Hoo
         hooks.write(
             name,
             "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
-            "    seen = event.tool_input['command']\n    assert seen == tool_input['command']\n"
+            "    seen = event.tool_input['command']\n    assert seen == tool_input.command\n"
             f"    return PreToolUseReply.update_input({{'command': seen + ' {name}'}})\n",
         )
     output = hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]
@@ -256,7 +256,7 @@ def test_mcp_tools_have_their_hook(hooks: Hooks) -> None:
         "    return PreToolUseReply.ask(f'{server}/{tool} {tool_input}')\n",
     )
     output = hooks.reply("pre-tool-use", {**BASH, "tool_name": "mcp__github__create_issue", "tool_input": {"a": 1}})
-    assert output["hookSpecificOutput"]["permissionDecisionReason"] == "github/create_issue {'a': 1}"
+    assert output["hookSpecificOutput"]["permissionDecisionReason"] == "mcp: github/create_issue {'a': 1}"
 
 
 def test_a_wrapper_may_change_what_the_others_said(hooks: Hooks) -> None:
@@ -267,7 +267,7 @@ def test_a_wrapper_may_change_what_the_others_said(hooks: Hooks) -> None:
         "    return [PreToolUseReply.deny(f'{len(replies)} wrapped')]\n",
     )
     output = hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]
-    assert (output["permissionDecision"], output["permissionDecisionReason"]) == ("deny", "1 wrapped")
+    assert (output["permissionDecision"], output["permissionDecisionReason"]) == ("deny", "b-wrapper: 1 wrapped")
     assert hooks.last()["by"] == "b-wrapper"
 
 
@@ -276,7 +276,7 @@ def test_installing_changing_and_removing_a_plugin_is_seen_by_the_next_process(h
     file = hooks.write("late", "@hookimpl\ndef stop(event, context):\n    return None\n")
     assert hooks.reply("pre-tool-use", BASH) is None
     file.write_text(HEADER + "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('now')\n")
-    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecisionReason"] == "now"
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecisionReason"] == "late: now"
     for path in (hooks.plugins / "late-1.0.dist-info").iterdir():
         path.unlink()
     (hooks.plugins / "late-1.0.dist-info").rmdir()
@@ -315,14 +315,14 @@ def test_what_one_plugin_does_to_its_payload_no_other_sees(hooks: Hooks) -> None
     hooks.write(
         "a-vandal",
         "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
-        "    tool_input['command'] = 'ok'; event.raw['tool_input']['command'] = 'ok'\n",
+        "    tool_input.raw['command'] = 'ok'; event.raw['tool_input']['command'] = 'ok'\n",
     )
     hooks.write(
         "guard",
         "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
-        "    return PreToolUseReply.deny(tool_input['command'] + event.tool_input['command'])\n",
+        "    return PreToolUseReply.deny(tool_input.command + event.tool_input['command'])\n",
     )
-    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecisionReason"] == "lsls"
+    assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecisionReason"] == "guard: lsls"
 
 
 @pytest.mark.parametrize("ending", ["yield", "yield\n    return []"])

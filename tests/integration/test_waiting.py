@@ -31,7 +31,7 @@ WAITER = """
 @waits({waits})
 def permission_request_bash(event, tool_input, context):
     time.sleep(0.3)
-    return PermissionRequestReply.allow(updated_input={{"command": tool_input["command"] + " waited"}})
+    return PermissionRequestReply.allow(updated_input={{"command": tool_input.command + " waited"}})
 """
 LOOKER = """
 @hookimpl
@@ -100,7 +100,7 @@ def test_nobody_waits_for_what_is_decided_already(place: Place) -> None:
     place.write("a-waiter", WAITER.format(waits=5))
     place.write("z-looker", LOOKER.format(body="return PermissionRequestReply.deny('no')"))
 
-    assert place.decision() == {"behavior": "deny", "message": "no"}
+    assert place.decision() == {"behavior": "deny", "message": "z-looker: no"}
     assert ("a-waiter", "not needed") in place.calls()
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.executable import script_argv
-from hookrouter.testing.client import ClientSession, find_client, prompt_box
+from hookrouter.testing.client import ClientSession, dialog_is_open, find_client, prompt_box
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.testing.scripted_model import ScriptedModel, ToolUses, ask
 from hookrouter.testing.stage import Stage
 from hookrouter.testing.terminal import PrivateTmux, WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 CONFIG = """\
@@ -208,14 +208,41 @@ class Live:
             process.kill()
             process.communicate()
 
+    def is_closed(self, client: ClientSession | None = None) -> bool:
+        """Whether no dialog about a question is on screen."""
+        screen = (client or self.client).screen()
+        return not dialog_is_open(screen) and "2. Cancel" not in screen
+
+    def press_until(
+        self, key: str, over: Callable[[], object] | None = None, client: ClientSession | None = None
+    ) -> None:
+        """Press a key as a person does: again, while the dialog is there (it ignores keys in its first 0.2 s).
+
+        ``over`` says when it has taken hold; by default, when the dialog is closed.
+        """
+        for _ in range(10):
+            if not self.is_closed(client):
+                (client or self.client).pane.press(key)
+            try:
+                wait_until(over or (lambda: self.is_closed(client)), 1.0, "the key to take hold")
+            except WaitTimeoutError:
+                continue
+            return
+        pytest.fail((client or self.client).screen())
+
     def leave_typed(self, text: str) -> None:
         """Type ``text`` into the row that takes one, as a person who then goes away, and see that it stands there."""
         pane = self.client.pane
-        pane.press("Up")
-        pane.wait_for("❯ 5.")
-        wait_until(pane.takes_keys, 20, "input of the pane", pane.state)
-        pane.type(text)
-        pane.wait_for(lambda screen: "Type something" not in screen)
+        self.press_until("Up", lambda: "❯ 5." in self.client.screen())
+        for _ in range(3):
+            wait_until(pane.takes_keys, 20, "input of the pane", pane.state)
+            pane.type(text)
+            try:
+                pane.wait_for(lambda screen: "Type something" not in screen, 3)
+            except WaitTimeoutError:
+                continue
+            return
+        pytest.fail(f"{self.client.screen()}\n{pane.state()}")
 
     def prompt_texts(self) -> list[str]:
         """Return what was submitted as a prompt so far, by anybody, without this class's own prompts."""

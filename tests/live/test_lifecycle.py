@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.testing.client import ClientSession, dialog_is_open, find_client
-from hookrouter.testing.terminal import WaitTimeoutError, wait_until
+from hookrouter.testing.client import ClientSession, find_client
+from hookrouter.testing.terminal import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.live
@@ -33,24 +32,6 @@ AREAS = {**WAY, "question": "Which areas?", "header": "Areas", "multiSelect": Tr
 
 CHAT_ROW = "5"
 """The digit of the row "Chat about this" behind three options and the row for text."""
-
-
-def press_until(live: Live, key: str, over: Callable[[], object]) -> None:
-    """Press a key as a person does: again, while the dialog is there (it ignores keys in its first 0.2 s)."""
-    for _ in range(10):
-        if not closed(live):
-            live.client.pane.press(key)
-        try:
-            wait_until(over, 1.0, "the key to take hold")
-        except WaitTimeoutError:
-            continue
-        return
-    pytest.fail(live.client.screen())
-
-
-def closed(live: Live) -> bool:
-    screen = live.client.screen()
-    return not dialog_is_open(screen) and "2. Cancel" not in screen
 
 
 def told_once(live: Live, tool_use_id: str) -> None:
@@ -82,7 +63,7 @@ def go_on(live: Live) -> None:
 
 def test_escape(replying: Live) -> None:
     asked = replying.ask(WAY)
-    press_until(replying, "Escape", lambda: closed(replying))
+    replying.press_until("Escape")
     go_on(replying)
     told_once(replying, asked)
     found = story(replying, asked)
@@ -92,7 +73,7 @@ def test_escape(replying: Live) -> None:
 
 def test_a_person_chats(replying: Live) -> None:
     asked = replying.ask(WAY)
-    press_until(replying, CHAT_ROW, lambda: closed(replying))
+    replying.press_until(CHAT_ROW)
     assert "clarify" in replying.model.wait_for_result(asked)
     told_once(replying, asked)
     found = story(replying, asked)
@@ -102,11 +83,11 @@ def test_a_person_chats(replying: Live) -> None:
 
 def test_cancelled_on_the_review_screen(replying: Live) -> None:
     asked = replying.ask(AREAS, WAY)
-    press_until(replying, "1", lambda: "[✔] Left" in replying.client.screen())
+    replying.press_until("1", lambda: "[✔] Left" in replying.client.screen())
     replying.client.pane.press("Tab")
     replying.client.pane.wait_for(WAY["question"])
-    press_until(replying, "1", lambda: "Review your answers" in replying.client.screen())
-    press_until(replying, "2", lambda: closed(replying))
+    replying.press_until("1", lambda: "Review your answers" in replying.client.screen())
+    replying.press_until("2")
     go_on(replying)
     told_once(replying, asked)
     assert story(replying, asked)["outcome"] == "unanswered"
@@ -114,7 +95,7 @@ def test_cancelled_on_the_review_screen(replying: Live) -> None:
 
 def test_clear(replying: Live) -> None:
     asked = replying.ask(WAY)
-    press_until(replying, "Escape", lambda: closed(replying))
+    replying.press_until("Escape")
     replying.client.wait_idle()
     replying.client.submit("/clear")
     told_once(replying, asked)
@@ -149,7 +130,7 @@ def test_a_chat_followed_at_once_by_another_question(replying: Live) -> None:
     found = story(replying, first)
     assert (found["outcome"], found["by"], found["chat"]) == ("chat", "agent", "ask me about the areas")
     second = replying.asked(2, AREAS["question"])
-    press_until(replying, "Escape", lambda: closed(replying))
+    replying.press_until("Escape")
     go_on(replying)
     told_once(replying, second)
 

@@ -366,26 +366,15 @@ def test_a_person_who_answers_first_wins(live: Live) -> None:
 
 
 def press_until_recorded(live: Live, tool_use_id: str, key: str) -> None:
-    """Press a key as a person does: again, while the dialog is still there (it ignores keys in its first 0.2 s)."""
-    for _ in range(10):
-        if dialog_is_open(live.client.screen()):
-            live.client.pane.press(key)
-        try:
-            wait_until(
-                lambda: any(entry["tool_use_id"] == tool_use_id for entry in live.stage.payloads("PostToolUse")),
-                0.5,
-                "PostToolUse",
-            )
-        except WaitTimeoutError:
-            continue
-        return
-    pytest.fail(live.client.screen())
+    live.press_until(
+        key, lambda: any(entry["tool_use_id"] == tool_use_id for entry in live.stage.payloads("PostToolUse"))
+    )
 
 
 @pytest.mark.capability("Esc")
 def test_escape_is_swept_at_the_next_event_and_told_once(live: Live) -> None:
     asked = live.ask(APPROACH)
-    live.client.pane.press("Escape")
+    live.press_until("Escape")
     live.client.wait_idle()
     assert len(live.stage.documents("question")) == 1
     live.client.submit("go on without an answer")
@@ -408,7 +397,7 @@ def test_an_unmanaged_session_is_left_alone(live: Live) -> None:
     assert done.returncode == 4, done.stderr
     screen = other.screen()
     assert "❯ 1. Option A (Recommended)" in screen
-    other.pane.press("Escape")
+    live.press_until("Escape", client=other)
     other.wait_idle()
     assert [wake for kind in ("question", "unanswered") for wake in live.wakes(kind)] == []
     reasons = [record for record in live.stage.journal() if record.get("tool_use_id") == asked]
@@ -451,7 +440,7 @@ def dialog(screen: str) -> list[str]:
 @pytest.mark.capability("another dialog, or none: no key")
 def test_nothing_is_pressed_where_no_dialog_is_on_screen(live: Live) -> None:
     live.ask(APPROACH)
-    live.client.pane.press("Escape")
+    live.press_until("Escape")
     live.client.wait_idle()
     prompts = live.model.prompts()
     done = live.answer({"action": "type", "text": "never to be a prompt"})

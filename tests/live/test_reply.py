@@ -147,7 +147,7 @@ def test_a_person_answers_first_and_the_hook_goes_away(replying: Live) -> None:
     tool_use_id = asked(replying, WAY)
     over = ended_so_far(replying.stage, "not needed")
 
-    replying.client.pane.press("2")
+    replying.press_until("2")
 
     assert replying.recorded(tool_use_id)["answers"] == {WAY["question"]: "Straight on"}
     assert replying.outcome(tool_use_id)["outcome"] == "answered_by_person"
@@ -159,7 +159,7 @@ def test_a_person_answers_first_and_the_hook_goes_away(replying: Live) -> None:
 def test_escape_ends_the_hook_and_the_question(replying: Live) -> None:
     tool_use_id = asked(replying, WAY)
 
-    replying.client.pane.press("Escape")
+    replying.press_until("Escape")
     replying.client.wait_idle()
 
     done = replying.answer(pick(0))

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 import pytest
 from hypothesis import example, given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import hookrouter
 from hookrouter.config import Agent, AnswerConfig, Config, PluginConfig, load
+from hookrouter.config_reader import examine
 from hookrouter.home import Home
 
 FULL = """
@@ -92,6 +94,12 @@ def test_reminders_and_the_escalation_are_read(file):
     assert (default.remind_after, default.escalate_to) == (0.0, "")
 
 
+def test_the_order_of_plugins_is_read_beside_their_tables(file):
+    config = file.load('[plugins]\norder = ["b", "a"]\n[plugins.a]\ntimeout = 3\n')
+    assert config.plugin_order == ("b", "a")
+    assert config.plugins == {"a": PluginConfig(timeout=3.0)}
+
+
 def test_an_empty_file_is_the_same(file):
     assert file.load("") == Config()
 
@@ -158,7 +166,10 @@ def test_every_key_is_read(file):
             "answer.reminders: found 1.5; allowed: a whole number, at least 0 and at most 100",
         ),
         ('[answer]\nescalate_to = "me"', "answer.escalate_to: found 'me'; allowed: inbox"),
-        ("plugin = 1", "plugin: unknown key, did you mean 'plugins'?; allowed: agents, gateways, answer, plugins"),
+        (
+            "plugin = 1",
+            "plugin: unknown key, did you mean 'plugins'?; allowed: agents, gateways, answer, journal, plugins",
+        ),
         ("[[agents]]\nenabled = true", "agents[0].id: missing; it is required"),
         ('[[agents]]\nid = ""', "agents[0].id: found ''; allowed: a text that is not empty"),
         ('[[agents]]\nid = "a"\nenabled = "yes"', "agents[0].enabled: found 'yes'; allowed: true or false"),
@@ -184,6 +195,12 @@ def test_every_key_is_read(file):
         ('[answer]\nchannels = ["a", "a"]', "answer.channels: found ['a', 'a']; allowed: each channel once"),
         ("[answer]\nplanner = 1", "answer.planner: found 1; allowed: a text that is not empty"),
         ("[plugins]\nx = 1", "plugins.x: found 1; allowed: a table"),
+        ('[plugins]\norder = ["a", "a"]', "plugins.order: found ['a', 'a']; allowed: each plugin once"),
+        ("[plugins]\norder = [1]", "plugins.order[0]: found 1; allowed: a text that is not empty"),
+        (
+            "[plugins.order]\nenabled = false",
+            "plugins.order: found a table; allowed: a list of plugin names; no plugin can be called order",
+        ),
         ('[plugins.x]\non_error = "close"', 'plugins.x.on_error: found \'close\'; allowed: "open" or "closed"'),
         ("[plugins.x]\ntimeout = 0", "plugins.x.timeout: found 0; allowed: seconds, more than 0 and at most 86400"),
         ("[plugins.x]\ntimeout = nan", "plugins.x.timeout: found nan; allowed: seconds, more than 0 and at most 86400"),
@@ -191,7 +208,10 @@ def test_every_key_is_read(file):
             "[plugins.x]\ntimeout = true",
             "plugins.x.timeout: found true; allowed: seconds, more than 0 and at most 86400",
         ),
-        ("[plugins.x]\nlevel = 1", "plugins.x.level: unknown key; allowed: enabled, on_error, timeout, settings"),
+        (
+            "[plugins.x]\nlevel = 1",
+            "plugins.x.level: unknown key; allowed: enabled, on_error, timeout, settings, breaker",
+        ),
         (
             "[plugins.x.settings]\na = [2020-01-01]",
             "plugins.x.settings.a[0]: found 2020-01-01; allowed: a text in quotes instead of a date or time",
@@ -513,6 +533,30 @@ def test_what_a_broken_file_switches_off_does_not_undo_a_guard_of_the_last_good_
 def test_no_text_stops_the_reading(text):
     with tempfile.TemporaryDirectory() as folder:
         ConfigFile(folder).load(text)
+
+
+CONFIG_LINES = (
+    *("[plugins]", "[plugins.guard]", "[[agents]]", "[answer]", "[gateways.x]", "[plugins.guard.settings]"),
+    *('order = ["a", "b"]', 'order = ["a", "a"]', "order = 3", 'id = "a"', "enabled = false", 'on_error = "closed"'),
+    *("timeout = 5", "timeout = nan", 'type = "inbox"', 'token = "x"', "deny = [1979-05-27]", "guard = {}", "x.y = 1"),
+)
+
+
+@given(st.lists(st.sampled_from(CONFIG_LINES), max_size=10).map("\n".join))
+@example('[plugins]\norder = ["a", "b"]\n[plugins.guard]\non_error = "closed"')
+def test_what_a_config_says_it_gives_or_it_is_a_problem(text):
+    problems = examine(text.encode())
+    with tempfile.TemporaryDirectory() as folder:
+        config = ConfigFile(folder).load(text)
+    assert config.problems == tuple(f"config.toml: {problem.line}" for problem in problems)
+    if problems:
+        assert config.plugin_order == ()
+        assert all(entry.on_error == "closed" or not entry.enabled for entry in config.plugins.values())
+    else:
+        raw = tomllib.loads(text)
+        assert list(config.plugin_order) == raw.get("plugins", {}).pop("order", [])
+        assert config.plugins.keys() == raw.get("plugins", {}).keys()
+        assert len(config.agents) == max(len(raw.get("agents", [])), 1)
 
 
 def test_a_cache_of_somebody_else_is_not_believed(file, monkeypatch):

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrouter import breaker
 from hookrouter.answering import Probe, Wake
 from hookrouter.application import Application
+from hookrouter.clock import iso
+from hookrouter.config import Config
 from hookrouter.delivery import PLUGIN_FAULT
 from hookrouter.doctor import ERROR, OK, WARNING, Finding, examine
 from hookrouter.registry import Plugins
@@ -149,6 +152,41 @@ def test_a_second_registration_with_another_command_is_found(machine: Path) -> N
     assert "run twice" in found[1].message
 
 
+def _with_claude_plugin(machine: Path, value: object = True) -> None:
+    file = machine / "claude" / "settings.json"
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps({**document, "enabledPlugins": {"hookrouter@here": value, "other@here": True}}))
+
+
+def test_the_claude_code_plugin_beside_an_installation_is_found(machine: Path) -> None:
+    _with_claude_plugin(machine)
+    (warning, current) = findings("settings")
+    assert (warning.level, current.level) == (WARNING, OK)
+    assert "hookrouter@here" in warning.message
+    assert "claude plugin disable hookrouter@here" in warning.fix
+
+
+@pytest.mark.parametrize(("guard", "level"), [(False, OK), (True, ERROR)])
+def test_the_claude_code_plugin_alone_is_enough_for_the_plugins_that_it_knows(
+    guard: bool, level: str, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine / "claude" / "settings.json").write_text("{}")
+    _with_claude_plugin(machine)
+    if guard:
+        source = "from hookrouter import hookimpl\n@hookimpl\ndef pre_tool_use_bash(event, tool_input, context): ..."
+        write_plugin(machine / "site", "guard", source)
+        monkeypatch.setenv("PYTHONPATH", str(machine / "site"))
+        monkeypatch.syspath_prepend(machine / "site")
+    (found,) = findings("settings")
+    assert found.level == level
+    assert ("PreToolUse" in found.message) is guard
+
+
+def test_a_claude_code_plugin_that_is_switched_off_is_none(machine: Path) -> None:
+    _with_claude_plugin(machine, value=False)
+    assert [finding.level for finding in findings("settings")] == [OK]
+
+
 def test_a_broken_config_is_an_error_and_names_the_file(machine: Path) -> None:
     configure(machine, "[answer]\nchannels = 3\n")
     (found,) = findings("config")
@@ -183,6 +221,21 @@ def test_agents_that_never_get_a_session_are_found(machine: Path) -> None:
 def test_no_enabled_agent_is_a_warning(machine: Path) -> None:
     configure(machine, '[[agents]]\nid = "off"\nenabled = false\n')
     assert [finding.level for finding in findings("agents")] == [WARNING]
+
+
+def test_plugins_that_the_breaker_knows_are_named_until_they_are_enabled_again(machine: Path) -> None:
+    home = Application.from_environ().home
+    for name, outcome, runs in (("inbox", "failed", 5), ("command", "died", 1)):
+        for _ in range(runs):
+            call = {"plugin": name, "hook": "stop", "ms": 1.0, "outcome": outcome, "error": "boom"}
+            breaker.note(home, breaker.read(home), [call], Config())
+    warnings = [finding for finding in findings("plugins") if finding.level == WARNING]
+    assert ["switched off" in finding.message for finding in warnings] == [True, False]
+    assert "in a process of its own" in warnings[1].message
+    assert [finding.fix.split()[-1] for finding in warnings] == ["inbox", "command"]
+    for name in ("inbox", "command"):
+        breaker.reset(home, name)
+    assert [finding.level for finding in findings("plugins")] == [OK]
 
 
 def test_what_no_plugin_offers_is_an_error(machine: Path) -> None:
@@ -360,3 +413,39 @@ def test_a_check_that_fails_is_a_finding(machine: Path, monkeypatch: pytest.Monk
 
 def test_findings_are_plain_data(machine: Path) -> None:
     assert json.loads(json.dumps([finding._asdict() for finding in findings("tmux")]))[0]["level"] == OK
+
+
+def _calls(ms: float, *, at: float | None = None, count: int = 20, hook: str = "pre_tool_use_bash") -> None:
+    journal = Application.from_environ().journal
+    call = {"plugin": "ask-user-question", "hook": hook, "ms": ms, "outcome": "none"}
+    for _ in range(count):
+        journal.write({"at": iso(at), "event": "PreToolUse", "ms": ms, "pid": 1, "plugins": [call]}, "s-1")
+
+
+def test_a_plugin_that_keeps_claude_waiting_is_found(machine: Path) -> None:
+    _calls(150)
+    (finding,) = findings("slow plugins")
+    assert finding.level == WARNING
+    assert "ask-user-question is slow in pre_tool_use_bash: median 150 ms" in finding.message
+    assert "hookrouter stats --plugin ask-user-question" in finding.fix
+    assert "raise its timeout" not in finding.fix
+
+
+def test_a_plugin_that_comes_close_to_its_timeout_is_found(machine: Path) -> None:
+    configure(machine, "[plugins.ask-user-question]\ntimeout = 0.1\n")
+    _calls(60)
+    (finding,) = findings("slow plugins")
+    assert "raise its timeout, [plugins.ask-user-question] timeout = 0.2 in " in finding.fix
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        {"ms": 5},
+        {"ms": 150, "count": 3},
+        {"ms": 150, "at": 1_700_000_000.0},
+    ],
+)
+def test_quick_rare_and_old_calls_are_no_reason_to_warn(machine: Path, calls: dict[str, float]) -> None:
+    _calls(**calls)  # type: ignore[arg-type]
+    assert [finding.level for finding in findings("slow plugins")] == [OK]

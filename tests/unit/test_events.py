@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,10 @@ from hypothesis import strategies as st
 from hookrouter import events, tools
 from hookrouter.converter import PayloadError, make_converter, record_class, structure, structure_event
 from hookrouter.payloads import check
+from hookrouter.samples import recorded
 from hookrouter.tables import FIELDS
 
-SAMPLES: dict[str, Any] = json.loads(
-    (Path(__file__).parents[1] / "data" / "hooks-samples.json").read_text(encoding="utf-8")
-)
+SAMPLES: dict[str, Any] = recorded()
 
 ASK = SAMPLES["PreToolUse:AskUserQuestion"]["payload"]
 

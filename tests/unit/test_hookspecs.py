@@ -54,7 +54,14 @@ def arguments(function: Any) -> list[str]:
 def test_there_is_one_spec_for_each_event_and_for_each_tool_of_the_tool_events() -> None:
     events = {record.hook for record in EVENTS.values()} | {"raw_event"}
     tools = {f"{record.hook}_{suffix}" for record in TOOL_EVENTS for suffix in [*TOOLS.values(), "mcp"]}
-    answering = {"answer_channel", "keystroke_planner", "terminal_backend", "gateway", "cli_commands"}
+    answering = {
+        "answer_channel",
+        "keystroke_planner",
+        "terminal_backend",
+        "gateway",
+        "cli_commands",
+        "plugin_settings",
+    }
     assert len(events) == 34
     assert len(tools) == 5 * 56
     assert set(ALL) == events | tools | answering
@@ -80,6 +87,8 @@ def test_arguments_are_uniform(name: str) -> None:
         expected = ["event", "tool_input", "context"]
     else:
         expected = []
+    if name.startswith("post_tool_use_") and not name.startswith("post_tool_use_failure") and expected:
+        expected.insert(-1, "tool_response")
     assert arguments(ALL[name]) == expected
 
 

@@ -43,11 +43,13 @@ def module(**names: object) -> ModuleType:
     ("build", "said"),
     [
         (lambda: module(pre_tool_uze=hookimpl(lambda event, context: None)), "did you mean 'pre_tool_use'"),
-        (lambda: module(stop=hookimpl(lambda event, kontext: None)), "kontext"),
+        (lambda: module(stop=hookimpl(lambda event, kontext: None)), "stop: unknown argument 'kontext'; did you mean"),
+        (lambda: module(stop=hookimpl(lambda x: None)), "stop: unknown argument 'x'; there are: event, context"),
+        (lambda: module(gateway=hookimpl(lambda x: None)), "gateway: unknown argument 'x'; there are: none"),
         (lambda: module(stop=hookimpl(lambda event: None), end=hookimpl(specname="stop")(lambda: None)), "twice"),
         (lambda: module(stop=hookimpl(hookwrapper=True)(lambda event: (yield))), "wrapper=True"),
     ],
-    ids=["misspelt", "unknown argument", "twice", "old wrapper"],
+    ids=["misspelt", "misspelt argument", "unknown argument", "no arguments", "twice", "old wrapper"],
 )
 def test_a_plugin_that_does_not_fit_the_specs_is_refused_with_the_reason(build, said) -> None:
     with pytest.raises(pluggy.PluginValidationError, match=said):

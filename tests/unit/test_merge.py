@@ -230,11 +230,26 @@ def test_reasons_of_the_winners_are_joined_in_plugin_order():
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "deny",
-            "permissionDecisionReason": "first\nsecond",
+            "permissionDecisionReason": "b: first\nd: second",
             "additionalContext": "c1\n\nc2",
         },
     }
     assert (output.decision, output.by) == ("deny", "b, d")
+
+
+def test_a_reason_names_its_plugin_once_and_not_where_it_passes_on_somebodys_words():
+    def said(reason: str, **how: Any) -> str:
+        found: str = specific(merge("PreToolUse", [("guard", PreToolUseReply.deny(reason))], **how))[
+            "permissionDecisionReason"
+        ]
+        return found
+
+    assert said("no") == said("guard: no") == "guard: no"
+    assert said("guardian angels say no") == "guard: guardian angels say no"
+    assert said("hookrouter: plugin guard failed") == "hookrouter: plugin guard failed"
+    assert said("let us talk", messengers=["guard"]) == "let us talk"
+    hostile = merge("PreToolUse", [("a\x1b[31m", PreToolUseReply.deny("no"))])
+    assert "\x1b" not in specific(hostile)["permissionDecisionReason"]
 
 
 def test_the_last_updated_input_counts_unless_the_call_is_refused():
@@ -267,7 +282,7 @@ def test_permission_requests_merge_into_one_decision():
     ]
     assert specific(merge("PermissionRequest", denied))["decision"] == {
         "behavior": "deny",
-        "message": "no\nnever",
+        "message": "c: no\nd: never",
         "interrupt": True,
     }
 
@@ -278,25 +293,25 @@ def test_halting_wins_and_a_block_beside_it_stays():
     )
     assert json.loads(output.stdout) == {
         "continue": False,
-        "stopReason": "budget\ntime",
+        "stopReason": "b: budget\nc: time",
         "decision": "block",
-        "reason": "go on",
+        "reason": "a: go on",
     }
     assert (output.decision, output.by) == ("halt", "b, c")
 
 
 def test_some_events_block_by_exit_code_alone():
     replies = [("a", TaskCompletedReply.block("no tests")), ("b", TaskCompletedReply.block("no docs"))]
-    assert merge("TaskCompleted", replies) == Output("", "no tests\nno docs", 2, "block", "a, b")
+    assert merge("TaskCompleted", replies) == Output("", "a: no tests\nb: no docs", 2, "block", "a, b")
     both = merge("TaskCompleted", [*replies, ("c", TaskCompletedReply.halt("enough"))])
-    assert (json.loads(both.stdout), both.exit_code) == ({"continue": False, "stopReason": "enough"}, 2)
+    assert (json.loads(both.stdout), both.exit_code) == ({"continue": False, "stopReason": "c: enough"}, 2)
 
 
 def test_a_worktrees_path_is_plain_text_unless_it_is_blocked():
     path = ("a", WorktreeCreateReply.path("/w/t"))
     assert merge("WorktreeCreate", [path]) == Output("/w/t", "", 0, None, "")
     assert merge("WorktreeCreate", [path, ("b", WorktreeCreateReply.block("full"))]) == Output(
-        "", "full", 2, "block", "b"
+        "", "b: full", 2, "block", "b"
     )
 
 
@@ -307,7 +322,7 @@ def test_compaction_takes_plain_text_or_a_block():
     ]
     assert merge("PreCompact", instructions).stdout == "Keep the plan.\n\nAnd this."
     blocked = merge("PreCompact", [*instructions, ("c", PreCompactReply.block("not now"))])
-    assert json.loads(blocked.stdout) == {"decision": "block", "reason": "not now"}
+    assert json.loads(blocked.stdout) == {"decision": "block", "reason": "c: not now"}
     assert merge("PostCompact", [("a", PostCompactReply.show("Done."))]).stdout == "Done."
 
 
@@ -323,7 +338,7 @@ def test_an_elicitation_is_answered_by_the_last_content_of_the_winners():
         "action": "decline",
     }
     why = merge("Elicitation", [*accepted, ("c", ElicitationReply.decline("broken"))])
-    assert json.loads(why.stdout) == {"decision": "block", "reason": "broken"}
+    assert json.loads(why.stdout) == {"decision": "block", "reason": "c: broken"}
 
 
 def test_paths_are_united_and_other_lists_are_not():
@@ -365,7 +380,7 @@ def test_an_event_of_the_future_takes_the_shared_fields():
     assert reply is not None
     assert json.loads(merge("FutureEvent", [("a", reply)]).stdout) == {
         "continue": False,
-        "stopReason": "stop",
+        "stopReason": "a: stop",
         "systemMessage": "look",
     }
 

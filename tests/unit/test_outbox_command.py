@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrouter import pause
 from hookrouter.answering import FollowUp, Wake
+from hookrouter.application import Application
 from hookrouter.cli.main import main
 from hookrouter.clock import iso, now
 from hookrouter.home import Home
@@ -46,6 +48,18 @@ def test_an_empty_outbox(outbox: Outbox, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["outbox", "list"]) == 0
     assert capsys.readouterr().out == "no message waits for delivery\n"
     assert listing(capsys) == []
+
+
+def test_messages_of_a_paused_session_are_shown_as_paused(
+    outbox: Outbox, hookrouter_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outbox.put(wake(session="s"))
+    outbox.put(wake(session="t"))
+    store = Application.from_environ().store
+    pause.begin(store, "s")
+    assert [entry["state"] for entry in listing(capsys)] == ["paused", "due"]
+    pause.end(store, "s")
+    assert [entry["state"] for entry in listing(capsys)] == ["due", "due"]
 
 
 def test_the_list_shows_each_message_and_why_it_is_there(outbox: Outbox, capsys: pytest.CaptureFixture[str]) -> None:

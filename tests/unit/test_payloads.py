@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +10,11 @@ from hypothesis import strategies as st
 
 from hookrouter.hooks import event_record, hook_names, mcp_name
 from hookrouter.payloads import MAX_FAULTS, check
+from hookrouter.samples import recorded
 from hookrouter.tables import EVENT_NAMES, FIELDS, TOOLS
+from hookrouter.tool_fields import TOOL_FIELDS
 
-SAMPLES: dict[str, Any] = json.loads(
-    (Path(__file__).parents[1] / "data" / "hooks-samples.json").read_text(encoding="utf-8")
-)
+SAMPLES: dict[str, Any] = recorded()
 
 COMMON = {"session_id": "s", "transcript_path": "/t", "cwd": "/c"}
 
@@ -34,15 +32,20 @@ JSON_VALUES = st.recursive(
     max_leaves=12,
 )
 
-RECORD_NAMES = st.sampled_from(sorted(FIELDS))
+RECORDS = {**FIELDS, **TOOL_FIELDS}
+
+ARRAYS = {name for name, table in RECORDS.items() if any(wire == "" for wire, *_ in table.values())}
+"""The responses that are arrays themselves."""
+
+RECORD_NAMES = st.sampled_from(sorted(RECORDS))
 
 
 @st.composite
 def nearly_right(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """A record name and an object whose keys are its wire names, with values of any type."""
     name = draw(RECORD_NAMES)
-    wires = [wire for wire, *_ in FIELDS[name].values()]
-    nested = st.sampled_from(sorted({wire for table in FIELDS.values() for wire, *_ in table.values()}))
+    wires = [wire for wire, *_ in RECORDS[name].values()] or ["x"]
+    nested = st.sampled_from(sorted({wire for table in RECORDS.values() for wire, *_ in table.values()}))
     values = JSON_VALUES | st.lists(st.dictionaries(nested, JSON_VALUES, max_size=4), max_size=3)
     return name, draw(st.dictionaries(st.sampled_from(wires) | st.text(max_size=6), values, max_size=8))
 
@@ -164,14 +167,24 @@ def test_check_never_raises_and_only_strings_come_back(case: tuple[str, dict[str
     name, payload = case
     errors, warnings = check(name, payload)
     assert all(isinstance(text, str) for text in errors + warnings)
-    missing = {wire for wire, _kind, required, *_ in FIELDS[name].values() if required} - set(payload)
+    missing = {wire for wire, _kind, required, *_ in RECORDS[name].values() if required} - set(payload)
     assert len(errors) >= min(len(missing), MAX_FAULTS)
+
+
+def test_whatever_is_wrong_is_said_with_what_is_allowed() -> None:
+    for name, table in RECORDS.items():
+        for wire, kind, required, *_ in table.values():
+            if kind != "any":
+                errors, warnings = check(name, 1.5j if wire == "" else {wire: 1.5j})
+                (said,) = [text for text in errors + warnings if text.startswith(f"{wire}: found")]
+                assert "allowed" in said
+                assert (said in errors) is required
 
 
 @given(RECORD_NAMES, JSON_VALUES)
 def test_check_takes_any_json(name: str, value: object) -> None:
     errors, _warnings = check(name, value)
-    assert isinstance(value, dict) or len(errors) == 1
+    assert isinstance(value, dict) or len(errors) == 1 or name in ARRAYS
 
 
 @pytest.mark.parametrize("name", EVENT_NAMES)

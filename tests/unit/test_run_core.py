@@ -13,9 +13,8 @@ import pytest
 
 from hookrouter import _json
 from hookrouter.run import handle
+from hookrouter.samples import recorded
 from hookrouter.tables import EVENT_NAMES, EVENTS
-
-SAMPLES = Path(__file__).parent.parent / "data" / "hooks-samples.json"
 
 JUNK: tuple[Any, ...] = (
     None, True, False, 0, -1, 1e308, 2**70, "", "x" * 5000, "\ud800", "\u202e\x1b[31m", "../../etc/passwd", [], {},
@@ -24,7 +23,7 @@ JUNK: tuple[Any, ...] = (
 
 
 def payloads() -> list[dict[str, Any]]:
-    samples = json.loads(SAMPLES.read_text(encoding="utf-8"))
+    samples = recorded()
     return [entry["payload"] for entry in samples.values() if isinstance(entry, dict) and "payload" in entry]
 
 

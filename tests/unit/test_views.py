@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -17,13 +15,13 @@ from hypothesis import strategies as st
 
 from hookrouter import events, tools
 from hookrouter.converter import PayloadError, record_class, structure
-from hookrouter.payloads import check
-from hookrouter.tables import FIELDS
-from hookrouter.views import View, view
+from hookrouter.payloads import check, fields_of
+from hookrouter.samples import recorded
+from hookrouter.tables import FIELDS, TOOLS
+from hookrouter.tool_fields import TOOL_FIELDS
+from hookrouter.views import View, tool_view, view
 
-SAMPLES: dict[str, Any] = json.loads(
-    (Path(__file__).parents[1] / "data" / "hooks-samples.json").read_text(encoding="utf-8")
-)
+SAMPLES: dict[str, Any] = recorded()
 
 ASK = SAMPLES["PreToolUse:AskUserQuestion"]["payload"]
 
@@ -33,7 +31,9 @@ JSON_VALUES = st.recursive(
     max_leaves=12,
 )
 
-WIRES = sorted({wire for table in FIELDS.values() for wire, *_ in table.values()})
+RECORDS = {**FIELDS, **TOOL_FIELDS}
+
+WIRES = sorted({wire for table in RECORDS.values() for wire, *_ in table.values()})
 
 OBJECTS = st.dictionaries(
     st.sampled_from(WIRES),
@@ -43,13 +43,14 @@ OBJECTS = st.dictionaries(
 
 def read_all(record: Any, type_name: str) -> None:
     """Read every attribute, and every attribute of the views below."""
-    for name, (_wire, _kind, _required, nested, _default) in FIELDS[type_name].items():
+    for name, (_wire, _kind, _required, nested, _default) in RECORDS[type_name].items():
         value = getattr(record, name)
         if nested is None or value is None:
             continue
         below = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
         for item in below:
-            read_all(item, nested)
+            if not isinstance(item, str):
+                read_all(item, nested)
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -198,7 +199,7 @@ def test_a_record_name_that_is_not_in_the_contract_is_a_mistake_of_the_caller() 
         View("NoSuchRecord", {})
 
 
-@given(st.sampled_from(sorted(FIELDS)), JSON_VALUES | OBJECTS)
+@given(st.sampled_from(sorted(RECORDS)), JSON_VALUES | OBJECTS | st.lists(OBJECTS, max_size=3))
 def test_reading_never_raises_on_any_json(name: str, raw: object) -> None:
     record = View(name, raw)
     read_all(record, name)
@@ -209,19 +210,26 @@ def test_reading_never_raises_on_any_json(name: str, raw: object) -> None:
         _ = record.no_such_attribute
 
 
-@given(st.sampled_from(sorted(FIELDS)), OBJECTS)
+def fitting(name: str) -> Any:
+    """Return the smallest JSON that has what the record requires."""
+    values: dict[str, Any] = {"object": {}, "any": {}, "boolean": True, "number": 1, "integer": 1}
+    known = {
+        wire: [] if kind.startswith("array") else fitting(nested) if nested else values.get(kind, "x")
+        for wire, kind, needed, nested, _ in RECORDS[name].values()
+        if needed and not kind.endswith("|null")
+    } | {wire: None for wire, kind, needed, *_ in RECORDS[name].values() if needed and kind.endswith("|null")}
+    return known.get("", known)
+
+
+@given(st.sampled_from(sorted(RECORDS)), OBJECTS)
 def test_what_the_check_lets_through_reads_like_its_object(name: str, raw: dict[str, Any]) -> None:
-    required = {wire: {} for wire, kind, needed, *_ in FIELDS[name].values() if needed and kind in ("object", "any")}
-    required |= {wire: "x" for wire, kind, needed, *_ in FIELDS[name].values() if needed and kind.startswith("string")}
-    required |= {wire: True for wire, kind, needed, *_ in FIELDS[name].values() if needed and kind == "boolean"}
-    required |= {
-        wire: 1 for wire, kind, needed, *_ in FIELDS[name].values() if needed and kind in ("number", "integer")
-    }
-    required |= {wire: [] for wire, kind, needed, *_ in FIELDS[name].values() if needed and kind.startswith("array")}
-    payload = {**raw, **required}
+    payload = fitting(name)
+    if isinstance(payload, dict):
+        payload = {**raw, **payload}
     assert check(name, payload)[0] == []
     record = View(name, payload)
     assert record == record.structured()
+    assert record.structured() == record
 
 
 def test_reading_a_view_imports_neither_attrs_nor_cattrs() -> None:
@@ -231,6 +239,97 @@ def test_reading_a_view_imports_neither_attrs_nor_cattrs() -> None:
         "assert e.effort.level == 'high' and e.tool_name == 'Bash' and e.cwd is None and repr(e)\n"
         "assert e != 3 and e == view('PreToolUse', dict(e.raw))\n"
         "assert not {'attr', 'attrs', 'cattrs', 'json', 'hookrouter.events'} & set(sys.modules), 'imported too much'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+BASH = {
+    "stdout": "a\n",
+    "stderr": "",
+    "interrupted": False,
+    "gitOperation": {"commit": {"sha": "1", "kind": "amended"}},
+}
+
+
+def test_a_tools_response_reads_like_its_class() -> None:
+    response: tools.BashOutput = tool_view("Bash", "Output", BASH)
+    assert (response.stdout, response.interrupted, response.is_image) == ("a\n", False, None)
+    assert response.git_operation is not None
+    assert response.git_operation.commit is not None
+    assert (response.git_operation.commit.kind, response.git_operation.push) == ("amended", None)
+    assert isinstance(response, tools.BashOutput)
+    assert response.raw is BASH
+
+
+def test_options_that_are_no_words_have_names_that_are() -> None:
+    asked: tools.GrepInput = tool_view("Grep", "Input", {"pattern": "x", "-n": True, "-A": 3})
+    assert (asked.line_numbers, asked.lines_after, asked.lines_before) == (True, 3, None)
+    changed = view("TaskUpdateStatusChange", {"from": "pending", "to": "completed"})
+    assert (changed.from_, changed.to) == ("pending", "completed")
+
+
+@pytest.mark.parametrize("raw", [None, "Error: no", ["a"], 3, {"stdout": 5, "gitOperation": "none"}])
+def test_a_response_that_does_not_fit_reads_as_empty(raw: object) -> None:
+    response: tools.BashOutput = tool_view("Bash", "Output", raw)
+    assert (response.stdout, response.interrupted, response.git_operation) == ("", False, None)
+    read: tools.ReadOutput = tool_view("Read", "Output", raw)
+    assert (read.type, read.file.content, read.file.dimensions) == ("", None, None)
+    assert response.raw is raw
+
+
+def test_what_an_input_lacks_reads_as_none_so_that_no_guard_takes_it_for_harmless() -> None:
+    assert tool_view("Bash", "Input", {"command": ["rm"]}).command is None
+    assert tool_view("Bash", "Input", {}).command is None
+
+
+def test_a_response_that_is_an_array_reads_by_the_name_of_its_items() -> None:
+    found = [{"uri": "file:///a", "name": "a", "server": "s"}]
+    response: tools.ListMcpResourcesToolOutput = tool_view("ListMcpResourcesTool", "Output", found)
+    assert [resource.name for resource in response.resources] == ["a"]
+    assert response.raw is found
+    assert response == structure("ListMcpResourcesToolOutput", found)
+    assert tool_view("ListMcpResourcesTool", "Output", {"resources": found}).resources == ()
+    assert check("ListMcpResourcesToolOutput", [{"uri": 1}])[0][0] == "[0].uri: found number, allowed string"
+    with pytest.raises(PayloadError, match="allowed"):
+        structure("ListMcpResourcesToolOutput", {"resources": found})
+
+
+def test_items_may_be_records_or_text() -> None:
+    results = ["I searched.", {"tool_use_id": "t", "content": [{"title": "T", "url": "u"}]}]
+    raw = {"query": "q", "results": results, "durationSeconds": 1}
+    response: tools.WebSearchOutput = tool_view("WebSearch", "Output", raw)
+    text, hits = response.results
+    assert text == "I searched."
+    assert isinstance(hits, tools.WebSearchResult)
+    assert hits.content[0].title == "T"
+    assert response == structure("WebSearchOutput", raw)
+    assert tool_view("WebSearch", "Output", {**raw, "results": [5]}).results == ()
+
+
+def test_null_is_a_value_where_the_contract_allows_it() -> None:
+    assert check("TaskGetOutput", {"task": None}) == ([], [])
+    assert tool_view("TaskGet", "Output", {"task": None}).task is None
+    assert structure("TaskGetOutput", {"task": None}) == tools.TaskGetOutput(task=None)
+    assert check("TaskGetOutput", {"task": 1}) == (["task: found number, allowed object or null"], [])
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("part", ["Input", "Output"])
+def test_every_tool_has_its_views(tool: str, part: str) -> None:
+    record = tool_view(tool, part, {"extra": 1})
+    assert record.raw == {"extra": 1}
+    assert isinstance(record, getattr(tools, record._type_name))
+    assert set(fields_of(record._type_name)) <= set(dir(record))
+
+
+def test_the_fields_of_tools_are_loaded_when_the_first_is_read() -> None:
+    code = (
+        "import sys; from hookrouter.views import tool_view\n"
+        "record = tool_view('Bash', 'Input', {'command': 'ls'}); record.raw\n"
+        "assert 'hookrouter.tool_fields' not in sys.modules\n"
+        "assert record.command == 'ls' and 'hookrouter.tool_fields' in sys.modules\n"
+        "assert not {'attr', 'attrs', 'cattrs', 'json', 'hookrouter.tools'} & set(sys.modules), 'imported too much'\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

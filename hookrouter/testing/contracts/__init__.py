@@ -1,8 +1,8 @@
-"""Contract tests for authors: what every terminal backend and every keystroke planner must do, as pytest classes.
+"""Contract tests for authors: what every terminal, planner, gateway and answer channel must do, as pytest classes.
 
-Subclass :class:`TerminalBackendContract` or :class:`KeystrokePlannerContract` in a test module of your own, under a
-name that starts with ``Test``, and give the fixtures that the class names. Needs pytest and hypothesis, which
-hookrouter itself does not: ``pip install pytest hypothesis``.
+Subclass one of the contracts in a test module of your own, under a name that starts with ``Test``, and give the
+fixtures that the class names. Needs pytest and hypothesis, which hookrouter itself does not:
+``pip install pytest hypothesis``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,29 @@ from __future__ import annotations
 import pytest
 
 pytest.register_assert_rewrite(
-    "hookrouter.testing.contracts.terminal_backend", "hookrouter.testing.contracts.keystroke_planner"
+    "hookrouter.testing.contracts.answer_channel",
+    "hookrouter.testing.contracts.gateway",
+    "hookrouter.testing.contracts.keystroke_planner",
+    "hookrouter.testing.contracts.terminal_backend",
 )
 
-from hookrouter.testing.contracts.keystroke_planner import KeystrokePlannerContract  # noqa: E402 - rewritten first
+from hookrouter.testing.contracts.answer_channel import (  # noqa: E402 - rewritten first
+    AnswerChannelContract,
+    AskingClient,
+    Recorded,
+)
+from hookrouter.testing.contracts.gateway import Arrived, GatewayContract, GatewayHost  # noqa: E402
+from hookrouter.testing.contracts.keystroke_planner import KeystrokePlannerContract  # noqa: E402
 from hookrouter.testing.contracts.terminal_backend import TerminalBackendContract, TerminalHost  # noqa: E402
 
-__all__ = ["KeystrokePlannerContract", "TerminalBackendContract", "TerminalHost"]
+__all__ = [
+    "AnswerChannelContract",
+    "Arrived",
+    "AskingClient",
+    "GatewayContract",
+    "GatewayHost",
+    "KeystrokePlannerContract",
+    "Recorded",
+    "TerminalBackendContract",
+    "TerminalHost",
+]

@@ -31,16 +31,28 @@ def demo(
     """Show the question loop: Claude asks, the hook wakes an agent, the agent answers, the hook verifies.
 
     Everything is real but Claude: the hooks, the agent's wake, the keys in tmux, the comparison. It runs in a tmux
-    server and in folders of its own, and removes them. Ends with 1 where an answer was not recorded as meant, and with
-    2 where it cannot run here.
+    server and in folders of its own, and removes them.
+
+    \b
+    Examples:
+      hookrouter demo
+      hookrouter demo --client ~/.local/bin/claude
+
+    \b
+    Exit codes:
+      0    every answer was recorded as it was meant
+      1    one was not
+      2    it cannot run here: there is no tmux, or no such client
+      130  stopped by Ctrl-C
     """
+    from hookrouter.cli.terminal import Waiting
     from hookrouter.testing.client import ClientError
     from hookrouter.testing.terminal import TmuxError, WaitTimeoutError, ending_on_signals
 
     try:
         if client is not None and (os.path.isdir(client) or not os.access(client, os.X_OK)):
             raise ClientError(f"--client: {client} is not an executable file")
-        with ending_on_signals():
+        with ending_on_signals(), Waiting("hookrouter demo: playing") if quiet else contextlib.nullcontext():
             faults = _run(client, quiet=quiet)
     except (ClientError, TmuxError) as error:
         typer.echo(f"hookrouter demo: {error}", err=True)

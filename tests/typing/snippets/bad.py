@@ -1,77 +1,124 @@
-"""Mistakes of a plugin author that a type checker must report, each with the code it reports. Never run."""
+"""Mistakes of a plugin author that a type checker must report: "error: mypy's code, pyright's rule". Never run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import override
+import attrs
 
-from hookrouter import hookimpl
-from hookrouter.hookspecs import CommandSpecs, EventSpecs, PreToolUseSpecs
+from hookrouter import hookimpl, override
+from hookrouter.hookspecs import CommandSpecs, EventSpecs, PostToolUseSpecs, PreToolUseSpecs, SettingsSpecs
 from hookrouter.replies import PreToolUseReply, StopReply
+from hookrouter.tools import typed_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.context import Context
-    from hookrouter.events import PreToolUse, SessionEnd, Stop
-    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter.events import PostToolUse, PreToolUse, SessionEnd, Stop
+    from hookrouter.tools import AskUserQuestionInput, BashInput, BashOutput, EditInput
 
 
 class WrongEvent(EventSpecs):
     @hookimpl
-    def stop(self, event: SessionEnd, context: Context) -> StopReply | None:  # error: override
+    def stop(  # error: override, reportIncompatibleMethodOverride
+        self, event: SessionEnd, context: Context
+    ) -> StopReply | None:
         return None
 
 
 class WrongReturn(EventSpecs):
     @hookimpl
-    def stop(self, event: Stop, context: Context) -> int:  # error: override
+    def stop(self, event: Stop, context: Context) -> int:  # error: override, reportIncompatibleMethodOverride
         return 1
 
 
 class ReplyOfAnotherEvent(PreToolUseSpecs):
     @hookimpl
-    def pre_tool_use_bash(  # error: override
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+    def pre_tool_use_bash(  # error: override, reportIncompatibleMethodOverride
+        self, event: PreToolUse, tool_input: BashInput, context: Context
     ) -> StopReply:
         return StopReply.block("no")
+
+
+class WrongReply(EventSpecs):
+    @hookimpl
+    @override
+    def stop(self, event: Stop, context: Context) -> StopReply | None:
+        return PreToolUseReply.deny("no")  # error: return-value, reportReturnType
 
 
 class MisspeltHook(PreToolUseSpecs):
     @hookimpl
     @override
-    def pre_tool_use_bahs(  # error: misc
+    def pre_tool_use_bahs(  # error: misc, reportGeneralTypeIssues
+        self, event: PreToolUse, tool_input: BashInput, context: Context
+    ) -> None:
+        return None
+
+
+class InputOfAnotherTool(PreToolUseSpecs):
+    @hookimpl
+    def pre_tool_use_bash(  # error: override, reportIncompatibleMethodOverride
+        self, event: PreToolUse, tool_input: EditInput, context: Context
+    ) -> None:
+        return None
+
+
+class InputAsMapping(PreToolUseSpecs):
+    @hookimpl
+    def pre_tool_use_ask_user_question(  # error: override, reportIncompatibleMethodOverride
         self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
+    ) -> None:
+        return None
+
+
+class ResponseOfAnotherTool(PostToolUseSpecs):
+    @hookimpl
+    def post_tool_use_edit(  # error: override, reportIncompatibleMethodOverride
+        self, event: PostToolUse, tool_input: EditInput, tool_response: BashOutput, context: Context
     ) -> None:
         return None
 
 
 class WrongArguments(PreToolUseSpecs):
     @hookimpl
-    def pre_tool_use_mcp(  # error: override
+    def pre_tool_use_mcp(  # error: override, reportIncompatibleMethodOverride
         self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> None:
-        return None
-
-
-class FormAsMapping(PreToolUseSpecs):
-    @hookimpl
-    def pre_tool_use_ask_user_question(  # error: override
-        self, event: PreToolUse, tool_input: dict[str, Any], context: Context
     ) -> None:
         return None
 
 
 class WrongCommands(CommandSpecs):
     @hookimpl
-    def cli_commands(self) -> list[str]:  # error: override
+    def cli_commands(self) -> list[str]:  # error: override, reportIncompatibleMethodOverride
         return ["greet"]
 
 
-def reads(event: PreToolUse, form: AskUserQuestionInput) -> None:
-    print(event.tool_nane)  # error: attr-defined
-    print(event.permission_mode.upper())  # error: union-attr
-    print(form.questions[0].multiSelect)  # error: attr-defined
-    event.cwd = "/elsewhere"  # error: misc
-    PreToolUseReply.deny()  # error: call-arg
+@attrs.frozen
+class Settings:
+    words: tuple[str, ...] = ()
+
+
+class WrongSettings(SettingsSpecs):
+    @hookimpl
+    def plugin_settings(self) -> Settings:  # error: override, reportIncompatibleMethodOverride
+        return Settings()
+
+
+def sets(context: Context) -> None:
+    print(context.settings(Settings).wrods)  # error: attr-defined, reportAttributeAccessIssue
+
+
+def reads(event: PreToolUse, form: AskUserQuestionInput, asked: BashInput, answered: BashOutput) -> None:
+    print(event.tool_nane)  # error: attr-defined, reportAttributeAccessIssue
+    print(event.permission_mode.upper())  # error: union-attr, reportOptionalMemberAccess
+    print(form.questions[0].multiSelect)  # error: attr-defined, reportAttributeAccessIssue
+    print(asked.get("command"))  # error: attr-defined, reportAttributeAccessIssue
+    print(asked.description.upper())  # error: union-attr, reportOptionalMemberAccess
+    print(answered.stdout + 1)  # error: operator, reportOperatorIssue
+    print(answered.git_operation.commit)  # error: union-attr, reportOptionalMemberAccess
+    event.cwd = "/elsewhere"  # error: misc, reportAttributeAccessIssue
+    PreToolUseReply.deny()  # error: call-arg, reportCallIssue
+    typed_input(event, "Bahs")  # error: call-overload, reportCallIssue
+    print(typed_input(event, "Bash").command)  # error: union-attr, reportOptionalMemberAccess

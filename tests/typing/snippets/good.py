@@ -5,27 +5,59 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, assert_type
 
-from typing_extensions import override
+import attrs
 
-from hookrouter import hookimpl
+from hookrouter import hookimpl, override
 from hookrouter.events import BackgroundTask
-from hookrouter.hookspecs import AnswerSpecs, CommandSpecs, EventSpecs, PostToolUseSpecs, PreToolUseSpecs
+from hookrouter.hookspecs import (
+    AnswerSpecs,
+    CommandSpecs,
+    EventSpecs,
+    PostToolUseSpecs,
+    PreToolUseSpecs,
+    SettingsSpecs,
+)
 from hookrouter.hookspecs.commands import Command
 from hookrouter.replies import PostToolUseReply, PreToolUseReply, StopReply
-from hookrouter.tools import AskUserQuestionInput, Question
+from hookrouter.tools import (
+    AskUserQuestionInput,
+    BashInput,
+    EditInput,
+    EditOutput,
+    Question,
+    WebSearchResult,
+    WriteInput,
+    mcp_name,
+    mcp_text,
+    typed_input,
+    typed_response,
+)
 from hookrouter.views import view
 
 if TYPE_CHECKING:
     from hookrouter.answering import Gateway
     from hookrouter.context import Context
     from hookrouter.events import PostToolUse, PreToolUse, Stop
+    from hookrouter.tools import BashOutput, WebSearchInput, WebSearchOutput
 
 
-class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, CommandSpecs):
+@attrs.frozen
+class Settings:
+    words: tuple[str, ...] = ()
+
+
+class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, CommandSpecs, SettingsSpecs):
+    @hookimpl
+    @override
+    def plugin_settings(self) -> type[Settings]:
+        return Settings
+
     @hookimpl
     @override
     def stop(self, event: Stop, context: Context) -> StopReply | None:
         assert_type(event.stop_hook_active, bool)
+        assert_type(context.settings(Settings), Settings)
+        assert_type(context.settings("plugin"), Mapping[str, object])
         assert_type(event.background_tasks, tuple[BackgroundTask, ...] | None)
         assert_type(event.permission_mode, str | None)
         assert_type(event.raw, Mapping[str, Any])
@@ -33,12 +65,29 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
 
     @hookimpl
     @override
-    def pre_tool_use_bash(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
+    def pre_tool_use_bash(self, event: PreToolUse, tool_input: BashInput, context: Context) -> PreToolUseReply | None:
         if event.mcp_server is not None:
             assert_type(event.mcp_server.name, str)
-        return PreToolUseReply.deny(str(tool_input["command"]))
+        assert_type(tool_input.command, str)
+        assert_type(tool_input.timeout, float | None)
+        assert_type(tool_input.raw, Mapping[str, Any])
+        return PreToolUseReply.update_input({**tool_input.raw, "command": f"nice {tool_input.command}"})
+
+    @hookimpl(tryfirst=True)
+    @override
+    def pre_tool_use(self, event: PreToolUse, context: Context) -> PreToolUseReply | None:
+        bash = typed_input(event, "Bash")
+        assert_type(bash, BashInput | None)
+        if bash is not None and "push --force" in bash.command:
+            return PreToolUseReply.deny("no")
+        match typed_input(event):
+            case EditInput(file_path=path) | WriteInput(file_path=path):
+                assert_type(path, str)
+            case _:
+                pass
+        if mcp_name(event.tool_name) is not None:
+            context.note("input", dict(event.tool_input))
+        return None
 
     @hookimpl
     @override
@@ -62,7 +111,25 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
     def post_tool_use(self, event: PostToolUse, context: Context) -> PostToolUseReply | None:
         assert_type(event.duration_ms, float | None)
         assert_type(event.tool_response, Any)
+        assert_type(typed_response(event, "Edit"), EditOutput | None)
+        return PostToolUseReply.context(mcp_text(event.tool_response))
+
+    @hookimpl
+    @override
+    def post_tool_use_bash(
+        self, event: PostToolUse, tool_input: BashInput, tool_response: BashOutput, context: Context
+    ) -> PostToolUseReply | None:
+        assert_type(tool_response.stdout, str)
+        if tool_response.git_operation is not None and tool_response.git_operation.commit is not None:
+            assert_type(tool_response.git_operation.commit.sha, str)
         return None
+
+    @hookimpl
+    @override
+    def post_tool_use_web_search(
+        self, event: PostToolUse, tool_input: WebSearchInput, tool_response: WebSearchOutput, context: Context
+    ) -> None:
+        assert_type(tool_response.results, tuple[WebSearchResult | str, ...])
 
     @hookimpl
     @override

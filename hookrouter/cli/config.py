@@ -1,0 +1,148 @@
+"""``hookrouter config``: check and show."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hookrouter.application import Application
+from hookrouter.cli.errors import CommandError
+from hookrouter.cli.options import Json, echo_json
+from hookrouter.config_report import BUILT_IN, FROM_FILE, PLUGIN, ConfigError, home_source
+from hookrouter.config_report import check as examine
+from hookrouter.config_report import settings as all_settings
+from hookrouter.names import printable
+
+if TYPE_CHECKING:
+    from hookrouter.config_report import Located, Setting
+
+__all__ = ["app", "check", "show"]
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Check config.toml, and show what holds and where it comes from.",
+)
+
+
+@app.command("check")
+def check(as_json: Json = False) -> None:
+    """Say all that is wrong with config.toml.
+
+    Looks at keys, values, gateways, the settings of enabled plugins, and names that nothing has. Each line names the
+    place, the key, what was found and what is allowed. While config.toml itself has problems, nothing of it is used but
+    what makes a plugin stricter, and the rest is checked once these are mended. Plugins are imported for it; nothing is
+    sent anywhere.
+
+    With --json: ok, file, and problems: level (error or warning), line (null where it is not known), key, message,
+    found, allowed, suggestion.
+
+    \b
+    Examples:
+      hookrouter config check
+      hookrouter config check --json | jq -r '.problems[].key'
+
+    \b
+    Exit codes:
+      0  nothing is wrong, or there are only warnings
+      1  there is an error
+      2  config.toml is there and cannot be read
+    """
+    # Plugins are imported for this, and one may print.
+    with redirect_stdout(sys.stderr):
+        services = Application.from_environ()
+        try:
+            found = examine(services)
+        except ConfigError as error:
+            raise CommandError(str(error)) from None
+    path = services.home.config_file
+    errors = any(located.level == "error" for located in found)
+    if as_json:
+        echo_json({"ok": not errors, "file": path, "problems": [_as_json(located) for located in found]})
+    else:
+        for located in found:
+            place = path if located.line is None else f"{path}:{located.line}"
+            typer.echo(printable(f"{place}: {located.level}: {located.problem.line}"))
+        if not found:
+            typer.echo(f"{path}: nothing is wrong" if os.path.exists(path) else f"no {path}: the defaults hold")
+    if errors:
+        raise typer.Exit(1)
+
+
+def _as_json(located: Located) -> dict[str, object]:
+    problem = located.problem
+    return {
+        "level": located.level,
+        "line": located.line,
+        "key": problem.key,
+        "message": problem.text,
+        "found": problem.found,
+        "allowed": problem.allowed,
+        "suggestion": problem.suggestion,
+    }
+
+
+@app.command("show")
+def show(
+    every: Annotated[bool, typer.Option("--all", help="Also what has its default, the core's or a plugin's.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what holds, and where it comes from.
+
+    Each value comes from a line of config.toml, or is a default. Without --all, only what config.toml sets. Secrets are
+    not shown: config.toml names where they are, and a value under a key like token or password is hidden.
+
+    With --json: file, exists, home (HOOKROUTER_HOME, or platform: what says where the file is), problems, and values:
+    key, value, source (config.toml, default, plugin default, last good file), line.
+
+    \b
+    Examples:
+      hookrouter config show
+      hookrouter config show --all
+      hookrouter config show --all --json | jq '.values[] | select(.key == "answer.wait")'
+
+    \b
+    Exit codes:
+      0  shown
+      1  shown, and config.toml has problems, so that it does not hold
+      2  config.toml is there and cannot be read
+    """
+    services = Application.from_environ()
+    path = services.home.config_file
+    try:
+        found = [one for one in all_settings(services) if every or one.source not in (BUILT_IN, PLUGIN)]
+    except ConfigError as error:
+        raise CommandError(str(error)) from None
+    problems = [printable(problem) for problem in services.config.problems]
+    if as_json:
+        echo_json(
+            {
+                "file": path,
+                "exists": os.path.exists(path),
+                "home": home_source(services.environ),
+                "problems": problems,
+                "values": [one._asdict() for one in found],
+            }
+        )
+    else:
+        where = home_source(services.environ)
+        typer.echo(f"# {printable(path)} ({where}){'' if os.path.exists(path) else ': there is no such file'}")
+        for problem in problems:
+            typer.echo(f"# not used: {problem}")
+        texts = [printable(f"{one.key} = {json.dumps(one.value, ensure_ascii=False)}") for one in found]
+        width = min(max(map(len, texts), default=0), 60)
+        for one, text in zip(found, texts, strict=True):
+            typer.echo(f"{text:<{width}}  # {_origin(one)}")
+    if problems:
+        raise typer.Exit(1)
+
+
+def _origin(setting: Setting) -> str:
+    return f"{FROM_FILE}:{setting.line}" if setting.line is not None else setting.source

@@ -1,0 +1,153 @@
+"""What a command must know of the terminal that it writes to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+import time
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import TextIO
+
+__all__ = ["BOLD", "DIM", "GREEN", "RED", "YELLOW", "Progress", "Style", "Waiting", "has_unicode", "shortened", "width"]
+
+BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
+
+_DEFAULT_WIDTH = 100
+"""Columns where stdout is no terminal and COLUMNS is not set."""
+
+_QUIET_SECONDS = 1.0
+_REDRAW_SECONDS = 0.1
+
+
+class Style:
+    """Colours for a stream, if it is a terminal whose user wants any."""
+
+    def __init__(self, stream: TextIO, environ: Mapping[str, str]) -> None:
+        """Look at the stream; ``NO_COLOR`` (https://no-color.org) and ``TERM=dumb`` switch colours off."""
+        self.is_on = stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+    def __call__(self, text: str, code: str) -> str:
+        """Return a text in a colour, or as it is."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.is_on and text and code else text
+
+
+def width(stream: TextIO | None = None) -> int:
+    """Return the columns of stdout's terminal; ``COLUMNS`` where it is set, or 100, where stdout is none."""
+    chosen = sys.stdout if stream is None else stream
+    return max(20, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns if chosen.isatty() else _columns())
+
+
+def _columns() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isascii() and columns.isdecimal() and int(columns) else _DEFAULT_WIDTH
+
+
+def has_unicode(stream: TextIO | None = None) -> bool:
+    """Say whether a stream takes block characters."""
+    chosen = sys.stdout if stream is None else stream
+    try:
+        "▁█".encode(chosen.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def shortened(text: str, columns: int) -> str:
+    """Return a printable text cut so that it takes at most so many columns; ``…`` shows where it was cut."""
+    widths = [_columns_of(character) for character in text]
+    if sum(widths) <= columns:
+        return text
+    used = 0
+    for index, needed in enumerate(widths):
+        used += needed
+        if used >= columns:
+            return f"{text[:index]}…"
+    return text
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+class Progress:
+    """A line on stderr that says how far a long reading has come; none before a second, none without a terminal."""
+
+    def __init__(self, what: str, total: int) -> None:
+        """Say ``what`` is read, of ``total`` bytes."""
+        self._what = what
+        self._total = max(total, 1)
+        self._done = 0
+        self._next = time.monotonic() + _QUIET_SECONDS if sys.stderr.isatty() else float("inf")
+        self._shown = False
+
+    def __enter__(self) -> Progress:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the line away."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def add(self, amount: int) -> None:
+        """Take note of so many more bytes."""
+        self._done += amount
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _REDRAW_SECONDS
+            self._shown = True
+            percent = min(100, self._done * 100 // self._total)
+            sys.stderr.write(f"\r\x1b[K{self._what} {percent} %")
+            sys.stderr.flush()
+
+
+class Waiting:
+    """A line on stderr that says what is waited for, and how long already; none before a second or off a terminal."""
+
+    def __init__(self, what: str, quiet: float = _QUIET_SECONDS) -> None:
+        """Say ``what`` is done, after ``quiet`` seconds."""
+        self._what = what
+        self._quiet = quiet
+        self._started = time.monotonic()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+
+    def __enter__(self) -> Waiting:
+        """Begin to watch the time."""
+        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the line away."""
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def now(self, what: str) -> None:
+        """Something else is waited for."""
+        self._what = what
+
+    def _tell(self) -> None:
+        pause = self._quiet
+        while not self._over.wait(pause):
+            pause = 0.5
+            seconds = time.monotonic() - self._started
+            sys.stderr.write(shortened(f"\r\x1b[K{self._what} ({seconds:.0f} s)", width(sys.stderr)))
+            sys.stderr.flush()
+        if pause != self._quiet:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,158 @@
+"""What every answer channel must do, tried on the client, real or modelled, that its author gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+import pytest
+
+from hookrouter.answering import AnswerChannel, AnswerRequest, Delivery, DeliveryOutcome, WaitingChannel
+from hookrouter.decisions import Select
+from hookrouter.names import printable
+from hookrouter.testing.contracts.keystroke_planner import CASES
+from hookrouter.tools import AskUserQuestionInput, Option, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["AnswerChannelContract", "AskingClient", "Recorded"]
+
+_OUTCOMES = (DeliveryOutcome.DELIVERED, DeliveryOutcome.REFUSED, DeliveryOutcome.UNAVAILABLE)
+_CASE = CASES["select-second"]
+
+
+class Recorded(NamedTuple):
+    """What the client has taken for the answer of a form."""
+
+    answers: Mapping[str, str] | None
+    """Question text -> answer, as the client records it; None where the form was declined for a chat."""
+    notes: Mapping[str, str] = {}
+    """Question text -> note."""
+    said: str = ""
+    """What was said in a chat."""
+
+
+class AskingClient(Protocol):
+    """The client that an author gives to the contract; its fixture ends it."""
+
+    def ask(self, form: AskUserQuestionInput) -> AnswerRequest:
+        """Ask a form, wait until it can be answered, and return the request of it without decisions.
+
+        Its ``deadline`` must be half a minute away, and ``still_open`` say whether the question is open.
+        """
+
+    def close(self) -> None:
+        """Let the question be closed by somebody else, without an answer."""
+
+    def recorded(self) -> Recorded | None:
+        """Return what the client has taken, waiting for it where it may be on its way; None where it took nothing."""
+
+
+class AnswerChannelContract:
+    """Subclass it, and give two fixtures, in the class or its module: ``channel``, and ``client``, an AskingClient."""
+
+    refused: ClassVar[Mapping[str, str]] = {}
+    """What the channel cannot bring: the name of a case in ``keystroke_planner.CASES``, with a text that its reason
+    holds. Nothing of it may then be recorded."""
+
+    def test_it_has_a_name(self, channel: AnswerChannel) -> None:
+        assert isinstance(channel.name, str)
+        assert channel.name == channel.name.strip() != ""
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_an_answer_is_recorded_as_it_was_meant(
+        self, channel: AnswerChannel, client: AskingClient, name: str
+    ) -> None:
+        case = CASES[name]
+        request = client.ask(_form(*case.questions))
+        delivery = _checked(channel.deliver(request._replace(decisions=case.decisions)))
+        if name in self.refused:
+            assert delivery.outcome != DeliveryOutcome.DELIVERED
+            assert self.refused[name] in delivery.reason
+            assert client.recorded() is None
+            return
+        assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
+        recorded = client.recorded()
+        assert recorded is not None, "the channel says delivered, and the client has taken nothing"
+        assert recorded.answers == case.answers
+        assert case.prompt in recorded.said
+        assert recorded.notes.get(case.questions[0].question, "") == case.note
+
+    def test_nothing_is_done_where_a_person_has_paused_the_session(
+        self, channel: AnswerChannel, client: AskingClient
+    ) -> None:
+        request = client.ask(_form(*_CASE.questions))._replace(stopped=lambda: "paused: I am at the keyboard")
+        delivery = _checked(channel.deliver(request._replace(decisions=_CASE.decisions)))
+        assert delivery.outcome == DeliveryOutcome.REFUSED
+        assert "I am at the keyboard" in delivery.reason
+        assert client.recorded() is None
+
+    def test_a_question_that_is_over_gets_no_answer(self, channel: AnswerChannel, client: AskingClient) -> None:
+        request = client.ask(_form(*_CASE.questions))
+        client.close()
+        delivery = _checked(channel.deliver(request._replace(decisions=_CASE.decisions)))
+        assert delivery.outcome != DeliveryOutcome.DELIVERED
+        assert client.recorded() is None
+
+    def test_another_question_gets_no_answer(self, channel: AnswerChannel, client: AskingClient) -> None:
+        request = client.ask(_form(_question("Delete the production database?", "No", "Yes, delete it")))
+        meant = request._replace(form=_form(*_CASE.questions), decisions=(Select(1),))
+        assert _checked(channel.deliver(meant)).outcome != DeliveryOutcome.DELIVERED
+        assert client.recorded() is None
+
+    def test_a_session_that_it_cannot_serve_is_left_to_the_next_channel(
+        self, channel: AnswerChannel, client: AskingClient
+    ) -> None:
+        request = client.ask(_form(*_CASE.questions))
+        nowhere = request._replace(decisions=_CASE.decisions, address=None, terminal=None, planner=None, store=None)
+        delivery = _checked(channel.deliver(nowhere))
+        assert delivery.outcome in (DeliveryOutcome.UNAVAILABLE, DeliveryOutcome.DELIVERED)
+        assert (client.recorded() is not None) == (delivery.outcome == DeliveryOutcome.DELIVERED)
+
+    def test_it_says_whether_somebody_waits(self, channel: AnswerChannel, client: AskingClient) -> None:
+        if not isinstance(channel, WaitingChannel):
+            return
+        form = _form(*_CASE.questions)
+        request = client.ask(form)
+        assert request.store is not None
+        assert channel.is_waiting(request.store, request.session_id, form)
+        other = _form(_question("Another one?", "Yes", "No"))
+        assert not channel.is_waiting(request.store, request.session_id, other)
+        assert not channel.is_waiting(request.store, "another session", form)
+        client.close()
+        assert not channel.is_waiting(request.store, request.session_id, form)
+
+
+def _question(text: str, *labels: str) -> Question:
+    options = tuple(Option(label=label, description=f"about {label}") for label in labels)
+    return Question(question=text, header="Header", options=options)
+
+
+def _form(*questions: Question) -> AskUserQuestionInput:
+    """Return a form with the JSON object that it would have been read from."""
+    raw = {
+        "questions": [
+            {
+                "question": question.question,
+                "header": question.header,
+                "multiSelect": question.multi_select,
+                "options": [
+                    {"label": option.label, "description": option.description}
+                    | ({} if option.preview is None else {"preview": option.preview})
+                    for option in question.options
+                ],
+            }
+            for question in questions
+        ]
+    }
+    return AskUserQuestionInput(questions=questions, raw=raw)
+
+
+def _checked(delivery: Delivery) -> Delivery:
+    assert isinstance(delivery, Delivery)
+    assert delivery.outcome in _OUTCOMES, delivery
+    assert delivery.reason.strip(), "an agent must be told why"
+    assert printable(delivery.reason) == delivery.reason
+    assert "\n" not in delivery.reason
+    assert all(isinstance(step, str) for step in delivery.steps)
+    return delivery

@@ -1,0 +1,69 @@
+"""A plugin that implements every hook, does nothing, and remembers each call."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.hookspecs import AnswerSpecs, CommandSpecs, SettingsSpecs, all_spec_classes
+from hookrouter.markers import PROJECT_NAME, hookimpl
+from hookrouter.testing.firing import HookCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["HookRecorder"]
+
+_CONTRIBUTIONS = (AnswerSpecs, CommandSpecs, SettingsSpecs)
+
+
+class HookRecorder:
+    """Records the calls of all hooks about events; give it to :meth:`hookrouter.testing.Hooks.add`.
+
+    It also replies: ``recorder.replies["stop"] = StopReply.message("...")`` is what ``stop`` returns from then on.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no call."""
+        self.calls: list[HookCall] = []
+        """Every call, oldest first; ``plugin`` is empty."""
+        self.replies: dict[str, Any] = {}
+        """What a hook returns, by its name; None for those that are not here."""
+        for specs in all_spec_classes():
+            if specs not in _CONTRIBUTIONS:
+                for name, spec in vars(specs).items():
+                    if hasattr(spec, f"{PROJECT_NAME}_spec"):
+                        vars(self)[name] = self._implement(name, getattr(specs(), name))
+
+    def __dir__(self) -> list[str]:
+        """Name the hooks, which is where pluggy looks for them."""
+        return [name for name in vars(self) if name not in ("calls", "replies")]
+
+    def named(self, hook: str) -> list[HookCall]:
+        """Return the calls of one hook. Raises ValueError where there is no such hook: it could never be called."""
+        if hook not in dir(self):
+            raise ValueError(f"there is no hook {hook!r}")
+        return [call for call in self.calls if call.hook == hook]
+
+    @property
+    def hooks(self) -> list[str]:
+        """The names of the hooks that were called, in order, each as often as it was."""
+        return [call.hook for call in self.calls]
+
+    def clear(self) -> None:
+        """Forget the calls so far."""
+        self.calls.clear()
+
+    def _implement(self, name: str, spec: Callable[..., Any]) -> Callable[..., Any]:
+        names = tuple(inspect.signature(spec).parameters)
+
+        def record(*given: Any) -> Any:
+            result = self.replies.get(name)
+            self.calls.append(HookCall("", name, dict(zip(names, given, strict=True)), result, None))
+            return result
+
+        # Pluggy reads the names of the arguments from the spec.
+        functools.update_wrapper(record, spec)
+        vars(record).pop(f"{PROJECT_NAME}_spec", None)
+        return hookimpl(record)

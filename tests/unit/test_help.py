@@ -1,0 +1,147 @@
+"""The help pages and the references in docs/: complete, and what the code says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrouter import docs
+from hookrouter.cli.main import main
+from hookrouter.executable import script_argv
+from hookrouter.samples import sample
+from hookrouter.tables import EVENTS
+from hookrouter.testing.command_lines import all_commands, check_calls
+from hookrouter.testing.plugins import write_plugin
+from hookrouter.testing.terminal import wait_until
+
+if TYPE_CHECKING:
+    from hookrouter.testing.terminal import PrivateTmux
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+COMMANDS = all_commands()
+
+
+def block(text: str, title: str) -> str:
+    """Return the paragraph that begins with ``title``, or an empty text."""
+    found = re.search(rf"^\s*{title}.*?(?=\n\s*\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[0] if found else ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_page_says_what_the_command_does_shows_examples_and_explains_every_option(name: str) -> None:
+    command = COMMANDS[name]
+    text = command.help or ""
+    first = text.split("\n\n")[0]
+    assert first.rstrip().endswith("."), f"the first paragraph is no sentence: {first!r}"
+    assert f"hookrouter {name}" in block(text, "Examples:"), "no example calls the command"
+    assert re.search(r"\b0\b", block(text, "Exit codes")), "the exit codes are not told"
+    unexplained = [parameter.name for parameter in command.params if not getattr(parameter, "help", None)]
+    assert unexplained == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_its_examples_are_command_lines_that_it_takes(name: str) -> None:
+    examples = block(COMMANDS[name].help, "Examples:").partition("\n")[2]
+    assert check_calls(examples, COMMANDS) >= 1
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_wrong_option_is_refused_by_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*name.split(), "--no-such-option"]) == 2
+    assert "--no-such-option" in capsys.readouterr().err
+
+
+def test_the_references_are_what_the_code_says() -> None:
+    for name, text in docs.generate().items():
+        assert (REPOSITORY / "docs" / name).read_text(encoding="utf-8") == text, "run `python -m hookrouter.docs`"
+
+
+def test_the_check_names_the_file_that_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert docs.main([str(tmp_path)]) == 0
+    assert docs.main(["--check", str(tmp_path)]) == 0
+    (tmp_path / "cli.md").write_text("old")
+    assert docs.main(["--check", str(tmp_path)]) == 1
+    assert "cli.md" in capsys.readouterr().err
+    assert (tmp_path / "cli.md").read_text() == "old"
+    assert docs.main(["--cheek", str(tmp_path)]) == 2
+
+
+def test_every_event_and_tool_is_in_the_hook_reference() -> None:
+    text = docs.hook_reference()
+    for record in EVENTS.values():
+        assert f"### {record.hook}\n" in text
+    assert "| Bash | `_bash` |" in text
+
+
+def test_the_journal_keys_of_a_run_are_in_the_hook_reference(hooks: Any) -> None:
+    home = hooks.home
+    site = Path(home.root) / "site"
+    write_plugin(
+        site,
+        "judge",
+        "from hookrouter import hookimpl\n"
+        "from hookrouter.replies import PreToolUseReply\n"
+        "@hookimpl\n"
+        "def pre_tool_use(event, context):\n"
+        "    return PreToolUseReply.deny(context.session)\n",
+    )
+    hooks.fire_process(sample("PreToolUse", "Bash"), environ={"PYTHONPATH": str(site)})
+    (record,) = hooks.journal()
+    assert set(record) <= set(docs.JOURNAL)
+    assert record["outcome"] == "deny"
+
+
+def test_output_that_no_terminal_reads_holds_no_escape(hookrouter_home: Path) -> None:
+    done = subprocess.run([*script_argv(), "doctor"], capture_output=True, timeout=60, check=False)
+    assert b"settings" in done.stdout
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.tmux
+@pytest.mark.parametrize(("environ", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colours_are_for_terminals_whose_user_wants_them(
+    environ: dict[str, str], coloured: bool, tmux_server: PrivateTmux, tmp_path: Path
+) -> None:
+    variables = {"HOME": str(tmp_path), "HOOKROUTER_HOME": str(tmp_path / "home"), **environ}
+    pane = tmux_server.start("doctor", [*script_argv(), "doctor"], environ=variables, cwd=str(tmp_path))
+    wait_until(pane.dead, 60, "the doctor's end", pane.capture)
+    shown = tmux_server.run("capture-pane", "-e", "-p", "-t", pane.target)
+    assert "settings" in shown
+    assert ("\x1b[31m" in shown) is coloured
+
+
+@pytest.mark.tmux
+def test_a_command_that_takes_long_says_so_on_a_terminal_and_leaves_no_trace(
+    tmux_server: PrivateTmux, tmp_path: Path
+) -> None:
+    over = tmp_path / "over"
+    program = (
+        "import os, sys, threading\n"
+        "from hookrouter.cli.terminal import Waiting\n"
+        "with Waiting('counting sheep'):\n"
+        "    while not os.path.exists(sys.argv[1]):\n"
+        "        threading.Event().wait(0.02)\n"
+        "print('\\ndone')\n"
+    )
+    pane = tmux_server.start("waiting", [sys.executable, "-c", program, str(over)], cwd=str(REPOSITORY))
+    pane.wait_for("counting sheep (2 s)")
+    over.touch()
+    assert "counting sheep" not in pane.wait_for("done")
+
+
+def test_it_says_nothing_where_no_terminal_reads_it() -> None:
+    program = (
+        "import threading\n"
+        "from hookrouter.cli.terminal import Waiting\n"
+        "with Waiting('counting sheep', quiet=0) as waiting:\n"
+        "    threading.Event().wait(0.3)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout + done.stderr == b""
