@@ -3,44 +3,50 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hookrouter import hookimpl
-from hookrouter.hookspecs import PreToolUseSpecs
+from hookrouter import hookimpl, override
+from hookrouter.hookspecs import PreToolUseSpecs, SettingsSpecs
 from hookrouter.replies import PreToolUseReply
 
+from hookrouter_bash_guard.commands import UnreadableError, simple_commands
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
     from hookrouter import Context
     from hookrouter.events import PreToolUse
+    from hookrouter.tools import BashInput
 
-NAME = "bash-guard"
-DEFAULT_DENY = (r"\brm\s+-(rf?|fr?)\s+/(\s|\*|$)",)
+    from hookrouter_bash_guard.settings import Settings
 
 
-class BashGuard(PreToolUseSpecs):
-    """Denies a command that a ``deny`` rule finds something in, and asks the person for an ``ask`` rule."""
+class BashGuard(PreToolUseSpecs, SettingsSpecs):
+    """Denies a command in which a ``deny`` rule is found, and asks the person about one that an ``ask`` rule finds."""
 
     @hookimpl
-    def pre_tool_use_bash(
-        self, event: PreToolUse, tool_input: Mapping[str, Any], context: Context
-    ) -> PreToolUseReply | None:
-        command = tool_input.get("command")
-        if not isinstance(command, str):
-            raise TypeError(f"tool_input.command is {type(command).__name__}, not a string")
-        settings = context.settings(NAME)
-        for rule in _rules(settings, "deny", DEFAULT_DENY):
-            if re.search(rule, command):
-                return PreToolUseReply.deny(f"bash-guard: the command matches the rule {rule}")
-        for rule in _rules(settings, "ask", ()):
-            if re.search(rule, command):
-                return PreToolUseReply.ask(f"bash-guard: the command matches the rule {rule}")
+    @override
+    def plugin_settings(self) -> type[Settings]:
+        from hookrouter_bash_guard.settings import Settings
+
+        return Settings
+
+    @hookimpl
+    @override
+    def pre_tool_use_bash(self, event: PreToolUse, tool_input: BashInput, context: Context) -> PreToolUseReply | None:
+        from hookrouter_bash_guard.settings import Settings
+
+        settings = context.settings(Settings)
+        try:
+            texts = [tool_input.command, *simple_commands(tool_input.command)]
+        except UnreadableError as error:
+            return PreToolUseReply.ask(f"bash-guard cannot read this command: {error}")
+        if rule := _first(settings.deny, texts):
+            return PreToolUseReply.deny(f"bash-guard: {rule!r} is not allowed here")
+        if rule := _first(settings.ask, texts):
+            return PreToolUseReply.ask(f"bash-guard: the command matches {rule!r}")
         return None
 
 
-def _rules(settings: Mapping[str, object], key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    found = settings.get(key, list(default))
-    if not isinstance(found, list) or not all(isinstance(rule, str) for rule in found):
-        raise TypeError(f"plugins.{NAME}.settings.{key} must be a list of regular expressions, found {found!r}")
-    return tuple(found)
+def _first(rules: Iterable[str], texts: list[str]) -> str | None:
+    return next((rule for rule in rules if any(re.search(rule, text) for text in texts)), None)

@@ -1,0 +1,154 @@
+"""What a trivial PreToolUse hook costs with other hook libraries, as a ratio to `python -c pass` in the same run.
+
+    python tests/benchmarks/peers.py [--rounds N] [--folder F]
+
+Each peer comes from the package index into one virtual environment below ``--folder`` (``.live/peers``), hookrouter
+beside them. All do the same, as their own documentation writes such a hook: look at a Bash call, find its command
+harmless, and let it pass. claudekit has no hook commands, only callbacks for the Agent SDK in the same process; a
+script calls one. The cases are interleaved, and every case is a fresh process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from hook_run import CALL, UNWANTED, one_run, transposed
+
+from hookrouter.testing.plugins import write_plugin
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PEERS = {"cchooks": "0.1.5", "claude-hook-utils": "0.4.0", "nah": "0.11.0", "claudekit": "0.1.1"}
+
+LOOKER = """\
+from hookrouter import hookimpl
+from hookrouter.replies import PreToolUseReply
+
+
+@hookimpl
+def pre_tool_use_bash(event, tool_input, context):
+    if "rm -rf" in tool_input.command:
+        return PreToolUseReply.deny("Not that.")
+    return None
+"""
+
+SCRIPTS = {
+    "bare script (json)": """\
+import json, sys
+
+call = json.load(sys.stdin)
+if call["tool_name"] == "Bash" and "rm -rf" in call["tool_input"].get("command", ""):
+    said = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "Not that."}
+    print(json.dumps({"hookSpecificOutput": said}))
+""",
+    "cchooks": """\
+from cchooks import PreToolUseContext, create_context
+
+c = create_context()
+assert isinstance(c, PreToolUseContext)
+if c.tool_name == "Bash" and "rm -rf" in c.tool_input.get("command", ""):
+    c.output.exit_deny("Not that.")
+else:
+    c.output.exit_success()
+""",
+    "claude-hook-utils": """\
+from claude_hook_utils import HookHandler, PreToolUseInput, PreToolUseResponse
+
+
+class Guard(HookHandler):
+    def pre_tool_use(self, input: PreToolUseInput) -> PreToolUseResponse | None:
+        if input.tool_name == "Bash" and "rm -rf" in (input.command or ""):
+            return PreToolUseResponse.deny("Not that.")
+        return None
+
+
+if __name__ == "__main__":
+    Guard().run()
+""",
+    "claudekit": """\
+import json, sys
+
+from claudekit.agents import HookBuilder
+
+call = json.load(sys.stdin)
+hook = HookBuilder.block_tool("Bash", when=lambda context: "rm -rf" in context.get("command", ""))
+said = hook["callback"]({"type": "tool_use", "name": call["tool_name"], "context": call["tool_input"]})
+if said:
+    print(json.dumps(said))
+""",
+}
+"""Case -> the hook's script; nah is a finished guard, with a module of its own to start."""
+
+
+def main() -> int:
+    """Install what is missing, run the cases and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--folder", type=Path, default=ROOT / ".live" / "peers")
+    parsed = parser.parse_args()
+    python = prepared(parsed.folder)
+    with tempfile.TemporaryDirectory() as folder:
+        times = measure(cases(Path(folder), python), parsed.rounds)
+    wall, cpu = ({name: statistics.median(column) for name, column in table.items()} for table in transposed(times))
+    base = "python -c pass"
+    print(f"{'case':36} {'wall ms':>8} {'ratio':>6} {'cpu ms':>8} {'ratio':>6}   ({parsed.rounds} rounds)")
+    for name in times:
+        print(
+            f"{name:36} {wall[name] * 1000:8.1f} {wall[name] / wall[base]:6.2f} "
+            f"{cpu[name] * 1000:8.1f} {cpu[name] / cpu[base]:6.2f}"
+        )
+    return 0
+
+
+def prepared(folder: Path) -> Path:
+    """Return the Python of an environment that holds hookrouter, as it is here, and the peers."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    wanted = [f"{name}=={version}" for name, version in PEERS.items()]
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted, ROOT]
+    subprocess.run(command, check=True)
+    return python
+
+
+def cases(folder: Path, python: Path) -> dict[str, tuple[list[str], bytes, dict[str, str]]]:
+    """Return each case's command, stdin and environment."""
+    clean = {key: value for key, value in os.environ.items() if key not in UNWANTED}
+    clean |= {"HOME": str(folder), "HOOKROUTER_HOME": str(folder / "hookrouter")}
+    write_plugin(folder / "plugins", "looker", LOOKER)
+    router = [str(python.parent / "hookrouter"), "run", "pre-tool-use"]
+    call = json.dumps(CALL).encode()
+    found = {
+        "python -c pass": ([str(python), "-c", "pass"], b"", clean),
+        "hookrouter, one plugin": (router, call, {**clean, "PYTHONPATH": str(folder / "plugins")}),
+        "hookrouter, nobody listens": (router, call, {**clean, "HOOKROUTER_HOME": str(folder / "nobody")}),
+        "nah": ([str(python), "-m", "nah.hook"], call, clean),
+    }
+    for name, text in SCRIPTS.items():
+        script = folder / f"{name.split()[0].replace('-', '_')}_hook.py"
+        script.write_text(text)
+        found[name] = ([str(python), str(script)], call, clean)
+    return found
+
+
+def measure(
+    commands: dict[str, tuple[list[str], bytes, dict[str, str]]], rounds: int
+) -> dict[str, list[tuple[float, float]]]:
+    """Return the wall-clock and processor seconds of every round by case, two warm-up rounds left out."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    for number in range(rounds + 2):
+        for name in list(commands) if number % 2 else list(reversed(commands)):
+            taken = one_run(name, *commands[name], silent=False)
+            if number >= 2:
+                times[name].append(taken)
+    return times
+
+
+if __name__ == "__main__":
+    sys.exit(main())
