@@ -6,11 +6,11 @@ everything else, faults and ``--help`` included, to the form that typer reads (:
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from hookrouter import _json
 from hookrouter.application import Application
 from hookrouter.names import printable
 from hookrouter.outbox import push
@@ -105,7 +105,7 @@ def run(
             dry_run=dry_run,
         )
     if as_json:
-        _write(sys.stdout, _json.dumps(result.document()))
+        _write(sys.stdout, json.dumps(result.document()))
         return result.exit_code
     failed = result.exit_code not in (ExitCode.OK, ExitCode.RECORDED_DIFFERENTLY)
     outcome = result.outcome.replace("_", " ")
@@ -171,7 +171,7 @@ def _shown(entry: Any) -> list[str]:
     lines = [f"{printable(entry['question'])}: {printable(entry['intended'])}"]
     if entry["result"] not in ("match", "unknown", "chat"):
         recorded = entry["recorded"]
-        shown = recorded if isinstance(recorded, str) else _json.dumps(recorded)
+        shown = recorded if isinstance(recorded, str) else json.dumps(recorded)
         lines = [printable(entry["question"]), f"  intended: {printable(entry['intended'])}"]
         lines.append(f"  recorded: {printable(shown) if recorded is not None else '(nothing)'} ({entry['result']})")
         if entry["result"] == "notes_differ":

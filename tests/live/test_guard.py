@@ -1,4 +1,4 @@
-"""Plugins that are set to fail closed and take the whole hook down, on the real client: the call is refused."""
+"""Plugins that are set to fail closed and end their process, or even the hook's, on the real client: a refusal."""
 
 from __future__ import annotations
 
@@ -30,19 +30,22 @@ def pre_tool_use_bash(event, tool_input, context):
 
 EXITS = "os._exit(3)"
 CRASHES = "os.kill(os.getpid(), signal.SIGSEGV)"
-# As code does that never returns to the interpreter: hookrouter's own limit cannot end it.
+# The child process in which such a plugin is called has the hook process for its parent.
+KILLS = "os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)"
+# As code does that never returns to the interpreter: the interruption by the time limit does not reach it.
 HANGS = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]); time.sleep(60)"
 
 
 @pytest.mark.parametrize(
     ("end", "on_error", "said"),
     [
-        (EXITS, "closed", "failed; blocking because onFailure"),
-        (CRASHES, "closed", "failed; blocking because onFailure"),
-        (HANGS, "closed", "timed out; blocking because onFailure"),
+        (EXITS, "closed", "it is set to fail closed, so this is refused"),
+        (CRASHES, "closed", "it is set to fail closed, so this is refused"),
+        (HANGS, "closed", "it is set to fail closed, so this is refused"),
+        (KILLS, "closed", "failed; blocking because onFailure"),
         (EXITS, "open", None),
     ],
-    ids=["exits", "crashes", "hangs", "open"],
+    ids=["exits", "crashes", "hangs", "kills", "open"],
 )
 def test_a_guard_that_takes_the_hook_down_refuses_the_call(
     end: str,
