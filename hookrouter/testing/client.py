@@ -223,7 +223,10 @@ def dialog_is_open(screen: str) -> bool:
 
 
 class _AutoModeOffer:
-    """What client 2.1.330 sometimes asks at its start, where settings choose the default permission mode."""
+    """What client 2.1.330 sometimes asks at its start, where settings choose the default permission mode.
+
+    It may come after the prompt box has been on screen for a moment.
+    """
 
     _TITLE = "Make auto mode your default permission mode?"
     _NO = "No, keep manual mode"
@@ -337,7 +340,13 @@ class ClientSession:
         deadline = time.monotonic() + timeout
         # An answer that was killed while it typed keeps other keys out for a few seconds more.
         wait_until(pane.takes_keys, timeout, "input of the pane", pane.state)
-        pane.wait_for(_has_empty_box, timeout)
+        offer = _AutoModeOffer(pane)
+
+        def box_is_empty(screen: str) -> bool:
+            offer.decline(screen)
+            return _has_empty_box(screen)
+
+        pane.wait_for(box_is_empty, timeout)
         pane.type(prompt)
 
         def typed(screen: str) -> bool:

@@ -171,6 +171,7 @@ def test_plugins_are_listed_with_status_version_and_hooks(capsys: pytest.Capture
         "entry_point": "greeter_plugin",
         "hooks": ["cli_commands"],
         "switched_off": None,
+        "trouble": [],
         "problems": [],
         "hints": [],
     }

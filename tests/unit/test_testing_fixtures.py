@@ -453,6 +453,7 @@ def test_an_authors_tests_fail_and_skip_with_clear_words(
 ) -> None:
     monkeypatch.setenv("HOOKROUTER_CLAUDE", "")
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("HOOKROUTER_REQUIRE_LIVE", raising=False)
     pytester.makepyfile(
         textwrap.dedent("""
         import os
