@@ -13,6 +13,7 @@ from hookrouter.executable import script_argv
 from hookrouter.home import Home
 from hookrouter.store import Store
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.testing.pytest_plugin import skip_without
 from hookrouter.testing.terminal import PrivateTmux
 from hookrouter_ask_user_question.documents import Question, save_question
 
@@ -108,8 +109,7 @@ def test_another_shell_is_refused_with_the_names_of_those_that_are_known() -> No
 @pytest.mark.tmux
 @pytest.mark.parametrize("shell", SHELLS)
 def test_tab_completes_in_the_shell_itself(shell: str, tmp_path: Path) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not on PATH")
+    skip_without("" if shutil.which(shell) else f"{shell} is not on PATH")
     environ = {
         "PATH": f"{FOLDER}:{os.environ['PATH']}",
         "HOME": str(tmp_path),
