@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.completion
 
-from hookrouter.cli.main import COMPLETION_VARIABLE
+from hookrouter.cli.terminal import COMPLETION_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from hookrouter import __version__
 from hookrouter.cli.errors import CommandError
+from hookrouter.cli.terminal import COMPLETION_VARIABLE
 from hookrouter.commands import BUILT_IN, CommandEntry, contributed
 from hookrouter.home import HomeError
 from hookrouter.names import printable
@@ -25,10 +26,7 @@ if TYPE_CHECKING:
 
     from hookrouter.registry import PluginInfo
 
-__all__ = ["COMPLETION_VARIABLE", "command_line", "main"]
-
-COMPLETION_VARIABLE = "_HOOKROUTER_COMPLETE"
-"""The environment variable by which a shell's completion function asks for words, as typer and click name it."""
+__all__ = ["command_line", "main"]
 
 _HELP = """Routes every Claude Code hook event through plugins, and answers Claude's questions for an agent.
 

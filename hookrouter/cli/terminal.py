@@ -15,12 +15,28 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import TextIO
 
-__all__ = ["BOLD", "DIM", "GREEN", "RED", "YELLOW", "Progress", "Style", "Waiting", "has_unicode", "shortened", "width"]
+__all__ = [
+    "BOLD",
+    "COMPLETION_VARIABLE",
+    "DIM",
+    "GREEN",
+    "RED",
+    "YELLOW",
+    "Progress",
+    "Style",
+    "Waiting",
+    "has_unicode",
+    "shortened",
+    "width",
+]
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 _DEFAULT_WIDTH = 100
 """Columns where stdout is no terminal and COLUMNS is not set."""
+
+COMPLETION_VARIABLE = "_HOOKROUTER_COMPLETE"
+"""The environment variable by which a shell's completion function asks for words, as typer and click name it."""
 
 _QUIET_SECONDS = 1.0
 _REDRAW_SECONDS = 0.1
@@ -113,7 +129,10 @@ class Progress:
 
 
 class Waiting:
-    """A line on stderr that says what is waited for, and how long already; none before a second or off a terminal."""
+    """A line on stderr that says what is waited for, and how long already.
+
+    There is none before a second, off a terminal, or while a shell completes: it would overwrite what is completed.
+    """
 
     def __init__(self, what: str, quiet: float = _QUIET_SECONDS) -> None:
         """Say ``what`` is done, after ``quiet`` seconds."""
@@ -125,7 +144,7 @@ class Waiting:
 
     def __enter__(self) -> Waiting:
         """Begin to watch the time."""
-        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and COMPLETION_VARIABLE not in os.environ:
             self._thread.start()
         return self
 

@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.cli.terminal import RED, Progress, Style, has_unicode, shortened, width
+from hookrouter.cli.terminal import COMPLETION_VARIABLE, RED, Progress, Style, Waiting, has_unicode, shortened, width
 from hookrouter.home import Home
 from hookrouter.journal import Journal
+from hookrouter.testing.terminal import wait_until
 
 
 class Screen(io.StringIO):
@@ -85,6 +87,24 @@ def test_no_progress_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
         progress.add(100)
 
     assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("completes", [False, True])
+def test_what_takes_long_is_told_but_never_into_a_line_that_is_being_completed(
+    monkeypatch: pytest.MonkeyPatch, completes: bool
+) -> None:
+    stream = Screen()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    if completes:
+        monkeypatch.setenv(COMPLETION_VARIABLE, "complete_bash")
+    threads = threading.active_count()
+    with Waiting("looking", quiet=0.01):
+        if completes:
+            assert threading.active_count() == threads
+        else:
+            wait_until(lambda: "looking" in stream.getvalue(), 5, "the line")
+    assert bool(stream.getvalue()) is not completes
 
 
 @pytest.mark.parametrize("no_color", ["", "1"])
