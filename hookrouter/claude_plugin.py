@@ -41,7 +41,7 @@ for file in "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json" \\
   "$CLAUDE_PROJECT_DIR/.claude/settings.json" "$CLAUDE_PROJECT_DIR/.claude/settings.local.json"; do
   grep -qs "hookrouter'\\{0,1\\} run [a-z]" "$file" && exit 0
 done
-program=$(command -v hookrouter) || program=$HOME/.local/hooks/runrouter
+program=$(command -v hookrouter) || program=$HOME/.local/bin/hookrouter
 if [ -x "$program" ]; then
   exec "$program" run "$1"
 fi

@@ -96,13 +96,8 @@ PERSON = {
 }
 
 
-# Each form with several keys and each keys with several forms, but not all of them with all.
-HALF_WAY_KEYS = [
-    (form, keys) for at, keys in enumerate(PERSON) for number, form in enumerate(FORMS) if (at + number) % 2 == 0
-]
-
-
-@pytest.mark.parametrize(("form", "keys"), HALF_WAY_KEYS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("keys", PERSON)
 def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> None:
     """On a terminal that cannot keep a person's keys out."""
     asked = calm.ask(*FORMS[form][0])

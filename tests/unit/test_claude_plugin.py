@@ -62,6 +62,12 @@ def test_its_program_starts_hookrouter_with_the_payload(hookrouter: Path, tmp_pa
     assert call("stop", tmp_path, str(hookrouter)) == "called with run stop\n{}"
 
 
+def test_its_program_finds_what_pipx_has_installed_although_path_lacks_it(hookrouter: Path, tmp_path: Path) -> None:
+    (tmp_path / ".local").mkdir()
+    hookrouter.rename(tmp_path / ".local" / "bin")
+    assert call("stop", tmp_path, "/nowhere") == "called with run stop\n{}"
+
+
 @pytest.mark.parametrize("file", [".claude/settings.json", "project/.claude/settings.json"])
 @pytest.mark.parametrize(
     "command",

@@ -34,7 +34,7 @@ from hookrouter_keystrokes.dialog import (
 
 SCREENS = Path(__file__).parent.parent / "data" / "screens"
 VERSIONS = sorted((path.name for path in SCREENS.iterdir() if path.name[0].isdigit()), key=lambda name: name.split("."))
-EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "300"))
 
 
 def typed(raw: dict[str, list[dict[str, object]]]) -> AskUserQuestionInput:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hookrouter.decisions import Decision
 
 ADDRESS = TerminalAddress("fake", "s", "%0", "")
-EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "60"))
 
 
 class Clock:

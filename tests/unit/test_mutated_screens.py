@@ -75,7 +75,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=int(os.environ.get("HOOKROUTER_EXAMPLES", "150")), deadline=None)
+@settings(max_examples=int(os.environ.get("HOOKROUTER_EXAMPLES", "300")), deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=60),
     st.sampled_from(FORMS),

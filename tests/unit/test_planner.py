@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hookrouter.answering import Step
     from hookrouter.decisions import Decision
 
-EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "200"))
 
 
 def question(text: str, *labels: str, multi: bool = False, previews: bool = False) -> Question:

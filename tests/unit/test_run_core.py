@@ -56,7 +56,7 @@ def test_the_samples_are_there() -> None:
     assert len(payloads()) == 50
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_thousand_payloads_each_get_silence_or_one_document_and_one_record(
     seed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
