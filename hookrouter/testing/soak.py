@@ -7,6 +7,7 @@ compared here with what the form's generator says must be recorded.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import subprocess
 import tempfile
@@ -45,6 +46,8 @@ _STUCK = (
     "does not show yet",
 )
 """What the channel says where it gave up, instead of finding that an answer would not be safe."""
+_STILL_SECONDS = 0.3
+"""How long the screen must stand still to count as drawn: a busy client draws a dialog in several pieces."""
 _LOGO = "▐▛█▜▌▝▘"
 """The client's logo is animated."""
 
@@ -187,8 +190,10 @@ class _Client:
             return Verdict.STUCK, f"nothing was recorded, and hookrouter answer ended with {code}: {reason}"
         if prompt_box(self._screen()) is not None or identifier in self.model.tool_results():
             return Verdict.WRONG, f"refused, but the dialog is gone: {reason}"
-        if not steps and self._frame() != before:
-            return Verdict.WRONG, f"refused without a key, but the dialog has changed: {reason}"
+        after = before if steps else self._frame()
+        if after != before:
+            changes = "\n".join(difflib.unified_diff(before, after, "before", "after", n=0, lineterm=""))
+            return Verdict.WRONG, f"refused without a key, but the dialog has changed: {reason}\n{changes}"
         if code == 2:
             verdict = Verdict.UNTYPABLE if form.faulty else Verdict.STUCK
             return verdict, f"bad input: {reason}"
@@ -227,14 +232,18 @@ class _Client:
 
     def _frame(self) -> list[str]:
         """Return the screen, once it stands still, without what the client animates."""
-        frames: list[list[str]] = []
+        frame: list[str] = []
+        since = time.monotonic()
 
         def stands_still() -> bool:
-            frames.append([line for line in self._screen().splitlines() if not set(line) & set(_LOGO)])
-            return len(frames) > 2 and frames[-1] == frames[-2] == frames[-3]
+            nonlocal frame, since
+            last, frame = frame, [line for line in self._screen().splitlines() if not set(line) & set(_LOGO)]
+            if frame != last:
+                since = time.monotonic()
+            return time.monotonic() - since >= _STILL_SECONDS
 
         wait_until(stands_still, 5.0, "screen that stands still", self._screen)
-        return frames[-1]
+        return frame
 
 
 def _faults(form: RandomForm, recorded: dict[str, Any]) -> str:

@@ -54,8 +54,10 @@ class Pace(NamedTuple):
     """After a key that changes nothing on the screen, such as C-e."""
     hidden: float = 0.2
     """For the effect of an arrow key while the row with the cursor is not visible, so that it may well show none."""
-    stuck: float = 5.0
-    """For anything at all to happen after a key."""
+    probe_up: float = 2.5
+    """As ``effect``, where only Up can test it, which the prompt box takes too."""
+    stuck: float = 15.0
+    """For anything at all to happen after a key; on a busy machine a client was seen to need more than 5 s."""
     quiet: float = 0.1
     """For the effect of a key to show that a person pressed just before all keys but ours were kept out."""
     hold: float = 5.0
@@ -64,7 +66,7 @@ class Pace(NamedTuple):
     """How old a look may be that decides a key; it is older only where this process stood still in between."""
     absent: float = 5.0
     """For the dialog to appear, while something else is on the screen."""
-    closing: float = 5.0
+    closing: float = 15.0
     """For the client to show, or the hook to tell, that it took the answer after the dialog has closed."""
 
 
@@ -328,7 +330,7 @@ class _Typist:
             return self.end(DeliveryOutcome.REFUSED, f"the client does not react to {what}")
         probe = _probe(pending.step, state)
         # In the prompt box of a dialog that has closed meanwhile, Down does nothing, but Up brings back an old prompt.
-        patience = self.pace.effect if probe == "Down" else self.pace.stuck / 2
+        patience = self.pace.effect if probe == "Down" else self.pace.probe_up
         if pending.probe is None and probe is not None and now - pending.since >= patience:
             self.terminal.press(self.address, probe)
             self.done.append(f"{probe}: see whether {_name(pending.step)} was lost")

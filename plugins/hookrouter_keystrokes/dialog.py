@@ -40,6 +40,7 @@ __all__ = [
     "Unknown",
     "client_version",
     "exact_key",
+    "has_previews",
     "key",
     "read",
 ]
@@ -389,7 +390,14 @@ def _page(body: _Body, form: AskUserQuestionInput, width: int) -> DialogState:
     if found:
         return _with_last_rows(found[0], last, cursors, editing=body.editing)
     tail = _tail(lines, cursors)
+    # Without its upper edge the layout with previews is not read, and no other question's either.
+    unsure = unsure or (bool(body.hidden) and any(has_previews(question) for question in form.questions))
     return tail or Unknown(UNSURE if unsure else "the dialog on screen is not this question", dialog=True)
+
+
+def has_previews(question: Question) -> bool:
+    """Whether the client draws this question in the layout with previews."""
+    return any(option.preview for option in question.options)
 
 
 def _with_last_rows(page: Page, last: list[Row], cursors: list[Row], *, editing: bool) -> DialogState:
@@ -455,6 +463,10 @@ def _list_rows(
             continue
         arrows = any(lines[at][:1] in ("↑", "↓") for at in range(start, end))
         if parsed[-1].row.kind != RowKind.TYPE and not body.hidden and not arrows:
+            continue
+        if parsed[-1].row.kind != RowKind.TYPE and has_previews(question):
+            # The end of the labels beside a preview, whose own layout has no such row, looks just like this.
+            unsure = Page(number, (), None)
             continue
         rows = [item.row for item in parsed]
         marked = [row for row, item in zip(rows, parsed, strict=True) if item.marked] + marks
@@ -571,8 +583,15 @@ def _type_row(lines: Sequence[str], number: int, multi: bool) -> tuple[Row, bool
     return Row(RowKind.TYPE, None, checked, text), start[1] == grammar.CURSOR
 
 
-def _unquoted(lines: Sequence[str]) -> str:
-    return key("".join(line[1:] if line.startswith(grammar.QUOTE_BAR) else line for line in lines))
+def _asked(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the keys of what these lines ask: without the client's bars, and as they stand, for bars of the text."""
+    unquoted = key("".join(line[1:] if line.startswith(grammar.QUOTE_BAR) else line for line in lines))
+    return tuple(dict.fromkeys((unquoted, key("".join(lines)))))
+
+
+def _is_asked(lines: Sequence[str], question: Question) -> bool:
+    texts = _drawn(question.question)
+    return any(shown in texts for shown in _asked(lines))
 
 
 def _is_header(lines: Sequence[str]) -> bool:
@@ -609,18 +628,19 @@ def _fits_above(lines: list[str], start: int, question: Question, first: int, bo
     """
     above = lines[:start]
     texts = _drawn(question.question)
-    shown = _unquoted(above)
     # Below the question a list that does not fit begins with an arrow, or with the cursor in its place.
     mark = lines[start][:1]
     if first == 0 or mark == "↑" or (mark == grammar.CURSOR and body.hidden):
-        if any(_unquoted(text) in texts and _is_header(header) for header, text in _heads(above, width)):
+        if any(_is_asked(text, question) and _is_header(header) for header, text in _heads(above, width)):
             return _CERTAIN
-        if shown.endswith(texts) and (_is_header(above) or shown in texts):
-            return _CERTAIN
-        if any(wanted.endswith(shown) for wanted in texts) and (shown or first == 0):
-            return len(shown)
+        for shown in _asked(above):
+            if shown.endswith(texts) and (_is_header(above) or shown in texts):
+                return _CERTAIN
+            if any(wanted.endswith(shown) for wanted in texts) and (shown or first == 0):
+                return len(shown)
     if first == 0:
         return None
+    shown = key("".join(above))
     if any(each.endswith(shown) for each in itertools.chain(*_described(question.options[first - 1]))):
         return len(shown)
     return None
@@ -635,9 +655,8 @@ def _is_certain(fits: int | None, question: Question, parsed: list[_Parsed]) -> 
 
 def _tabs(above: list[str], question: Question, form: AskUserQuestionInput, width: int) -> tuple[bool, ...] | None:
     """Read the tab bar; None where it is scrolled away, wrapped or shortened."""
-    texts = _drawn(question.question)
     for header, text in _heads(above, width):
-        if _unquoted(text) in texts and _is_header(header):
+        if _is_asked(text, question) and _is_header(header):
             return _bar(key("".join(header)), form)
     return None
 

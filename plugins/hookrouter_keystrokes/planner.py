@@ -29,6 +29,7 @@ from hookrouter_keystrokes.dialog import (
     Tail,
     client_version,
     exact_key,
+    has_previews,
     key,
     read,
 )
@@ -112,10 +113,6 @@ def _has_review(form: AskUserQuestionInput) -> bool:
     return len(form.questions) > 1 or bool(form.questions[0].multi_select)
 
 
-def _has_previews(question: Question) -> bool:
-    return any(option.preview for option in question.options)
-
-
 def unanswerable(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> str | None:
     """Return why these decisions cannot be typed into the dialog of ``form`` at all, or None where they can."""
     chat = bool(decisions) and isinstance(decisions[-1], Chat)
@@ -151,7 +148,7 @@ def _impossible(question: Question, decision: Decision, *, last: bool) -> str | 
         return f"its options are numbered 0 to {count - 1}"
     if decision.notes is None:
         return None
-    if not _has_previews(question):
+    if not has_previews(question):
         return "its dialog takes no notes, because no option has a preview"
     return _untypable(decision.notes)
 

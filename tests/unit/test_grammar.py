@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrouter.answering import Screen
+from hookrouter.converter import structure
 from hookrouter.testing.fake_dialog import DialogModel
+from hookrouter.testing.random_forms import seeded_form
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.dialog import (
@@ -573,6 +575,50 @@ def test_labels_that_imitate_the_dialog() -> None:
     assert isinstance(page, Page)
     assert page.at(RowKind.OPTION, 1)
     assert len(page.rows) == 5
+
+
+@pytest.mark.parametrize("text", ["│ quoted?", "│", "│ │ a?\n│ b?", "│ " + "long " * 40, "one\n│ two"])
+@pytest.mark.parametrize("layout", ["single", "multi", "preview"])
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_bar_in_the_question_is_told_from_the_bars_that_the_client_draws(text: str, layout: str, alone: bool) -> None:
+    options = tuple(
+        Option(label=label, description="", preview=f"<{label}>" if layout == "preview" else None)
+        for label in ("the first of them", "the second of them")
+    )
+    asked = Question(question=text, header="Head", options=options, multi_select=layout == "multi")
+    other = Question(question="Which one?", header="Other", options=options)
+    form = AskUserQuestionInput(questions=(asked,) if alone else (asked, other))
+
+    page = read(Screen(tuple(DialogModel(form).render(80, 40)), 80, 40), form)
+
+    assert isinstance(page, Page)
+    assert page.question == 0
+    assert page.at(RowKind.OPTION, 0)
+    assert alone or page.tabs == (False, False)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.integers(0), st.sampled_from([60, 80, 120, 200]))
+def test_a_page_that_fits_the_pane_is_recognised_whatever_its_texts_are(number: int, width: int) -> None:
+    form = structure("AskUserQuestionInput", {"questions": seeded_form(3, number).questions})
+    model = DialogModel(form)
+    for at, asked in enumerate(form.questions):
+        page = read(Screen(tuple(model.render(width, 400)), width, 400), form)
+        assert isinstance(page, Page), asked
+        assert page.question == at
+        model.press("Tab")
+
+
+@pytest.mark.parametrize("description", ["", "what it is about"])
+def test_a_preview_page_whose_top_is_scrolled_away_is_no_other_question(description: str) -> None:
+    options = tuple(
+        Option(label=f"{number} {'long ' * 60}", description=description, preview="+") for number in range(4)
+    )
+    form = AskUserQuestionInput(questions=(Question(question="Which of them?", header="Head", options=options),))
+
+    page = read(Screen(tuple(DialogModel(form).render(60, 20)), 60, 20), form)
+
+    assert page == Unknown(UNSURE, dialog=True)
 
 
 @pytest.mark.parametrize(
