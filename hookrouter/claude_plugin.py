@@ -20,6 +20,7 @@ from attrs import evolve
 
 from hookrouter import __version__
 from hookrouter.application import Application
+from hookrouter.generated_files import write_or_compare
 from hookrouter.home import HOME_VARIABLE
 from hookrouter.settings import Registration, listeners, registrations
 
@@ -53,23 +54,7 @@ fi
 
 def main(arguments: list[str]) -> int:
     """Write the files, or compare them; the exit code is 1 where ``--check`` finds a difference, 2 for other words."""
-    folders = [word for word in arguments if not word.startswith("-")]
-    if len(folders) > 1 or set(arguments) - {"--check", *folders}:
-        sys.stderr.write("usage: python -m hookrouter.claude_plugin [--check] [FOLDER]\n")
-        return 2
-    folder = Path(folders[0]) if folders else FOLDER
-    stale = []
-    for name, text in generate().items():
-        file = folder / name
-        if "--check" not in arguments:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-            file.chmod(0o755 if text.startswith("#!") else 0o644)
-        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
-            stale.append(str(file))
-    for path in stale:
-        sys.stderr.write(f"{path} is not what the code says; run `python -m hookrouter.claude_plugin`\n")
-    return 1 if stale else 0
+    return write_or_compare("hookrouter.claude_plugin", arguments, FOLDER, generate)
 
 
 def generate() -> dict[str, str]:

@@ -22,6 +22,7 @@ from hookrouter import events, tools
 from hookrouter.cli.main import command_line
 from hookrouter.commands import BUILT_IN, CommandEntry, contributed
 from hookrouter.context import Context, Services
+from hookrouter.generated_files import write_or_compare
 from hookrouter.home import HOME_VARIABLE
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.hookspecs.answering import AnswerSpecs
@@ -32,7 +33,7 @@ from hookrouter.tables import CLAUDE_CODE_VERSION, EVENTS, TOOLS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["JOURNAL", "cli_reference", "generate", "hook_reference", "main"]
+__all__ = ["JOURNAL", "JOURNAL_CALLS", "cli_reference", "generate", "hook_reference", "main"]
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs"
 
@@ -40,7 +41,8 @@ GENERATED = "<!-- Written by `python -m hookrouter.docs`: change the code, not t
 
 JOURNAL = {
     "at": "when the run ended (ISO 8601, UTC)",
-    "level": "`debug` where nobody listens or a guard ended the run, `info`, or `error` where something failed",
+    "level": "`debug` where nobody listens or a guard ended the run, `info`, `warning` for an event of a newer client, "
+    "or `error` where something failed",
     "event": "the event's name, such as `PreToolUse`",
     "session_id": "Claude Code's id of the session",
     "session": "the session's name, where a plugin has looked it up",
@@ -48,14 +50,33 @@ JOURNAL = {
     "tool_use_id": "the tool call",
     "outcome": "the decision that was sent (`deny`, `allow`, ...), or `routed`, `guarded`, `no listener`, `refused`",
     "by": "the plugins whose decision it is",
-    "plugins": "each plugin that was called: its name, the milliseconds it took, its decision, its error",
+    "plugins": "each call of a plugin, with the keys below",
+    "tool_input_by": "for each key of the tool's input that was rewritten, the plugins that did",
+    "tool_response_by": "the same for the tool's output",
     "guarded": "`true` where a plugin found nothing to do for it, and said so",
     "reason": "why a guard ended the run, or what was wrong",
     "warnings": "what went wrong and stopped nothing",
     "ms": "the milliseconds of the whole run, without the interpreter's start",
     "pid": "the hook's process",
+    "payload": "the name under which the payload is kept for `replay` (`payloads = true` in `[journal]`)",
 }
 """The keys of a hook run's journal record, beside those that plugins add with ``context.note``."""
+
+JOURNAL_CALLS = {
+    "plugin": "the plugin",
+    "hook": "the hook that was called, or `import`",
+    "ms": "the milliseconds that it took",
+    "outcome": "`none`, `replied`, `wrapped`, `loaded`, `not needed`, or of a failure: `failed`, `timed out`, `died`",
+    "error": "what went wrong",
+    "left": "what the plugin had left changed in its process, and was put right",
+    "updatedInput": "the keys of the tool's input that it changed, added and removed",
+    "updatedToolOutput": "the same for the tool's output",
+    "updatedMCPToolOutput": "the same for the output of an MCP server's tool",
+    "values": "each rewritten key's value before and after (`payloads = true`, or while a trace is written)",
+    "reply": "its whole reply (while a trace is written)",
+    "told": "`true` where the user was told that the plugin is switched off",
+}
+"""The keys of each entry in ``plugins`` of a journal record."""
 
 _SECTIONS = re.compile(r"^(When|Returns|Combined|Args|Example):{1,2} ?", re.MULTILINE)
 _NAME = re.compile(r"[\w.]+")
@@ -64,22 +85,7 @@ _TOOL_FAMILIES = tuple(record.hook for record in EVENTS.values() if record.is_to
 
 def main(arguments: list[str]) -> int:
     """Write the files, or compare them; the exit code is 1 where ``--check`` finds a difference, 2 for other words."""
-    folders = [word for word in arguments if not word.startswith("-")]
-    if len(folders) > 1 or set(arguments) - {"--check", *folders}:
-        sys.stderr.write("usage: python -m hookrouter.docs [--check] [FOLDER]\n")
-        return 2
-    folder = Path(folders[0]) if folders else FOLDER
-    stale = []
-    for name, text in generate().items():
-        file = folder / name
-        if "--check" not in arguments:
-            folder.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
-            stale.append(str(file))
-    for path in stale:
-        sys.stderr.write(f"{path} is not what the code says; run `python -m hookrouter.docs`\n")
-    return 1 if stale else 0
+    return write_or_compare("hookrouter.docs", arguments, FOLDER, generate)
 
 
 def generate() -> dict[str, str]:
@@ -194,6 +200,10 @@ def _journal() -> Iterator[str]:
     yield "Each hook run appends one line of JSON to `logs/`, in the file of its session:\n"
     yield "| key | holds |\n|---|---|"
     for key, text in JOURNAL.items():
+        yield f"| `{key}` | {text} |"
+    yield "\nEach entry of `plugins`:\n"
+    yield "| key | holds |\n|---|---|"
+    for key, text in JOURNAL_CALLS.items():
         yield f"| `{key}` | {text} |"
     yield "\nA plugin adds keys with `context.note(key, value)`, and warnings with `context.warn(text)`."
 

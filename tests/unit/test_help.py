@@ -96,6 +96,39 @@ def test_the_journal_keys_of_a_run_are_in_the_hook_reference(hooks: Any) -> None
     (record,) = hooks.journal()
     assert set(record) <= set(docs.JOURNAL)
     assert record["outcome"] == "deny"
+    (call,) = record["plugins"]
+    assert set(call) <= set(docs.JOURNAL_CALLS)
+
+
+def test_so_are_those_of_what_is_rewritten_kept_or_left(hooks: Any) -> None:
+    home = hooks.home
+    site = Path(home.root) / "site"
+    write_plugin(
+        site,
+        "changer",
+        "import os\n"
+        "from hookrouter import hookimpl\n"
+        "from hookrouter.replies import PostToolUseReply, PreToolUseReply\n"
+        "@hookimpl\n"
+        "def pre_tool_use_bash(event, tool_input):\n"
+        "    os.environ['CHANGED'] = 'yes'\n"
+        "    return PreToolUseReply.update_input({**tool_input.raw, 'command': 'true'})\n"
+        "@hookimpl\n"
+        "def post_tool_use_bash(event, tool_response):\n"
+        "    return PostToolUseReply.update_output({**tool_response.raw, 'stdout': 'other'})\n",
+    )
+    Path(home.config_file).write_text("[journal]\npayloads = true\n")
+    for event in ("PreToolUse", "PostToolUse"):
+        hooks.fire_process(sample(event, "Bash"), environ={"PYTHONPATH": str(site)}, check=False)
+    before, after = hooks.journal()
+    assert before["tool_input_by"] == {"command": ["changer"]}
+    assert after["tool_response_by"] == {"stdout": ["changer"]}
+    calls = [call for record in (before, after) for call in record["plugins"] if call["plugin"] == "changer"]
+    assert "left" in calls[0]
+    assert "values" in calls[0]
+    assert "payload" in before
+    assert {*before, *after} <= set(docs.JOURNAL)
+    assert {key for call in calls for key in call} <= set(docs.JOURNAL_CALLS)
 
 
 def test_output_that_no_terminal_reads_holds_no_escape(hookrouter_home: Path) -> None:
