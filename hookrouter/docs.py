@@ -58,7 +58,7 @@ JOURNAL = {
     "warnings": "what went wrong and stopped nothing",
     "ms": "the milliseconds of the whole run, without the interpreter's start",
     "pid": "the hook's process",
-    "payload": "the name under which the payload is kept for `replay` (`payloads = true` in `[journal]`)",
+    "payload": "the name under which the payload is kept for `replay`, where asked for; empty where it cannot be",
 }
 """The keys of a hook run's journal record, beside those that plugins add with ``context.note``."""
 

@@ -150,11 +150,8 @@ def handle(
     record["pid"] = os.getpid()
     if not record.get("warnings"):
         record.pop("warnings", None)
-    if payload is not None and run.keeps_payload:
-        from hookrouter.kept_payloads import Kept, keep
-
-        kept = Kept(payload, reply.exit_code, reply.stdout, reply.stderr)
-        record["payload"] = keep(home.logs, kept, run.session_id)
+    if run.keeps_payload:
+        record["payload"] = "" if payload is None else run.keep_payload(payload, reply)
     journal.write(record, run.session_id)
     if run.trace is not None:
         run.trace(f"{record.get('outcome')}: exit code {reply.exit_code}, stdout {reply.stdout or 'empty'}")
@@ -189,6 +186,12 @@ class _HookRun:
     def keeps_payload(self) -> bool:
         """Whether the payload is to be kept, so that the run can be replayed."""
         return self.trace is not None or (self._loaded is not None and self._loaded.all_config.journal_payloads)
+
+    def keep_payload(self, payload: bytes, reply: Reply) -> str:
+        """Keep the payload with the reply to it; return its key, empty where that could not be done."""
+        from hookrouter.kept_payloads import Kept, keep
+
+        return keep(self._home.logs, Kept(payload, reply.exit_code, reply.stdout, reply.stderr), self.session_id)
 
     def start_trace(self, began: float) -> None:
         """Have each step written down for a person from now on."""

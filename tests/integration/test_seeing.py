@@ -13,6 +13,7 @@ import pytest
 from hookrouter.executable import script_argv
 from hookrouter.home import Home
 from hookrouter.journal import Journal
+from hookrouter.run import MAX_PAYLOAD
 from hookrouter.samples import sample
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.testing.terminal import wait_until
@@ -298,6 +299,16 @@ def test_payloads_are_kept_only_where_somebody_asked_for_it(sight: Sight) -> Non
     hook(sight)
     assert sight.records()[-1]["payload"]
     assert sight.run("replay", "last").returncode == 0
+
+
+def test_a_payload_that_was_too_large_to_be_read_is_the_reason_of_a_replay(sight: Sight) -> None:
+    done = sight.run("run", "pre-tool-use", stdin="x" * (MAX_PAYLOAD + 1), HOOKROUTER_TRACE="1")
+    assert done.returncode == 0
+
+    done = sight.run("replay", "last")
+
+    assert done.returncode == 2
+    assert "is larger than" in done.stderr
 
 
 def test_a_replay_shows_what_has_changed_since(sight: Sight) -> None:
