@@ -140,6 +140,8 @@ class Review(NamedTuple):
     """Whether the cursor is on ``Submit answers``; else it is on ``Cancel``."""
     certain: bool = True
     """Whether a question of the form is to be seen; another form may well have the same headers or answers."""
+    tail: str | None = None
+    """The end of the last answer, where nothing else of the list is visible, so that it may be any form's."""
 
 
 class Closed:
@@ -249,7 +251,7 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     lines = _without_queued(lines)
     if not lines:
         return Unknown("the screen is empty")
-    review = _review(lines, form)
+    review = _review(lines, form) or _review_tail(lines, form)
     if review is not None:
         return review
     if _review_rows(lines) is not None:
@@ -792,7 +794,8 @@ def _tail(lines: list[str], cursors: list[Row]) -> Tail | None:
 _REVIEW_NOTICES = frozenset(key(seen.text) for seen in grammar.REVIEW_NOTICES)
 _QUESTION_LINE = re.compile(rf" (?:{grammar.QUOTE_BAR} )?{grammar.BULLET} (.*)")
 _QUESTION_MORE = re.compile(rf" {grammar.QUOTE_BAR} ? ?(.*)")
-_ANSWER_LINE = re.compile(rf"   {grammar.ARROW} ?(.*)")
+_ANSWER_INDENT = 3
+_ANSWER_LINE = re.compile(rf"{' ' * _ANSWER_INDENT}{grammar.ARROW} ?(.*)")
 
 
 def _review(lines: list[str], form: AskUserQuestionInput) -> Review | None:
@@ -812,6 +815,21 @@ def _review(lines: list[str], form: AskUserQuestionInput) -> Review | None:
     if listed is None:
         return None
     return Review(listed[0], listed[1], marks[0], listed[2])
+
+
+def _review_tail(lines: list[str], form: AskUserQuestionInput) -> Review | None:
+    """Read a review screen of which only the end of the last answer, and its two rows, are visible."""
+    marks = _review_rows(lines)
+    if marks is None or len(lines) < 4 or sum(marks) != 1 or not _MORE_ABOVE.fullmatch(lines[-3]):
+        return None
+    body = lines[:-3]
+    while body and not body[-1]:
+        body.pop()
+    if not body or any(line[:_ANSWER_INDENT].strip() for line in body):
+        return None
+    count = len(form.questions)
+    tail = "\n".join(line[_ANSWER_INDENT:] for line in body)
+    return Review((None,) * count, (True,) * count, marks[0], certain=False, tail=tail)
 
 
 def _review_rows(lines: list[str]) -> list[bool] | None:
@@ -842,12 +860,12 @@ def _review_list(
         return tuple(answers), (False,) * count, any(answers)
     if not hidden:
         return None
-    if count == 1 and body and all(not line[:3].strip() for line in body):
+    if count == 1 and body and all(not line[:_ANSWER_INDENT].strip() for line in body):
         # The whole question is scrolled away: only its answer, or the end of that, is visible.
         whole = _ANSWER_LINE.fullmatch(body[0])
         if whole is None or len(key("".join(body))) < _CERTAIN:
             return None
-        return ("\n".join([whole[1], *(line[3:] for line in body[1:])]).rstrip("\n"),), (False,), False
+        return ("\n".join([whole[1], *(line[_ANSWER_INDENT:] for line in body[1:])]).rstrip("\n"),), (False,), False
     for first in range(count - 1, -1, -1):
         # Only the end of one question is visible, with its answer.
         answers = _answers(body, 0, form, first, open_top=True)
@@ -891,9 +909,9 @@ def _answers(
         answer = [start[1]]
         at = stop + 1
         while at < len(body) and not _QUESTION_LINE.fullmatch(body[at]):
-            if body[at][:3].strip():
+            if body[at][:_ANSWER_INDENT].strip():
                 return None
-            answer.append(body[at][3:])
+            answer.append(body[at][_ANSWER_INDENT:])
             at += 1
         while answer and not answer[-1].strip():
             answer.pop()

@@ -715,7 +715,20 @@ class _Delivery:
             return Stop(delivered=False, why="the pane is too small to check the typed text's box")
         return Press("Down", "move from the typed text to the row that leaves the page")
 
+    def is_own_end(self, tail: str) -> bool:
+        """Whether this is the end of the answer to the last question, with a text that this delivery has put in."""
+        number = len(self.form.questions) - 1
+        decision = self.decisions[number] if number < len(self.decisions) else None
+        text = decision.text if isinstance(decision, (Type, MultiSelect)) else None
+        if decision is None or text is None or not self.pasted(number, text):
+            return False
+        shown = key(tail)
+        answers = _shown_answers(self.form.questions[number], decision)
+        return len(shown) >= _TAIL and any((grammar.ARROW + key(answer)).endswith(shown) for answer in answers)
+
     def review(self, review: Review) -> Step:
+        if review.tail is not None and not self.is_own_end(review.tail):
+            return Wait(UNSURE)
         if not review.certain and not (self.taken and isinstance(self.state(-1), (Page, Tail, Review))):
             return Wait(
                 "the review screen shows no question of the form, so it may be another form's; make the pane larger"

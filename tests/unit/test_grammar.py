@@ -313,9 +313,16 @@ def test_a_review_that_shows_nothing_but_the_answer() -> None:
     whole = read(Screen(lines[first:], 40, 8), FORMS["tallmulti"])
     assert isinstance(whole, Review)
     assert key(whole.answers[0] or "").startswith("Option1wordword")
-    assert read(Screen(lines[first + 1 :], 40, 7), FORMS["tallmulti"]) == Unknown(UNSURE, dialog=True)
-    # Whose answer it is cannot be told in a form of several questions.
-    assert isinstance(read(Screen(lines[first:], 40, 8), FORMS["tabs"]), Unknown)
+    # Whose answer it is cannot be told from the end of it, nor in a form of several questions.
+    for begin, name in ((first + 1, "tallmulti"), (first, "tabs"), (first + 1, "tabs")):
+        review = read(Screen(lines[begin:], 40, 40), FORMS[name])
+        assert isinstance(review, Review)
+        assert not review.certain
+        assert not any(review.answers)
+        assert all(review.hidden)
+        assert (review.tail or "").endswith("\nword word word word word word word")
+    # Without the mark of what is hidden it is no review at all.
+    assert isinstance(read(Screen((*lines[first + 1 : -3], *lines[-2:]), 40, 40), FORMS["tabs"]), Unknown)
 
 
 @pytest.mark.parametrize(("one", "other"), [("👍", "👎"), ("a 👍🏽", "a 👍🏿"), ("x ✅", "x ☑")])

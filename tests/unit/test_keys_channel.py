@@ -285,6 +285,52 @@ def test_after_a_text_that_fills_the_pane_the_next_question_is_not_taken_for_its
     assert "leave question 2" in delivery.steps[-1], delivery
 
 
+LONG = ("a text of many words, " * 220).strip()
+
+
+@pytest.mark.parametrize(
+    ("questions", "decisions"),
+    [
+        ((question("First?", "A", "B"), SINGLE), (Select(1), Type(LONG))),
+        ((MULTI, SINGLE), (MultiSelect((1,)), Type(f"→ {LONG}"))),
+        ((SINGLE, MULTI), (Select(1), MultiSelect((1, 2), LONG))),
+        ((MULTI,), (MultiSelect((3,), LONG),)),
+    ],
+)
+@pytest.mark.parametrize(("width", "height"), [(120, 40), (60, 20)])
+def test_a_last_answer_longer_than_the_pane_is_submitted_from_the_review_that_shows_its_end(
+    questions: tuple[Question, ...], decisions: tuple[Decision, ...], width: int, height: int
+) -> None:
+    run = Run(form(*questions), width=width, height=height)
+
+    delivery = run.deliver(*decisions)
+
+    assert run.answers is not None, delivery
+    assert run.answers[questions[-1].question].strip('"').endswith(LONG)
+    assert delivery.outcome == DeliveryOutcome.DELIVERED
+
+
+@pytest.mark.parametrize("text", [LONG, LONG.replace("many", "few"), "words, "])
+def test_the_review_of_another_long_text_is_left_alone(text: str) -> None:
+    run = Run(form(question("First?", "A", "B"), SINGLE))
+    for pressed in ("1", "3", "Down", "Down"):
+        run.model.press(pressed)
+    run.model.press("BTab")
+    for pressed in ("Down", "Down"):
+        run.model.press(pressed)
+    run.model.paste(LONG)
+    run.model.press("Enter")
+    before = run.model.render(120, 40)
+    assert "  2. Cancel" in before
+    assert not any("Which approach?" in line or "→" in line for line in before)
+
+    delivery = run.deliver(Select(0), Type(text))
+
+    assert "too little of the question" in delivery.reason
+    assert run.keys == []
+    assert run.model.render(120, 40) == before
+
+
 def test_too_small_a_pane_is_the_reason_it_gives() -> None:
     run = Run(form(question("Which of the two? " + "words " * 99, "A", "B")), width=60, height=8)
 

@@ -211,6 +211,37 @@ def test_a_review_without_any_question_may_be_that_of_another_form() -> None:
     assert left.key == "Left"
 
 
+def test_the_end_of_a_long_answer_counts_only_after_this_delivery_has_entered_it() -> None:
+    form = AskUserQuestionInput(questions=(question("Which?", "A", "B"), question("Why?", "C", "D")))
+    text = "many words " * 100
+    small = {"width": 60, "height": 12}
+    model = DialogModel(form)
+    first = screen(model, **small)
+    model.press("1")
+    pages = [screen(model, **small)]
+    model.press("Up")
+    pages.append(screen(model, **small))
+    model.paste(text)
+    pages.append(screen(model, **small))
+    model.press("Enter")
+    end = screen(model, **small)
+    steps = (Press("1", ""), Press("Up", ""), Paste(text, ""), Press("Enter", ""))
+    done = tuple(Taken(each, before) for each, before in zip(steps, (first, *pages), strict=True))
+
+    def on_review(meant: str, taken: tuple[Taken, ...]) -> Step:
+        return GrammarPlanner().next_step(end, form, (Select(0), Type(meant)), taken)
+
+    found = on_review(text, done)
+    assert isinstance(found, Press)
+    assert found.key == "Enter"
+    for meant, taken in ((text, ()), (text, done[:2]), (text + "x", done), ("words", done), (text, done[-1:])):
+        assert isinstance(on_review(meant, taken), Wait)
+    # The first question was not answered in this delivery, and its answer is not visible.
+    found = on_review(text, done[1:])
+    assert isinstance(found, Press)
+    assert found.key == "Left"
+
+
 def test_only_wrong_answers_are_visited_again() -> None:
     model = DialogModel(TABS)
     for key in TO_REVIEW:
