@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from importlib.util import cache_from_source
+from pathlib import Path
 
 __all__ = ["write_plugin"]
 
@@ -20,6 +18,8 @@ def write_plugin(folder: Path, name: str, source: str, *, version: str = "1.0", 
     module = name.replace("-", "_")
     file = folder / f"{module}.py"
     file.write_text(source, encoding="utf-8")
+    # Python would take the bytecode of a text that is as long and was written in the same second.
+    Path(cache_from_source(str(file))).unlink(missing_ok=True)
     metadata = folder / f"{module}-{version}.dist-info"
     metadata.mkdir(exist_ok=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")

@@ -282,6 +282,8 @@ class _Typist:
             step = self.planner.next_step(screen, self.request.form, self.request.decisions, self.taken)
             if isinstance(step, Stop) and step.delivered:
                 return self.end(DeliveryOutcome.DELIVERED, step.why)
+            if isinstance(step, Stop) and isinstance(read(screen, self.request.form), Prompt):
+                return self.end(DeliveryOutcome.REFUSED, step.why)
             last = self.taken[-1].step
             state = read(self.taken[-1].screen, self.request.form)
             if isinstance(last, Press) and _submits(last.key, state, self.request.form):

@@ -387,6 +387,24 @@ def test_a_lost_enter_is_pressed_again_but_never_twice_into_the_next_question() 
         assert run.answers in (MIXED_ANSWERS, None), lost
 
 
+def test_a_person_who_cancels_on_the_review_in_the_last_instant_has_declined_the_form() -> None:
+    run = Run(form(question("First?", "A", "B"), question("Second?", "A", "B")))
+    press = run.terminal.press
+
+    def pressed(address: TerminalAddress, key: str) -> None:
+        if key == "Enter":
+            run.model.press("Down")
+        press(address, key)
+
+    run.terminal.press = pressed  # type: ignore[method-assign]
+
+    delivery = run.deliver(Select(0), Select(1))
+
+    assert run.model.outcome == "declined"
+    assert delivery.outcome == DeliveryOutcome.REFUSED
+    assert "declined" in delivery.reason
+
+
 @pytest.mark.parametrize("latency", [1.3, 4.0, 9.0])
 def test_a_slow_client_gets_no_second_enter(latency: float) -> None:
     run = Run(form(question("First?", "A", "B"), question("Second?", "A", "B")), latency=latency)

@@ -495,3 +495,21 @@ def test_the_journal_of_a_process_is_read(hooks: Hooks) -> None:
     result = hooks.fire_process("Stop", check=False)
     assert json.loads(json.dumps(result.journal))["event"] == "Stop"
     assert hooks.journal()
+
+
+def test_a_plugin_that_is_written_again_is_not_run_from_its_old_bytecode(tmp_path: Path) -> None:
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+    def said() -> str:
+        command = [sys.executable, "-c", "import again"]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, check=True)
+        return done.stdout.decode().strip()
+
+    file = write_plugin(tmp_path, "again", "print('one')")
+    written = file.stat().st_mtime
+    assert said() == "one"
+    write_plugin(tmp_path, "again", "print('two')")
+    # Within the same second, which is as exactly as Python looks at the time of a file of the same size.
+    os.utime(file, (written, written))
+
+    assert said() == "two"
