@@ -38,6 +38,7 @@ __all__ = [
     "RowKind",
     "Tail",
     "Unknown",
+    "accented_key",
     "client_version",
     "exact_key",
     "has_previews",
@@ -201,14 +202,23 @@ def key(text: str) -> str:
     return "".join(character for character in unicodedata.normalize("NFD", text) if not _ignored(character))
 
 
+def _tells(character: str) -> bool:
+    return character != "\ufffd" and (not _ignored(character) or unicodedata.category(character) in ("So", "Sk"))
+
+
 @lru_cache(maxsize=512)
 def exact_key(text: str) -> str:
     """Return ``text`` like :func:`key`, but with its emoji: what tells texts apart whose keys are the same."""
-    return "".join(
-        character
-        for character in unicodedata.normalize("NFD", text)
-        if character != "\ufffd" and (not _ignored(character) or unicodedata.category(character) in ("So", "Sk"))
-    )
+    return "".join(filter(_tells, unicodedata.normalize("NFD", text)))
+
+
+@lru_cache(maxsize=512)
+def accented_key(text: str) -> str:
+    """Return ``text`` like :func:`exact_key`, but with the accents of letters that are one character with theirs.
+
+    Such a letter is drawn whole, while a combining mark may get lost.
+    """
+    return "".join(filter(_tells, text))
 
 
 @lru_cache(maxsize=512)

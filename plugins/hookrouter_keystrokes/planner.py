@@ -27,6 +27,7 @@ from hookrouter_keystrokes.dialog import (
     Review,
     RowKind,
     Tail,
+    accented_key,
     client_version,
     exact_key,
     has_previews,
@@ -215,9 +216,11 @@ def _confirms(question: Question, decision: Decision, shown: str) -> bool | None
     others = _confusable(question, decision)
     if not others:
         return True
-    exact = exact_key(shown)
-    this, other = exact in map(exact_key, wanted), exact in map(exact_key, others)
-    return this if this != other else None
+    for tell in (exact_key, accented_key):
+        this, other = tell(shown) in map(tell, wanted), tell(shown) in map(tell, others)
+        if this != other:
+            return this
+    return None
 
 
 def _ticks_shown(question: Question, shown: str | None, text: str | None) -> frozenset[int] | None:

@@ -28,6 +28,7 @@ from hookrouter_keystrokes.dialog import (
     RowKind,
     Tail,
     Unknown,
+    accented_key,
     client_version,
     exact_key,
     key,
@@ -329,6 +330,12 @@ def test_a_review_that_shows_nothing_but_the_answer() -> None:
 def test_the_exact_key_tells_emoji_apart(one: str, other: str) -> None:
     assert exact_key(one) != exact_key(other)
     assert exact_key(" ".join(one)) == exact_key(one)
+
+
+def test_the_accented_key_tells_accents_apart_that_cannot_get_lost() -> None:
+    assert accented_key("r\u00e9sum\u00e9") != accented_key("resume")
+    assert accented_key("re\u0301sume\u0301") == accented_key("resume")
+    assert accented_key("a 👍 b") == accented_key("a👍b") != accented_key("a 👎 b")
 
 
 @pytest.mark.parametrize("name", ["S18-80x24-review", "S18-60x20-review", "S18-40x12-review"])

@@ -17,7 +17,7 @@ from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
 from hookrouter.testing.random_forms import seeded_form
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_ask_user_question.decisions import check_decisions
-from hookrouter_keystrokes import answer_channel, keystroke_planner
+from hookrouter_keystrokes import answer_channel, dialog, keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner import GrammarPlanner
 
@@ -546,10 +546,11 @@ texts = st.sampled_from(TRICKY) | st.text(
 @st.composite
 def forms(draw: st.DrawFn) -> AskUserQuestionInput:
     asked = []
-    for text in draw(st.lists(texts, min_size=1, max_size=4, unique_by=lambda text: "".join(text.split()))):
+    # What no screen tells apart is refused; here everything is to be answered.
+    for text in draw(st.lists(texts, min_size=1, max_size=4, unique_by=dialog.key)):
         multi = draw(st.booleans())
         previews = draw(st.booleans()) and draw(st.booleans())
-        labels = draw(st.lists(texts, min_size=2, max_size=4, unique_by=lambda text: "".join(text.split())))
+        labels = draw(st.lists(texts, min_size=2, max_size=4, unique_by=dialog.accented_key))
         options = tuple(
             Option(label=label, description=draw(texts | st.just("")), preview=draw(texts) if previews else None)
             for label in labels

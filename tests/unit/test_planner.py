@@ -407,12 +407,17 @@ def emoji(*labels: str, multi: bool = False) -> AskUserQuestionInput:
         (("👍", "👎"), False, Select(1), "Left"),
         (("ok 👍", "ok 👎"), True, MultiSelect((0,)), "Enter"),
         (("ok 👍", "ok 👎"), True, MultiSelect((1,)), "Left"),
+        (("R\u00e9sum\u00e9", "Resume"), False, Select(0), "Enter"),
+        (("R\u00e9sum\u00e9", "Resume"), False, Select(1), "Left"),
+        (("R\u00e9sum\u00e9", "Resume"), True, MultiSelect((0,)), "Enter"),
+        (("R\u00e9sum\u00e9", "Resume"), True, MultiSelect((1,)), "Left"),
+        (("Re\u0301sume\u0301", "Resume"), False, Select(0), None),
         (("ok\u200c", "ok"), False, Select(0), None),
         (("ok\u200c", "ok"), True, MultiSelect((0,)), None),
         (("ok\u200c", "ok"), True, MultiSelect((0, 1)), "Left"),
     ],
 )
-def test_the_review_does_not_confuse_options_that_differ_only_in_emoji(
+def test_the_review_does_not_confuse_options_that_differ_only_in_emoji_or_accents(
     labels: tuple[str, ...], multi: bool, chosen: Decision, step: str | None
 ) -> None:
     form = emoji(*labels, multi=multi)
