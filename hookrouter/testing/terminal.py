@@ -40,6 +40,7 @@ set -g default-terminal tmux-256color
 set -g default-shell /bin/sh
 """
 
+_ENDING = "server exited unexpectedly"
 _POLL = 0.02
 _STAYS_AWAY = 0.7
 _GRACE = 1.0
@@ -312,7 +313,13 @@ class PrivateTmux:
             arguments += ["-e", f"{name}={value}"]
         # tmux hands a single word to a shell; two or more it runs as they are.
         words = list(command) if len(command) > 1 else ["env", *command]
-        return Pane(self, self.run(*arguments, "--", *words).strip())
+        try:
+            return Pane(self, self.run(*arguments, "--", *words).strip())
+        except TmuxError as error:
+            if _ENDING not in str(error):
+                raise
+            # The server was just ending because its last session had; the next command starts another.
+            return Pane(self, self.run(*arguments, "--", *words).strip())
 
     def pane_environ(self, pane: Pane) -> dict[str, str]:
         """Return the variables that tmux gives to programs in ``pane``: what a process needs to be taken for one."""

@@ -14,7 +14,7 @@ import pytest
 from hookrouter.testing import record_hook
 from hookrouter.testing.client import ClientHome, ClientSession, find_client, prompt_box, read_payloads, wait_payload
 from hookrouter.testing.scripted_model import Say, ScriptedModel, ToolUse, ask, bash
-from hookrouter.testing.terminal import PrivateTmux, WaitTimeoutError, wait_until
+from hookrouter.testing.terminal import PrivateTmux, TmuxError, WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,3 +162,22 @@ def test_a_payload_that_is_being_written_is_not_read_yet(tmp_path: Path) -> None
     for end in range(len(whole) + 1):
         (tmp_path / "payloads.jsonl").write_bytes(whole + b"\n" + whole[:end])
         assert len(read_payloads(str(tmp_path / "payloads.jsonl"))) == 1
+
+
+def test_a_session_is_started_though_the_server_was_just_ending(
+    tmux_server: PrivateTmux, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, failures = tmux_server.run, ["server exited unexpectedly"]
+
+    def at_the_end(*arguments: str, stdin: str | None = None) -> str:
+        if failures:
+            raise TmuxError(f"tmux {arguments[0]}: {failures.pop()}")
+        return run(*arguments, stdin=stdin)
+
+    monkeypatch.setattr(tmux_server, "run", at_the_end)
+    tmux_server.start("work", ["cat"])
+    assert run("list-sessions", "-F", "#{session_name}").split() == ["work"]
+
+    failures.append("something else")
+    with pytest.raises(TmuxError, match="something else"):
+        tmux_server.start("other", ["cat"])

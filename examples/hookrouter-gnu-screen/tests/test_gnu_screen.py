@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -197,6 +197,26 @@ def test_a_person_who_detaches_everybody_does_not_end_it(host: Host, backend: Sc
     assert backend.capture(address).lines[0] == "shown"
     backend.press(address, "x")
     wait_until(lambda: backend.capture(address).lines[0] == "shownx", 10, "the key")
+
+
+def test_a_question_that_screen_answers_with_nothing_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, host: Host, backend: ScreenBackend
+) -> None:
+    address = started(host, backend, "shown")
+    ask = ScreenBackend._ask
+    lost = ["info"]
+
+    def asked(self: ScreenBackend, window: Any, *command: str) -> str:
+        said = ask(self, window, *command)
+        if command[0] in lost:
+            lost.remove(command[0])
+            return ""
+        return said
+
+    monkeypatch.setattr(ScreenBackend, "_ask", asked)
+
+    assert any("shown" in line for line in backend.capture(address).lines)
+    assert lost == []
 
 
 def test_a_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch, host: Host, backend: ScreenBackend) -> None:

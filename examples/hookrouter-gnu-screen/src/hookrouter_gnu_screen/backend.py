@@ -50,6 +50,8 @@ KEYS: Mapping[str, bytes] = {
 """The named keys that ``press`` takes, and what a program reads; any other key is one printable character."""
 
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
+_ASKS = 3
+"""How often a question is asked that screen answers with nothing."""
 _SIZE = re.compile(r"\(\d+,\d+\)/\((\d+),(\d+)\)")
 _FOLDER = re.compile(r"^(?:\d+ Sockets?|No Sockets found) in (.+?)\.?$", re.MULTILINE)
 _NO_WINDOW = "pre-select window"
@@ -272,7 +274,8 @@ class ScreenBackend:
 
     def _size(self, window: _Window) -> tuple[int, int]:
         """Return columns and rows. Also waits for the commands before it, which screen carries out in order."""
-        said = self._ask(window, "info")
+        # On a busy machine an empty answer was seen, though it has one always.
+        said = next(filter(None, (self._ask(window, "info") for _ in range(_ASKS))), "")
         found = _SIZE.match(said)
         if found is None:
             raise TerminalError(f"GNU screen does not tell the window's size: {said!r}")
