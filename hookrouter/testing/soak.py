@@ -12,6 +12,7 @@ import json
 import subprocess
 import tempfile
 import time
+import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.testing.client import prompt_box
@@ -253,8 +254,10 @@ def _faults(form: RandomForm, recorded: dict[str, Any]) -> str:
         faults.append(f"recorded {recorded.get('answers')!r}, meant {form.expected!r}")
     annotations = recorded.get("annotations") or {}
     notes = {text: each["notes"] for text, each in annotations.items() if each.get("notes")}
-    if notes != form.notes:
-        faults.append(f"recorded the notes {notes!r}, meant {form.notes!r}")
+    # Claude Code records notes with composed characters (measured on 2.1.330), unlike typed answers.
+    meant = {text: unicodedata.normalize("NFC", note) for text, note in form.notes.items()}
+    if notes != meant:
+        faults.append(f"recorded the notes {notes!r}, meant {meant!r}")
     return "; ".join(faults)
 
 
