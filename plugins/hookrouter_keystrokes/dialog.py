@@ -409,7 +409,7 @@ def _page(body: _Body, form: AskUserQuestionInput, width: int) -> DialogState:
 
 def has_previews(question: Question) -> bool:
     """Whether the client draws this question in the layout with previews."""
-    return any(option.preview for option in question.options)
+    return not question.multi_select and any(option.preview for option in question.options)
 
 
 def _with_last_rows(page: Page, last: list[Row], cursors: list[Row], *, editing: bool) -> DialogState:

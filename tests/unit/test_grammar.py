@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -633,6 +634,22 @@ def test_a_preview_page_whose_top_is_scrolled_away_is_no_other_question(descript
     page = read(Screen(tuple(DialogModel(form).render(60, 20)), 60, 20), form)
 
     assert page == Unknown(UNSURE, dialog=True)
+
+
+@pytest.mark.parametrize(("name", "form"), [("S18-40x12-tab2", "long"), ("T-multi-60x20-open", "tallmulti")])
+def test_a_multi_select_is_a_list_also_where_its_options_have_previews(name: str, form: str) -> None:
+    """As the client draws it: screen S8b-multi-0 of 2.1.330."""
+    plain = FORMS[form]
+    questions = [
+        attrs.evolve(item, options=tuple(attrs.evolve(option, preview="<p>") for option in item.options))
+        for item in plain.questions
+    ]
+    previewed = attrs.evolve(plain, questions=tuple(questions))
+
+    page = state(f"2.1.330/{name}", form)
+
+    assert isinstance(page, Page)
+    assert read(screen(f"2.1.330/{name}"), previewed) == page
 
 
 @pytest.mark.parametrize(

@@ -387,7 +387,9 @@ def test_a_lost_enter_is_pressed_again_but_never_twice_into_the_next_question() 
         assert run.answers in (MIXED_ANSWERS, None), lost
 
 
-def test_a_person_who_cancels_on_the_review_in_the_last_instant_has_declined_the_form() -> None:
+def test_a_person_who_cancels_on_the_review_in_the_last_instant_has_declined_the_form(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run = Run(form(question("First?", "A", "B"), question("Second?", "A", "B")))
     press = run.terminal.press
 
@@ -396,7 +398,7 @@ def test_a_person_who_cancels_on_the_review_in_the_last_instant_has_declined_the
             run.model.press("Down")
         press(address, key)
 
-    run.terminal.press = pressed  # type: ignore[method-assign]
+    monkeypatch.setattr(run.terminal, "press", pressed)
 
     delivery = run.deliver(Select(0), Select(1))
 
