@@ -116,8 +116,8 @@ def prepare(stage: Stage) -> None:
     stage.install()
 
 
-def verify(stage: Stage, model: ScriptedModel, client: ClientSession, name: str) -> None:
-    """Have Claude ask a form, answer it from outside with the real program, and compare what was recorded."""
+def verify(stage: Stage, model: ScriptedModel, client: ClientSession, name: str) -> str:
+    """Have Claude ask a form, answer it from outside, and compare what was recorded; return the question's id."""
     form, decisions, answers = FORMS[name]
     turn = f"turn-{len(model.prompts())}"
     before = len(stage.payloads("PreToolUse"))
@@ -136,6 +136,7 @@ def verify(stage: Stage, model: ScriptedModel, client: ClientSession, name: str)
     assert wait_until(recorded, 15, "PostToolUse", client.screen) == answers
     model.wait_for_result(asked)
     client.wait_idle()
+    return str(asked)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -144,12 +145,9 @@ def test_counted_keys_answer(counting: tuple[Stage, ScriptedModel, ClientSession
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_client_in_gnu_screen_is_answered(in_screen: tuple[Stage, ScriptedModel, ClientSession], name: str) -> None:
-    verify(*in_screen, name)
-
-
-def test_the_session_has_the_name_that_screen_gives_it(in_screen: tuple[Stage, ScriptedModel, ClientSession]) -> None:
-    stage, _, client = in_screen
-    client.wait_idle()
-    (name,) = {record["session"] for record in stage.journal() if record.get("event") == "answer"}
-    assert name == "managed"
+def test_a_client_in_gnu_screen_is_answered_under_the_name_that_screen_gives(
+    in_screen: tuple[Stage, ScriptedModel, ClientSession], name: str
+) -> None:
+    asked = verify(*in_screen, name)
+    records = [each for each in in_screen[0].journal() if each.get("event") == "answer"]
+    assert [record["session"] for record in records if record["tool_use_id"] == asked] == ["managed"]
