@@ -112,8 +112,9 @@ class TerminalBackend(Protocol):
 class HoldingTerminal(Protocol):
     """What a terminal backend may offer besides: to keep other keys out of a pane while an answer is entered.
 
-    Where it does, a person's key cannot come between the look at a typed text and the key that enters it. Without it
-    such a key can get into the answer, which then is recorded differently and reported as that.
+    Where it does, a person's key cannot come between a look at the dialog and the key that the look decided. Without it
+    such a key can get into a text, or lead that key to another page: the answer is then recorded differently, or the
+    form declined, and reported as that.
     """
 
     def hold(self, address: TerminalAddress, seconds: float) -> bool:

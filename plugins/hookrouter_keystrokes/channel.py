@@ -5,8 +5,9 @@ pace is set by the screen. What the channel adds to the planner is time:
 
 * the dialog is drawn up to half a second after the hook has ended, so its absence is not final at once;
 * from 2.1.318 on the client ignores Enter and digits for the first 150 ms after the dialog has become visible;
-* between a look and a key a person can press one, and blanks that a person types do not show. Before the first text,
-  and before a key that answers the form by where the cursor is, other keys are kept out, if the terminal can;
+* between a look and a key a person can press one: after a Tab of theirs a digit or Enter that was meant for a page can
+  submit or decline the form on its review screen. From the first key on that does more than move the cursor, other
+  keys are kept out, if the terminal can;
 * a key whose effect does not show may be lost or only late. It is never just repeated: an arrow key is pressed first,
   and because input is handled in order, a moved cursor proves that the earlier key was dropped.
 """
@@ -71,7 +72,6 @@ class Pace(NamedTuple):
 
 
 _ARROWS = frozenset(["Up", "Down"])
-_CLEARING = frozenset(["C-e", "C-u", "BSpace"])
 _INVISIBLE = frozenset(["C-e", "Home", "End"])
 _STEPS = 60
 _STEPS_PER_QUESTION = 80
@@ -200,7 +200,7 @@ class _Typist:
         if self.held_since is not None and not self.is_still_held(now):
             return self.end(DeliveryOutcome.REFUSED, "it took so long that other keys may have come in between")
         if state != self.previous:
-            self.same_since = now
+            self.same_since = now - screen.unchanged
         settled = state == self.previous or screen.unchanged >= self.pace.settle
         self.previous = state
         if self.reads_dialog:
@@ -231,9 +231,9 @@ class _Typist:
         if isinstance(step, Wait):
             return self.wait(step, now)
         self.waiting_since = None
-        if not self.may_act(step, settled=settled, now=now):
-            return None
-        if not self.others_are_out(step, state, now):
+        # Asked first, so that the hold's time and the dialog's own pass at once.
+        others_are_out = self.others_are_out(step, state, now)
+        if not others_are_out or not self.may_act(step, settled=settled, now=now):
             return None
         if self.clock() - now > self.pace.stale:
             return None
@@ -252,9 +252,9 @@ class _Typist:
         """Whether nobody else's key can come between this look and this step, as far as that matters and can be had."""
         if self.holder is None:
             # All that can be had here: no key of theirs has shown an effect for as long as effects are late.
-            return not _is_delicate(step, state, self.request.form) or now - self.same_since >= self.pace.settle
+            return _only_moves(step, state) or now - self.same_since >= self.pace.settle
         if self.held_since is None:
-            if not _is_delicate(step, state, self.request.form):
+            if _only_moves(step, state):
                 return True
             self.holder.hold(self.address, self.pace.hold)
             self.held_since = now
@@ -375,18 +375,9 @@ def _is_same_page(pending: _Pending, state: Seen, form: AskUserQuestionInput) ->
     return pressed == "Enter" and (kind in (RowKind.SUBMIT, RowKind.CHAT) or not multi)
 
 
-def _is_delicate(step: Press | Paste, state: Seen, form: AskUserQuestionInput) -> bool:
-    """Whether a key that a person presses just before this step can make it answer the form, or say something, wrongly.
-
-    What a review screen shows before it is submitted is compared there, except for the blanks of a typed text.
-    """
-    if isinstance(step, Paste) or isinstance(state, Drawn) or step.key in _CLEARING:
-        return True
-    if step.key != "Enter":
-        return False
-    chats = isinstance(state, Page) and state.at(RowKind.CHAT)
-    answers = not isinstance(state, Review) and _submits(step.key, state, form)
-    return chats or answers or isinstance(state, Prompt)
+def _only_moves(step: Press | Paste, state: Seen) -> bool:
+    """Whether this step does no harm wherever a person's last key has led, because it only moves the cursor."""
+    return isinstance(step, Press) and step.key in _ARROWS and not isinstance(state, Drawn)
 
 
 def _ticks_unseen(pressed: str, state: Seen, form: AskUserQuestionInput) -> bool:

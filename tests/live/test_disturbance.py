@@ -130,7 +130,23 @@ def test_a_person_presses_a_key_between_our_look_and_our_key(form: str, press: i
         assert agent.reached, agent.finish()
         calm.client.pane.press(key)
         done = agent.finish()
-    right_or_reported(calm, asked, done, form)
+    right(calm, asked, done, form)
+
+
+@pytest.mark.parametrize(("press", "key"), [(1, "Tab"), (4, "Down"), (4, "Left")])
+def test_a_person_in_the_last_instant_does_not_redirect_what_submits_or_declines(
+    press: int, key: str, calm: Live
+) -> None:
+    """After the Tab the digit would choose on the review screen, where 1 submits; after the Down Enter would cancel."""
+    asked = calm.ask(AREAS)
+    with calm.paused(f"press {press}", {"action": "multi-select", "selectedIndices": [0, 2]}) as agent:
+        assert agent.reached, agent.finish()
+        assert ("1. Submit answers" in calm.client.screen()) == (press == 4)
+        calm.client.pane.press(key)
+        done = agent.finish()
+    assert done.returncode == 0, f"{done.stdout}\n{calm.client.screen()}"
+    assert calm.recorded(asked)["answers"] == {AREAS["question"]: "Driver, Retry"}
+    calm.model.wait_for_result(asked)
 
 
 def test_a_blank_that_could_not_be_kept_out_is_reported(calm: Live) -> None:

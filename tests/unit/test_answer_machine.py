@@ -3,6 +3,7 @@
 Rules are looks of the channel, which decides its own keys, and a person's keys, pastes and resizes between them. The
 dialog is the model that live tests compare with the client. Whatever happens, no key of the channel's records another
 answer than the intended one, unless a person's key was on its way when the channel looked: such a key no look can show.
+Where the terminal can keep a person's keys out, not even then.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ class Answering(RuleBasedStateMachine):
         form=forms,
         chat=st.sampled_from([False] * 9 + [True]),
         size=st.sampled_from(SIZES),
-        latency=st.sampled_from([0.0, 0.03, 0.3]),
+        latency=st.sampled_from([0.0, 0.03, 0.08, 0.3]),
         lost=st.sets(st.integers(0, 30), max_size=1),
         holding=st.booleans(),
         opens=st.sampled_from([0.0, 0.4]),
@@ -215,6 +216,7 @@ class Answering(RuleBasedStateMachine):
             latency=latency,
         )
         self.terminal.lost = lost
+        self.kept_out = holding and latency < PACE.quiet
         # Of the others some need a larger pane.
         self.undisturbed = not lost and size in SIZES[:2] and form in SMALL
         self.typing.start()
@@ -288,6 +290,12 @@ class Answering(RuleBasedStateMachine):
         assert compare(self.form.questions, raw, result).matches == is_right
 
     @invariant()
+    def a_key_that_was_kept_out_does_not_redirect_the_channels_last_one(self) -> None:
+        if self.kept_out and self.model.outcome is not None and self.terminal.closed_by not in self.terminal.persons:
+            assert self.model.outcome == ("chat" if self.chat else "answered"), self.terminal.log
+            assert self.chat or (self.model.result or {})["answers"] == self.form.expected, self.terminal.log
+
+    @invariant()
     def nothing_reaches_the_prompt_but_a_chat(self) -> None:
         if self.terminal.raced or (self.chat and self.model.outcome == "chat"):
             return
@@ -312,7 +320,9 @@ class Answering(RuleBasedStateMachine):
         by_person = self.terminal.closed_by in self.terminal.persons
         if delivery.outcome == DeliveryOutcome.DELIVERED and not (by_person or self.terminal.raced):
             assert self.model.outcome == ("chat" if self.chat else "answered"), delivery
-            assert not self.chat or self.terminal.prompts == ["let us talk"]
+            enters = [number for number in self.terminal.to_prompt if self.terminal.log[number] == ("key", "Enter")]
+            assert not self.chat or len(set(enters) - self.terminal.persons) == 1
+            assert not self.chat or self.terminal.prompts.count("let us talk") == 1
         if self.undisturbed:
             assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
 

@@ -387,6 +387,54 @@ def test_a_lost_enter_is_pressed_again_but_never_twice_into_the_next_question() 
         assert run.answers in (MIXED_ANSWERS, None), lost
 
 
+class HoldingTerminal(FakeTerminal):
+    """A terminal that can keep a person's keys out; the person presses ``key`` just before the keys ``before``."""
+
+    held_until = 0.0
+    before = -1
+    key = ""
+
+    def hold(self, address: TerminalAddress, seconds: float) -> bool:
+        was_held = self.clock() < self.held_until
+        self.held_until = self.clock() + seconds
+        return was_held
+
+    def release(self, address: TerminalAddress) -> None:
+        self.held_until = 0.0
+
+    def press(self, address: TerminalAddress, key: str) -> None:
+        if len(self.log) == self.before and self.clock() >= self.held_until:
+            super().press(address, self.key)
+        super().press(address, key)
+
+
+@pytest.mark.parametrize("key", ["Down", "Up", "Tab", "Left"])
+@pytest.mark.parametrize(
+    ("asked", "decisions", "answers"),
+    [
+        (form(SINGLE, PREVIEW), [Select(0), Select(1)], ["Option A (Recommended)", "Topbar"]),
+        (form(MULTI), [MultiSelect((1, 2))], ["Naming, Retry"]),
+        (form(SINGLE), [Select(1)], ["Option B"]),
+    ],
+    ids=["tabs", "multi", "single"],
+)
+def test_a_person_in_the_last_instant_does_not_redirect_a_key_where_keys_can_be_kept_out(
+    asked: AskUserQuestionInput, decisions: list[Decision], answers: list[str], key: str
+) -> None:
+    for before in range(30):
+        run = Run(asked)
+        terminal = HoldingTerminal(run.model, run.clock, opens_at=run.clock.now)
+        terminal.before, terminal.key = before, key
+        run.terminal = terminal
+
+        delivery = run.deliver(*decisions)
+
+        assert delivery.outcome == DeliveryOutcome.DELIVERED, f"{before}: {delivery}"
+        assert list((run.answers or {}).values()) == answers
+        if ("key", key) not in terminal.log and before > len(terminal.log):
+            break
+
+
 def test_a_person_who_cancels_on_the_review_in_the_last_instant_has_declined_the_form(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
