@@ -16,6 +16,7 @@ from hookrouter.decisions import Chat, MultiSelect, Select, Type
 from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
 from hookrouter.testing.random_forms import seeded_form
 from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter.typing_limits import text_faults
 from hookrouter_ask_user_question.decisions import check_decisions
 from hookrouter_keystrokes import answer_channel, dialog, keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel
@@ -621,7 +622,9 @@ def intentions(draw: st.DrawFn) -> tuple[AskUserQuestionInput, tuple[Decision, .
         count = len(item.options)
         if item.multi_select:
             chosen = draw(st.sets(st.integers(0, count - 1), min_size=1))
-            decisions.append(MultiSelect(tuple(sorted(chosen)), draw(st.none() | typed)))
+            labels = [option.label for option in item.options]
+            words = draw(st.none() | typed.filter(lambda text, labels=labels: not text_faults(text, labels)))
+            decisions.append(MultiSelect(tuple(sorted(chosen)), words))
         elif any(option.preview for option in item.options):
             note = draw(st.none() | typed.filter(lambda text: "notes" not in text.lower()))
             decisions.append(Select(draw(st.integers(0, count - 1)), note))
