@@ -7,8 +7,9 @@ import shutil
 import sys
 import threading
 import time
-import unicodedata
 from typing import TYPE_CHECKING
+
+from hookrouter.columns import column_widths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +78,7 @@ def has_unicode(stream: TextIO | None = None) -> bool:
 
 def shortened(text: str, columns: int) -> str:
     """Return a printable text cut so that it takes at most so many columns; ``…`` shows where it was cut."""
-    widths = [_columns_of(character) for character in text]
+    widths = list(column_widths(text))
     if sum(widths) <= columns:
         return text
     used = 0
@@ -86,12 +87,6 @@ def shortened(text: str, columns: int) -> str:
         if used >= columns:
             return f"{text[:index]}…"
     return text
-
-
-def _columns_of(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 class Progress:

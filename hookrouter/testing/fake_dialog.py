@@ -7,11 +7,10 @@ delays and its input guard are in :class:`FakeTerminal`, which is a terminal bac
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering import Screen, TerminalGone
+from hookrouter.columns import columns
 from hookrouter.labels import cut, joined_items, recorded_label
 
 if TYPE_CHECKING:
@@ -28,24 +27,13 @@ _AROUND_PREVIEW = 9
 """Rows that a preview page needs below its question and beside preview and footer, with the two that it leaves free."""
 
 
-@lru_cache(maxsize=4096)
-def _width(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _cells(text: str) -> int:
-    return sum(map(_width, text))
-
-
 def _wrap(text: str, width: int) -> list[str]:
     """Break text at spaces, and words that are too long anywhere, to lines of at most ``width`` columns."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
         for word in re.findall(r"\s+|[^\s]+", paragraph.replace("\t", "    ")):
-            if _cells(line + word) <= width:
+            if columns(line + word) <= width:
                 line += word
                 continue
             if word.isspace():
@@ -56,7 +44,7 @@ def _wrap(text: str, width: int) -> list[str]:
                 lines.append(line.rstrip())
                 line = ""
             for character in word:
-                if _cells(line + character) > width:
+                if columns(line + character) > width:
                     lines.append(line)
                     line = ""
                 line += character
@@ -408,7 +396,7 @@ class DialogModel:
                 for question in self.questions
             )
             bar = f"←{tabs}  ✔ Submit  →"
-            if _cells(bar) <= width:
+            if columns(bar) <= width:
                 return [bar]
         return [bar[:width]]
 
@@ -435,8 +423,8 @@ class DialogModel:
         else:
             shown = _wrap(question.typed.value or "Type something.", width - 5)
             if question.chosen == count:
-                widest = max(map(_cells, shown))
-                shown[0] += " " * (widest - _cells(shown[0])) + " ✔"
+                widest = max(map(columns, shown))
+                shown[0] += " " * (widest - columns(shown[0])) + " ✔"
             lines.append(f"{mark} {count + 1}. {shown[0]}")
             lines += [" " * 5 + line for line in shown[1:]]
         return [line.rstrip() for line in lines]
@@ -451,7 +439,7 @@ class DialogModel:
             left.append(f"{mark} {number + 1}. {wrapped[0]}")
             left += [f"    {line}" for line in wrapped[1:]]
         previews = [option.get("preview") or "No preview available" for option in question.options]
-        longest = max(_cells(line) for preview in previews for line in preview.split("\n"))
+        longest = max(columns(line) for preview in previews for line in preview.split("\n"))
         inner = min(max(_PREVIEW_WIDTH, longest), width - column - 4)
         shown = [part for line in previews[focused].split("\n") for part in _wrap(line, inner)]
         hidden = 0
@@ -459,10 +447,10 @@ class DialogModel:
             hidden = len(shown) - max(1, room - 1)
             shown = shown[:-hidden] if hidden else shown
         right = [f"┌{'─' * (inner + 2)}┐"]
-        right += [f"│ {line}{' ' * (inner - _cells(line))} │" for line in shown]
+        right += [f"│ {line}{' ' * (inner - columns(line))} │" for line in shown]
         if hidden:
             notice = f"─── ✂ ─── {hidden} lines hidden "
-            right.append(f"├{notice}{'─' * (inner + 2 - _cells(notice))}┤")
+            right.append(f"├{notice}{'─' * (inner + 2 - columns(notice))}┤")
         right += [f"└{'─' * (inner + 2)}┘", ""]
         empty = "Add notes on this design…" if question.notes_open else "press n to add notes"
         noted = _wrap(question.notes.value or empty, width - column - 7)
@@ -471,7 +459,7 @@ class DialogModel:
         for number in range(max(len(left), len(right))):
             start = left[number] if number < len(left) else ""
             end = right[number] if number < len(right) else ""
-            lines.append(f"{start}{' ' * (column - _cells(start))}{end}".rstrip())
+            lines.append(f"{start}{' ' * (column - columns(start))}{end}".rstrip())
         return lines
 
     def _footer(self, question: _Question, width: int) -> list[str]:

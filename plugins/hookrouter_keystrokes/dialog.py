@@ -16,6 +16,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter.columns import column_widths, columns
 from hookrouter.labels import cut
 from hookrouter_keystrokes import grammar
 
@@ -236,20 +237,13 @@ def _described(option: Option) -> list[tuple[str, str]]:
     ]
 
 
-@lru_cache(maxsize=4096)
-def _width(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def _split_at(line: str, column: int) -> tuple[str, str]:
     """Split a line at a screen column."""
     at = 0
-    for position, character in enumerate(line):
-        if at >= column and _width(character):
+    for position, width in enumerate(column_widths(line)):
+        if at >= column and width:
             return line[:position], line[position:]
-        at += _width(character)
+        at += width
     return line, ""
 
 
@@ -710,7 +704,7 @@ def _preview_rows(
         box = _BOX_TOP.search(line)
         if box is None:
             continue
-        column = sum(_width(character) for character in line[: box.start()])
+        column = columns(line[: box.start()])
         halves = [_split_at(line, column) for line in lines[top:]]
         notes = _notes([right for _, right in halves], body.editing)
         parsed = _preview_labels([left.rstrip() for left, _ in halves], question)

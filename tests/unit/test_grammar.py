@@ -21,6 +21,7 @@ from hookrouter_keystrokes.dialog import (
     UNSURE,
     Closed,
     DialogState,
+    Notes,
     OtherDialog,
     Page,
     Prompt,
@@ -185,6 +186,14 @@ def test_the_preview_layout(name: str, form: str, notes: tuple[bool, str], curso
 
     assert isinstance(page, Page)
     assert (page.notes, page.cursor) == (notes, cursor)
+
+
+def test_emoji_of_several_characters_do_not_shift_what_stands_beside_them() -> None:
+    page = state("2.1.330/E-emoji-100x40-open", "emoji")
+
+    assert isinstance(page, Page)
+    assert page.notes == Notes(focused=False, text="")
+    assert [row.option for row in page.rows if row.kind == RowKind.OPTION] == [0, 1, 2, 3]
 
 
 def test_a_preview_page_with_a_long_note() -> None:
