@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from hookrouter.answering import AnswerRequest, DeliveryOutcome, TerminalAddress
 from hookrouter.converter import structure
-from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
+from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal, HoldingFakeTerminal
 from hookrouter.testing.random_forms import RandomForm, seeded_form
 from hookrouter_ask_user_question.comparison import compare
 from hookrouter_ask_user_question.decisions import parse_decisions
@@ -103,21 +103,11 @@ class Keyboard(FakeTerminal):
         super().paste(address, text)
 
 
-class HoldingKeyboard(Keyboard):
+class HoldingKeyboard(Keyboard, HoldingFakeTerminal):
     """One that can keep the person's keys out."""
 
-    held_until = 0.0
-
-    def hold(self, address: TerminalAddress, seconds: float) -> bool:
-        was_held = self.clock() < self.held_until
-        self.held_until = self.clock() + seconds
-        return was_held
-
-    def release(self, address: TerminalAddress) -> None:
-        self.held_until = 0.0
-
     def person(self, kind: str, what: str) -> None:
-        if self.clock() >= self.held_until:
+        if not self.is_held:
             super().person(kind, what)
 
 
