@@ -197,8 +197,6 @@ class _Typist:
         screen = self.terminal.capture(self.address)
         state: Seen = read(screen, self.request.form) if self.reads_dialog else Drawn(screen.lines)
         now = self.clock()
-        if self.held_since is not None and not self.is_still_held(now):
-            return self.end(DeliveryOutcome.REFUSED, "it took so long that other keys may have come in between")
         if state != self.previous:
             self.same_since = now - screen.unchanged
         settled = state == self.previous or screen.unchanged >= self.pace.settle
@@ -208,6 +206,11 @@ class _Typist:
         # Chat declines the form, and its document may be swept before the chat's text is sent.
         if not self.chatting and not self.request.still_open():
             return self.closed(screen)
+        if self.held_since is not None and not self.is_still_held(now):
+            if not self.reads_dialog or any(isinstance(each.step, Paste) for each in self.taken):
+                return self.end(DeliveryOutcome.REFUSED, "it took so long that other keys may have come in between")
+            # Whatever they did will be seen; only in a text it might not.
+            self.held_since = now
         if self.pending is not None:
             if self.pending.probe is None and _is_same_page(self.pending, state, self.request.form):
                 # Some other key showed its effect, and the one that leaves this page may still be on its way.

@@ -149,6 +149,31 @@ def test_a_person_in_the_last_instant_does_not_redirect_what_submits_or_declines
     calm.model.wait_for_result(asked)
 
 
+def stand_still(calm: Live, look: int, *decisions: dict[str, Any]) -> tuple[str, subprocess.CompletedProcess[str]]:
+    """Have ``answer`` stand still after ``look`` keys until a person's keys come in again, and press one."""
+    asked = calm.ask(AREAS)
+    with calm.paused(f"look {look}", *decisions) as agent:
+        assert agent.reached, agent.finish()
+        assert is_input_off(calm)
+        wait_until(lambda: not is_input_off(calm), 15, "end of the hold")
+        calm.client.pane.press("Up")
+        return asked, agent.finish()
+
+
+def test_an_answer_that_stood_still_goes_on_where_it_sees_what_others_did(calm: Live) -> None:
+    asked, done = stand_still(calm, 2, {"action": "multi-select", "selectedIndices": [0, 2]})
+    assert done.returncode == 0, f"{done.stdout}\n{calm.client.screen()}"
+    assert calm.recorded(asked)["answers"] == {AREAS["question"]: "Driver, Retry"}
+    calm.model.wait_for_result(asked)
+
+
+def test_an_answer_that_stood_still_over_a_text_stops(calm: Live) -> None:
+    asked, done = stand_still(calm, 5, *TICKS)
+    assert done.returncode == 4, f"{done.stdout}\n{calm.client.screen()}"
+    assert "other keys may have come" in reply(done)["reason"]
+    assert not is_recorded(calm, asked)
+
+
 def test_a_blank_that_could_not_be_kept_out_is_reported(calm: Live) -> None:
     asked = calm.ask(APPROACH)
     with calm.paused("look 2", *TYPED, holds=False) as agent:

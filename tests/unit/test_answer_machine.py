@@ -260,6 +260,12 @@ class Answering(RuleBasedStateMachine):
         self.terminal.person("paste", text)
         self.undisturbed = False
 
+    @precondition(lambda self: self.typing.is_alive() and self.is_started)
+    @rule(seconds=st.sampled_from([0.4, 1.0, 6.0]))
+    def stand_still(self, seconds: float) -> None:
+        self.typing.now += seconds
+        self.undisturbed = False
+
     @precondition(lambda self: self.typing.is_alive())
     @rule(size=st.sampled_from(SIZES))
     def resize(self, size: tuple[int, int]) -> None:

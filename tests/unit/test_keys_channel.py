@@ -25,7 +25,7 @@ from hookrouter_keystrokes.planner import GrammarPlanner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrouter.answering import Delivery
+    from hookrouter.answering import Delivery, Screen
     from hookrouter.decisions import Decision
 
 ADDRESS = TerminalAddress("fake", "s", "%0", "")
@@ -425,6 +425,39 @@ def test_a_person_in_the_last_instant_does_not_redirect_a_key_where_keys_can_be_
         assert list((run.answers or {}).values()) == answers
         if before > len(terminal.log):
             break
+
+
+class StandsStill(HoldingFakeTerminal):
+    """A terminal of a process that stands still once it has sent so many keys and pastes; a person then presses one."""
+
+    after = -1
+
+    def capture(self, address: TerminalAddress) -> Screen:
+        if len(self.log) == self.after:
+            self.after = -1
+            self.clock.sleep(20)  # type: ignore[attr-defined]
+            assert not self.is_held
+            super().press(address, "Down")
+            self.clock.sleep(1)  # type: ignore[attr-defined]
+        return super().capture(address)
+
+
+@pytest.mark.parametrize("after", range(1, 8))
+@pytest.mark.parametrize("decision", [MultiSelect((1, 2)), MultiSelect((1,), "a text")], ids=["ticks", "text"])
+def test_a_process_that_stood_still_goes_on_unless_it_has_entered_a_text(after: int, decision: MultiSelect) -> None:
+    run = Run(form(MULTI))
+    run.terminal = terminal = StandsStill(run.model, run.clock, opens_at=run.clock.now)
+    terminal.after = after
+
+    delivery = run.deliver(decision, seconds=120)
+
+    before = terminal.log[:after]
+    if ("paste", "a text") in before and before.count(("key", "Enter")) < 2:
+        assert (delivery.outcome, run.answers) == (DeliveryOutcome.REFUSED, None)
+        assert "other keys may have come in between" in delivery.reason
+    else:
+        assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
+        assert run.answers == {MULTI.question: "Naming, a text" if decision.text else "Naming, Retry"}
 
 
 def test_a_person_who_cancels_on_the_review_in_the_last_instant_has_declined_the_form(
