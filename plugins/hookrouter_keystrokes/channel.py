@@ -6,8 +6,8 @@ pace is set by the screen. What the channel adds to the planner is time:
 * the dialog is drawn up to half a second after the hook has ended, so its absence is not final at once;
 * from 2.1.318 on the client ignores Enter and digits for the first 150 ms after the dialog has become visible;
 * between a look and a key a person can press one: after a Tab of theirs a digit or Enter that was meant for a page can
-  submit or decline the form on its review screen. From the first key on that does more than move the cursor, other
-  keys are kept out, if the terminal can;
+  submit or decline the form on its review screen, and after their Escape an Up brings an old prompt back. So before the
+  first key all others are kept out, if the terminal can;
 * a key whose effect does not show may be lost or only late. It is never just repeated: an arrow key is pressed first,
   and because input is handled in order, a moved cursor proves that the earlier key was dropped.
 """
@@ -257,8 +257,6 @@ class _Typist:
             # All that can be had here: no key of theirs has shown an effect for as long as effects are late.
             return _only_moves(step, state) or now - self.same_since >= self.pace.settle
         if self.held_since is None:
-            if _only_moves(step, state):
-                return True
             self.holder.hold(self.address, self.pace.hold)
             self.held_since = now
             self.hold_until = now + self.pace.hold

@@ -122,7 +122,14 @@ def test_no_key_of_a_person_comes_into_a_text(form: str, key: str, calm: Live) -
 
 @pytest.mark.parametrize(
     ("form", "press", "key"),
-    [("choice", 1, "Down"), ("choice", 1, "Up"), ("typed", 3, "Up"), ("typed", 3, "x"), ("ticks", 7, "Down")],
+    [
+        ("choice", 1, "Down"),
+        ("choice", 1, "Up"),
+        ("typed", 1, "Escape"),
+        ("typed", 3, "Up"),
+        ("typed", 3, "x"),
+        ("ticks", 7, "Down"),
+    ],
 )
 def test_a_person_presses_a_key_between_our_look_and_our_key(form: str, press: int, key: str, calm: Live) -> None:
     asked = calm.ask(*FORMS[form][0])

@@ -400,15 +400,16 @@ class LastInstant(HoldingFakeTerminal):
         super().press(address, key)
 
 
-@pytest.mark.parametrize("key", ["Down", "Up", "Tab", "Left"])
+@pytest.mark.parametrize("key", ["Down", "Up", "Tab", "Left", "Escape"])
 @pytest.mark.parametrize(
     ("asked", "decisions", "answers"),
     [
+        (form(SINGLE), [Type("neither")], ["neither"]),
         (form(SINGLE, PREVIEW), [Select(0), Select(1)], ["Option A (Recommended)", "Topbar"]),
         (form(MULTI), [MultiSelect((1, 2))], ["Naming, Retry"]),
         (form(SINGLE), [Select(1)], ["Option B"]),
     ],
-    ids=["tabs", "multi", "single"],
+    ids=["typed", "tabs", "multi", "single"],
 )
 def test_a_person_in_the_last_instant_does_not_redirect_a_key_where_keys_can_be_kept_out(
     asked: AskUserQuestionInput, decisions: list[Decision], answers: list[str], key: str
