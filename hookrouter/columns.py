@@ -28,7 +28,7 @@ def column_widths(line: str) -> Iterator[int]:
 
 def columns(line: str) -> int:
     """Return the columns of one line."""
-    return sum(column_widths(line))
+    return len(line) if line.isascii() else sum(column_widths(line))
 
 
 @lru_cache(maxsize=4096)

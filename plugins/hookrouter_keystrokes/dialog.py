@@ -247,9 +247,29 @@ def _split_at(line: str, column: int) -> tuple[str, str]:
     return line, ""
 
 
+class _Same:
+    """A form as a key: equal to itself only, which is faster to tell than from its texts."""
+
+    def __init__(self, form: AskUserQuestionInput) -> None:
+        self.form = form
+
+    def __hash__(self) -> int:
+        return id(self.form)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.form is self.form
+
+
 def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     """Return what ``screen`` shows, seen with ``form`` in mind. Never raises."""
-    lines = [line.replace("\u00a0", " ").rstrip() for line in screen.lines]
+    return _read(tuple(screen.lines), screen.width, _Same(form))
+
+
+# The planner reads every screen again that led to a step, and most looks of the channel show nothing new.
+@lru_cache(maxsize=256)
+def _read(shown: tuple[str, ...], width: int, asked: _Same) -> DialogState:
+    form = asked.form
+    lines = [line.replace("\u00a0", " ").rstrip() for line in shown]
     while lines and not lines[-1]:
         lines.pop()
     lines = _without_queued(lines)
@@ -264,11 +284,11 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
         return Unknown(why, dialog=True)
     body = _above_footer(lines)
     if body is not None:
-        return _page(body, form, screen.width)
+        return _page(body, form, width)
     other = _other(lines)
     if other is not None:
         return other
-    prompt = _prompt(lines, form, screen.width)
+    prompt = _prompt(lines, form, width)
     return prompt or Unknown("neither a dialog nor the prompt box is on screen")
 
 
