@@ -72,6 +72,7 @@ class Pace(NamedTuple):
 
 
 _ARROWS = frozenset(["Up", "Down"])
+_CLEARING = frozenset(["C-e", "C-u", "BSpace"])
 _INVISIBLE = frozenset(["C-e", "Home", "End"])
 _STEPS = 60
 _STEPS_PER_QUESTION = 80
@@ -207,9 +208,9 @@ class _Typist:
         if not self.chatting and not self.request.still_open():
             return self.closed(screen)
         if self.held_since is not None and not self.is_still_held(now):
-            if not self.reads_dialog or any(isinstance(each.step, Paste) for each in self.taken):
+            if not self.reads_dialog or any(map(_is_about_text, self.taken)):
                 return self.end(DeliveryOutcome.REFUSED, "it took so long that other keys may have come in between")
-            # Whatever they did will be seen; only in a text it might not.
+            # Whatever they did will be seen; only blanks in a text, or where one was cleared, might not.
             self.held_since = now
         if self.pending is not None:
             if self.pending.probe is None and _is_same_page(self.pending, state, self.request.form):
@@ -374,6 +375,10 @@ def _is_same_page(pending: _Pending, state: Seen, form: AskUserQuestionInput) ->
         return not multi and not before.preview
     kind = RowKind.OPTION if before.cursor is None else before.rows[before.cursor].kind
     return pressed == "Enter" and (kind in (RowKind.SUBMIT, RowKind.CHAT) or not multi)
+
+
+def _is_about_text(taken: Taken) -> bool:
+    return isinstance(taken.step, Paste) or taken.step.key in _CLEARING
 
 
 def _only_moves(step: Press | Paste, state: Seen) -> bool:

@@ -432,13 +432,14 @@ class StandsStill(HoldingFakeTerminal):
     """A terminal of a process that stands still once it has sent so many keys and pastes; a person then presses one."""
 
     after = -1
+    key = "Down"
 
     def capture(self, address: TerminalAddress) -> Screen:
         if len(self.log) == self.after:
             self.after = -1
             self.clock.sleep(20)  # type: ignore[attr-defined]
             assert not self.is_held
-            super().press(address, "Down")
+            super().press(address, self.key)
             self.clock.sleep(1)  # type: ignore[attr-defined]
         return super().capture(address)
 
@@ -459,6 +460,22 @@ def test_a_process_that_stood_still_goes_on_unless_it_has_entered_a_text(after: 
     else:
         assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
         assert run.answers == {MULTI.question: "Naming, a text" if decision.text else "Naming, Retry"}
+
+
+@pytest.mark.parametrize("after", range(1, 8))
+def test_a_blank_that_came_in_while_the_process_stood_still_gets_into_no_text(after: int) -> None:
+    run = Run(form(SINGLE))
+    run.model.press("Up")
+    run.model.press("Up")
+    run.model.paste("left by others")
+    run.terminal = terminal = StandsStill(run.model, run.clock, opens_at=run.clock.now)
+    terminal.after, terminal.key = after, "Space"
+
+    delivery = run.deliver(Type("neither"), seconds=120)
+
+    is_answered = ("key", "Enter") in terminal.log[:after]
+    assert run.answers == ({SINGLE.question: "neither"} if is_answered else None), terminal.log
+    assert delivery.outcome == (DeliveryOutcome.DELIVERED if is_answered else DeliveryOutcome.REFUSED)
 
 
 def test_a_person_who_cancels_on_the_review_in_the_last_instant_has_declined_the_form(
