@@ -1,7 +1,8 @@
 """The front door: decides what to import from the first argument, before anything else is loaded.
 
-``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter.run`; ``deliver`` is the
-background process that brings wakes to agents; everything else is the command line for people and agents.
+``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter._routing.hook_process`;
+``deliver`` is the background process that brings wakes to agents; everything else is the command line for people and
+agents.
 """
 
 from __future__ import annotations
@@ -17,19 +18,14 @@ def main(argv: list[str] | None = None) -> int:
     command = arguments[0] if arguments else ""
     asks_for_help = bool({"--help", "-h"} & set(arguments))
     if command == "run" and not asks_for_help:
-        from hookrouter.run import main as run
+        from hookrouter import _wiring
+        from hookrouter._routing.hook_process import main as run
 
-        return run(arguments[1:])
+        return run(arguments[1:], _wiring)
     if command == "deliver" and not asks_for_help:
-        from hookrouter.delivery import main as deliver
+        from hookrouter.cli.deliver_process import main as deliver
 
         return deliver(arguments[1:])
-    if command[:1].isalpha() and not asks_for_help:
-        from hookrouter.quick import run_quick
-
-        exit_code = run_quick(command, arguments[1:])
-        if exit_code is not None:
-            return exit_code
     from hookrouter.cli.main import main as cli
 
     return cli(arguments)

@@ -8,29 +8,66 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, overload
+
+from hookrouter.util.text import describe_error
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Protocol, TypeVar, overload
 
-    from hookrouter.answering import TerminalAddress
+    from hookrouter._plugins.registry import Plugins
+    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.config import Agent, Config
-    from hookrouter.home import Home
-    from hookrouter.journal import Journal
-    from hookrouter.outbox import Outbox
-    from hookrouter.registry import Plugins
-    from hookrouter.store import Store
+    from hookrouter.messaging.outbox import Outbox
+    from hookrouter.storage.home import Home
+    from hookrouter.storage.interface import DocumentStore
+    from hookrouter.storage.journal import Journal
 
-__all__ = ["Context", "Services", "session_name"]
+    T = TypeVar("T")
 
-T = TypeVar("T")
+    class Wiring(Protocol):
+        """What knows agents and terminals, handed to the router by whoever starts it: :mod:`hookrouter._wiring`."""
+
+        def outbox(self, services: Services) -> Outbox:
+            """Return the messages of this home that are not yet delivered."""
+
+        def locate_terminal(self, services: Services) -> tuple[TerminalAddress | None, str]:
+            """Return the pane of this environment, None outside every terminal; and what kept it from being known.
+
+            Both are empty outside every terminal. Warns of a terminal that fails if another one knows the pane.
+            """
+
+        def start_delivery(self, services: Services) -> None:
+            """Start the process that delivers the outbox. Raises OSError."""
+
+        def announce_problems(self, services: Services, *, has_screen: bool) -> str:
+            """Tell, once for each mistake, that config.toml has problems; return what the user is shown, if anything.
+
+            Without ``has_screen`` the event shows the user nothing, and the result is empty. Raises OSError if no
+            deliverer can be started.
+            """
+
+        def push_outbox(self, environ: Mapping[str, str], home: Home) -> None:
+            """Have delivered, soon and elsewhere, what an earlier delivery had to leave behind."""
+
+
+__all__ = ["Context", "Services"]
 
 
 class Services:
     """The core's services over one home folder: documents, outbox, journal and plugins."""
 
     def __init__(
-        self, *, home: Home, config: Config, environ: Mapping[str, str], plugins: Plugins, journal: Journal
+        self,
+        *,
+        home: Home,
+        config: Config,
+        environ: Mapping[str, str],
+        plugins: Plugins,
+        journal: Journal,
+        wiring: Wiring,
     ) -> None:
         """Take what every process has; the rest is made on first use."""
         self.home = home
@@ -40,25 +77,27 @@ class Services:
         """The environment of this process. Holds secrets: never write it anywhere."""
         self.plugins = plugins
         self.journal = journal
+        self._wiring = wiring
 
     @cached_property
-    def store(self) -> Store:
-        """The documents in ``state/``."""
-        from hookrouter.store import Store
+    def store(self) -> DocumentStore:
+        """The documents of this home."""
+        from hookrouter.storage.engine import open_store
 
-        return Store(self.home.state, self.warn)
+        return open_store(self.home, self.warn)
 
     @cached_property
     def outbox(self) -> Outbox:
         """The wakes that are not yet delivered."""
-        from hookrouter.outbox import Outbox
+        return self._wiring.outbox(self)
 
-        return Outbox(self.home, self.warn)
+    if TYPE_CHECKING:
 
-    @overload
-    def settings(self, plugin: str) -> Mapping[str, object]: ...
-    @overload
-    def settings(self, plugin: type[T]) -> T: ...
+        @overload
+        def settings(self, plugin: str) -> Mapping[str, object]: ...
+        @overload
+        def settings(self, plugin: type[T]) -> T: ...
+
     def settings(self, plugin: str | type[T]) -> Mapping[str, object] | T:
         """Return a plugin's settings, ``[plugins.NAME.settings]``, with its own defaults filled in.
 
@@ -67,6 +106,20 @@ class Services:
         more than one, declares.
         """
         return self.plugins.settings(plugin) if isinstance(plugin, str) else self.plugins.declared(plugin)
+
+    def under(self, config: Config) -> Services:
+        """Return the same services as they would be with another config."""
+        from hookrouter._plugins.discovery import resolve_settings
+
+        settings = resolve_settings(self.home, self.plugins.index, config)
+        return Services(
+            home=self.home,
+            config=config,
+            environ=self.environ,
+            plugins=self.plugins.under(config, settings),
+            journal=self.journal,
+            wiring=self._wiring,
+        )
 
     def warn(self, text: str) -> None:
         """Journal something that went wrong and did not stop the work."""
@@ -86,12 +139,16 @@ class Context(Services):
         environ: Mapping[str, str],
         plugins: Plugins,
         journal: Journal,
+        wiring: Wiring,
         record: dict[str, object],
     ) -> None:
         """Made by the router, once for each hook run."""
-        super().__init__(home=home, config=config, environ=environ, plugins=plugins, journal=journal)
+        super().__init__(home=home, config=config, environ=environ, plugins=plugins, journal=journal, wiring=wiring)
         self.event = event
         """The event's name, for example ``PreToolUse``."""
+        self.messages: list[str] = []
+        """What the user is told with the reply: see :meth:`tell`."""
+        self._after_reply: list[Callable[[], None]] = []
         self._delivering = False
         self._payload = payload
         self._record = record
@@ -110,32 +167,44 @@ class Context(Services):
 
     @cached_property
     def terminal(self) -> TerminalAddress | None:
-        """The pane in which Claude Code runs; None outside every known terminal."""
-        from hookrouter.answering import TerminalError
+        """The pane in which Claude Code runs; None outside every known terminal, and if it could not be asked for."""
+        return self._located[0]
 
-        backends = self.plugins.terminal_backends()
-        chosen = self.config.answer.terminal
-        for name in sorted(backends, key=lambda name: name != chosen):
-            try:
-                address = backends[name].locate(self.environ)
-            except TerminalError as error:
-                self.warn(f"terminal {name}: {error}")
-                continue
-            if address is not None:
-                return address
-        return None
+    @cached_property
+    def _located(self) -> tuple[TerminalAddress | None, str]:
+        address, failure = self._wiring.locate_terminal(self)
+        if failure:
+            self._record["level"] = "error"
+            self.warn(failure)
+            self.tell(f"the name of this session is not known, because its terminal could not be asked: {failure}")
+        return address, failure
 
     @cached_property
     def session(self) -> str:
-        """The session's name: the terminal session's, or ``claude-`` and the first 8 characters of the session id."""
-        name = self.terminal.session if self.terminal is not None else session_name(self.session_id)
+        """The session's name: the terminal session's, or ``claude-`` and the first 8 characters of the session id.
+
+        The latter outside every terminal, and if the terminal could not be asked.
+        """
+        if self.terminal is not None:
+            name = self.terminal.session
+        else:
+            from hookrouter.storage.journal import session_name
+
+            name = session_name(self.session_id)
         self._record["session"] = name
         return name
 
     @cached_property
     def agent(self) -> Agent | None:
-        """The agent that manages this session; None where no ``[[agents]]`` entry matches it."""
-        return self.config.agent_for(self.session, self.cwd)
+        """The agent that manages this session; None if no ``[[agents]]`` entry matches it.
+
+        If the terminal could not be asked for the session's name, it may be any: the first entry that allows that.
+        """
+        found = self.config.agent_for(self.session, self.cwd)
+        if found is None and self._located[1]:
+            # A question is rather brought to an agent that did not ask for it than dropped.
+            found = self.config.agent_for(None, self.cwd)
+        return found
 
     def note(self, key: str, value: object) -> None:
         """Add a key to this run's journal record; the value must be JSON."""
@@ -152,20 +221,36 @@ class Context(Services):
         if isinstance(warnings, list):
             warnings.append(text)
 
+    def tell(self, text: str) -> None:
+        """Show the user a line with the reply to this hook, beside whatever the plugins reply."""
+        if text not in self.messages:
+            self.messages.append(text)
+
+    def after_reply(self, function: Callable[[], None]) -> None:
+        """Have a function called once the reply to this hook is written to Claude Code.
+
+        It is not called if the reply cannot be given: another plugin ends the process, hookrouter fails, somebody
+        kills the hook. All such functions together have 5 seconds. One that raises is a warning in the journal.
+        """
+        self._after_reply.append(function)
+
+    def reply_written(self) -> None:
+        """Call what :meth:`after_reply` was given, once. For the core, when the reply is written."""
+        functions, self._after_reply = self._after_reply, []
+        for function in functions:
+            try:
+                function()
+            except Exception as error:  # noqa: BLE001 - it is a plugin's
+                reason = f"a function that was to follow the reply failed: {describe_error(error)}"
+                self.journal.write({"level": "warning", "event": self.event, "reason": reason}, self.session_id or None)
+
     def start_delivery(self) -> None:
         """Start the process that delivers the outbox, once; it outlives the hook. Returns at once."""
         if self._delivering:
             return
         self._delivering = True
-        from hookrouter.outbox import spawn_delivery
-
         try:
-            spawn_delivery(self.environ, self.home)
+            self._wiring.start_delivery(self)
         except OSError as error:
             # The messages are in the outbox, and the next deliverer takes them along.
             self.warn(f"no deliverer could be started: {error}")
-
-
-def session_name(session_id: str) -> str:
-    """Return the name of a session outside any terminal."""
-    return f"claude-{session_id[:8]}"

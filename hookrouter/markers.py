@@ -6,9 +6,11 @@ is part of the public API.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pluggy
+
+from hookrouter.util.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +60,11 @@ LONGEST_WAIT = 7 * 24 * 3600.0
 _WAITS = f"{PROJECT_NAME}_waits"
 
 
-class Waits(NamedTuple):
+class Waits(Value):
     """How an implementation waits."""
 
     seconds: float
+    """How long it may take."""
     setting: str | None = None
     """The key of ``[plugins.NAME.settings]`` without which it is not called."""
 
@@ -71,8 +74,8 @@ def waits(seconds: float, *, setting: str | None = None) -> Callable[[F], F]:
 
     It may take up to ``seconds``, whatever its plugin's timeout is, and Claude Code is told to be as patient with that
     event and tool. So that nobody waits for it, it is called after all the other implementations of the event, and not
-    at all where one of them has decided already; wrappers do not see its reply. With ``setting`` it is registered and
-    called only where ``[plugins.NAME.settings]`` sets this key to true. Raises ValueError for a time that is not above
+    at all if one of them has decided already; wrappers do not see its reply. With ``setting`` it is registered and
+    called only if ``[plugins.NAME.settings]`` sets this key to true. Raises ValueError for a time that is not above
     0 and at most LONGEST_WAIT.
     """
     if not 0 < seconds <= LONGEST_WAIT:

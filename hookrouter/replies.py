@@ -2,12 +2,13 @@
 
 A constructor exists for each thing that Claude Code honours for that event, and no combination can be spelled that it
 would refuse or silently drop. Every argument is checked when the reply is made. What becomes of the replies of several
-plugins is the business of :mod:`hookrouter.merge`. What each event honours was measured on Claude Code 2.1.330.
+plugins is the business of :mod:`hookrouter._routing.merge`. What each event honours was measured on Claude Code
+2.1.330.
 """
 
 from __future__ import annotations
 
-from hookrouter.values import Value
+from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
 
@@ -66,7 +67,7 @@ _MAX_DEPTH = 100
 class Reply(Value):
     """A reply of the fields that events share; the base of all replies.
 
-    Equal where all that it says is equal.
+    Equal if all that it says is equal.
     """
 
     __slots__ = ("output", "reason", "stop_reason", "system_message", "terminal_sequence", "verdict")
@@ -135,7 +136,7 @@ class Reply(Value):
 
 
 class _Discarded:
-    """Takes a constructor of the base class away where Claude Code discards what it would say."""
+    """Takes a constructor of the base class away if Claude Code discards what it would say."""
 
     def __get__(self, instance: object, owner: type) -> NoReturn:
         raise AttributeError(f"{owner.__name__} has no such constructor: Claude Code discards it on this event")
@@ -910,7 +911,11 @@ def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:
 def _only(name: str, table: Mapping[str, object], allowed: set[str]) -> None:
     unknown = sorted(table.keys() - allowed)
     if unknown:
-        raise ValueError(f"{name} has the unknown key {unknown[0]!r}; allowed: {', '.join(sorted(allowed))}")
+        from hookrouter.util.text import did_you_mean
+
+        known = ", ".join(sorted(allowed))
+        hint = did_you_mean(unknown[0], sorted(allowed))
+        raise ValueError(f"{name} has the unknown key {unknown[0]!r}{f', {hint}' if hint else ''}; allowed: {known}")
 
 
 def _terminal_sequence(sequence: object) -> str:

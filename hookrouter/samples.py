@@ -1,23 +1,25 @@
-"""Example payloads: those recorded on Claude Code 2.1.330, and where there is none, one built from the contract."""
+"""Example payloads: those recorded on a client, and if there is none, one built from the contract.
+
+:func:`sample` is for tests and for trying a plugin by hand; ``hookrouter sample`` prints the same.
+"""
 
 from __future__ import annotations
 
 import copy
-import json
-import os
 import re
-from difflib import get_close_matches
-from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.hooks import event_record, mcp_name
-from hookrouter.tables import CLAUDE_CODE_VERSION, EVENTS, FIELDS, TOOL_ALIASES, TOOLS
+from hookrouter._contract.document import contract, recorded
+from hookrouter._contract.hook_names import event_facts, mcp_name
+from hookrouter._contract.tables import CLAUDE_CODE_VERSION, EVENTS, TOOL_ALIASES, TOOLS
+from hookrouter.events import EVENT_CLASSES, Event
+from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.text import closest, did_you_mean
 
-__all__ = ["Sample", "find", "recorded", "sample"]
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
-_FOLDER = os.path.join(os.path.dirname(__file__), "contract")
-_RECORDED = "samples-2.1.330.json"
-_CONTRACT = "claude-code-2.1.330.json"
+__all__ = ["Sample", "find", "sample"]
 
 _DEFAULT_TOOL = "Bash"
 
@@ -59,6 +61,7 @@ _EXAMPLES: dict[str, object] = {
 """Field name -> a value that such a field may well have."""
 
 
+@with_field_docs
 class Sample(NamedTuple):
     """A payload, and where it comes from."""
 
@@ -91,10 +94,9 @@ def sample(event: str, tool: str | None = None, **changes: Any) -> dict[str, Any
 
 def find(event: str, tool: str | None = None) -> Sample:
     """Return the payload that :func:`sample` starts from, and say where it comes from. Raises ValueError as it does."""
-    record = event_record(event) or event_record(event.replace("_", "-").lower())
+    record = event_facts(event) or event_facts(event.replace("_", "-").lower())
     if record is None:
-        known = [name for kebab, known in EVENTS.items() for name in (known.name, kebab)]
-        raise ValueError(f"there is no event {event!r}{_hint(event, known)}")
+        raise ValueError(f"there is no event {event!r}{_event_hint(event)}")
     if record.is_tool:
         found = _tool_sample(record.name, _tool_name(tool or _DEFAULT_TOOL))
     else:
@@ -109,10 +111,25 @@ def _tool_name(name: str) -> str:
     raise ValueError(f"there is no tool {name!r}{_hint(name, TOOLS)}; tools of MCP servers are mcp__<server>__<tool>")
 
 
-def _hint(name: str, known: Any) -> str:
-    folded = {word.lower(): word for word in reversed(list(known))}
-    close = get_close_matches(name.lower(), folded, n=1)
-    return f"; did you mean {folded[close[0]]!r}?" if close else f"; known are: {', '.join(folded.values())}"
+def _event_hint(event: str) -> str:
+    """Return what was meant by a name that is no event; it may be that of an event and a tool, or of a tool."""
+    names = [known.name for known in EVENTS.values()]
+    # A tool by itself first: of its events, the one before the call.
+    tools = {tool: (_CALLED, tool) for tool in TOOLS}
+    calls = {f"{known.name}{tool}": (known.name, tool) for known in EVENTS.values() if known.is_tool for tool in TOOLS}
+    meant = {**calls, **tools}
+    found = closest(event, [*names, *meant])
+    if found in meant and found not in names:
+        name, tool = meant[found]
+        return f"; did you mean {name!r} of the tool {tool!r}?"
+    return _hint(event, names)
+
+
+_CALLED = "PreToolUse"
+
+
+def _hint(name: str, known: Collection[str]) -> str:
+    return "; " + did_you_mean(name, known, f"known are: {', '.join(sorted(known, key=str.lower))}")
 
 
 def _event_sample(event: str, matcher: str | None, value: str | None) -> Sample:
@@ -120,11 +137,11 @@ def _event_sample(event: str, matcher: str | None, value: str | None) -> Sample:
     if value is None:
         key = next((key for key in found if key.partition(":")[0] == event), None)
         return _built_event(event) if key is None else _as_recorded(key)
-    if matcher is None or matcher not in FIELDS[event]:
+    if matcher is None or matcher not in EVENT_CLASSES[event].FIELDS:
         raise ValueError(f"{event} takes no tool; leave {value!r} out")
     if f"{event}:{value}" in found:
         return _as_recorded(f"{event}:{value}")
-    known = _contract()["events"][event]["matcher_values"]
+    known = contract()["events"][event]["matcher_values"]
     if all(word.replace("_", "").isalnum() for word in known) and value not in known:
         raise ValueError(f"{event} has no {matcher} {value!r}{_hint(value, known)}")
     base = _event_sample(event, matcher, None)
@@ -135,9 +152,9 @@ def _event_sample(event: str, matcher: str | None, value: str | None) -> Sample:
 
 def _built_event(event: str) -> Sample:
     """Build the payload of an event that no recording has: what every event has, and its own required fields."""
-    carries_mode = _contract()["events"][event]["carries_permission_mode"]
+    carries_mode = contract()["events"][event]["carries_permission_mode"]
     payload = recorded()["PreToolUse:Edit" if carries_mode else "WorktreeCreate"]["payload"]
-    return _completed(event, {name: payload[name] for name in payload if name in FIELDS["CwdChanged"]})
+    return _completed(event, {name: payload[name] for name in payload if name in Event.FIELDS})
 
 
 def _tool_sample(event: str, tool: str) -> Sample:
@@ -149,7 +166,7 @@ def _tool_sample(event: str, tool: str) -> Sample:
     for key in ("agent_id", "agent_type", "permission_suggestions"):
         payload.pop(key, None)
     payload |= {"tool_name": tool, "tool_input": _tool_value(tool, "input")}
-    if "tool_response" in FIELDS[event]:
+    if "tool_response" in EVENT_CLASSES[event].FIELDS:
         payload["tool_response"] = _tool_value(tool, "output")
     server = mcp_name(tool)
     if server is not None:
@@ -160,9 +177,9 @@ def _tool_sample(event: str, tool: str) -> Sample:
 def _completed(event: str, payload: dict[str, Any]) -> Sample:
     """Add the event's name, and the required fields that are still missing."""
     payload["hook_event_name"] = event
-    for wire, kind, required, _nested, _default in FIELDS[event].values():
-        if required and wire not in payload:
-            payload[wire] = _value(kind, wire)
+    for field in EVENT_CLASSES[event].FIELDS.values():
+        if field.required and field.wire not in payload:
+            payload[field.wire] = _value(field.kind, field.wire)
     return Sample(payload, False, _BUILT)
 
 
@@ -177,7 +194,7 @@ def _tool_value(tool: str, direction: str) -> Any:
             return entry["payload"][field]
     if mcp_name(tool) is not None:
         return {"q": "x"} if direction == "input" else [{"type": "text", "text": "done"}]
-    shape = _contract()["tools"].get(tool, {}).get(direction)
+    shape = contract()["tools"].get(tool, {}).get(direction)
     return {} if shape is None else _value(shape, tool)
 
 
@@ -233,24 +250,3 @@ def _scalar(kind: str, name: str) -> object:
 def _as_recorded(key: str) -> Sample:
     entry = recorded()[key]
     return Sample(entry["payload"], True, f"recorded: {entry['captured_from']}")
-
-
-@cache
-def recorded() -> dict[str, Any]:
-    """Return all recorded payloads, which are shared and must not be changed.
-
-    The keys are ``Event``, ``Event:Tool`` or ``Event:value of its matcher``; each has its ``payload``, and says under
-    ``captured_from`` in which kind of run Claude Code 2.1.330 sent it. Only the path of the home was changed.
-    """
-    return _load(_RECORDED)
-
-
-@cache
-def _contract() -> dict[str, Any]:
-    return _load(_CONTRACT)
-
-
-def _load(name: str) -> dict[str, Any]:
-    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
-        document: dict[str, Any] = json.load(file)
-    return document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -15,13 +16,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hookrouter.testing.openclaw import find_openclaw
 from hookrouter.testing.pytest_plugin import missing, seal, skip_without
+from support.openclaw import find_openclaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _numbers = count()
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As a shell starts what runs in the background: every child would inherit it, and no test could interrupt one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long a machine takes to make an example says nothing about the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,7 +38,7 @@ if "CI" not in os.environ:
 def _missing(marker: str) -> str:
     if marker == "openclaw":
         if find_openclaw() is None:
-            return "no OpenClaw gateway: run `python -m hookrouter.testing.openclaw install` (needs npm)"
+            return "no OpenClaw gateway: run `python -m support.openclaw install` (needs npm)"
         return ""
     return missing(client=marker == "live")
 

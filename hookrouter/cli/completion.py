@@ -71,20 +71,20 @@ def plain(names: Iterable[str]) -> list[str]:
 
 def plugin_names() -> list[str]:
     """Return the names of the installed plugins."""
-    from hookrouter.application import Application
+    from hookrouter.cli.application import Application
 
     return plain(info.name for info in Application.from_environ().plugins.listing())
 
 
 def hook_names() -> list[str]:
     """Return the names of all hooks."""
-    from hookrouter.inspect_plugins import spec_names
+    from hookrouter._plugins.inspector import spec_names
 
     return plain(spec_names())
 
 
 def event_words() -> list[str]:
     """Return the events as the command line spells them."""
-    from hookrouter.tables import EVENTS
+    from hookrouter._contract.tables import EVENTS
 
     return plain(EVENTS)

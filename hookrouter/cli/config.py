@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hookrouter.application import Application
+from hookrouter._config.report import BUILT_IN, FROM_FILE, PLUGIN, ConfigError, home_source
+from hookrouter._config.report import check as examine
+from hookrouter._config.report import settings as all_settings
+from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.config_report import BUILT_IN, FROM_FILE, PLUGIN, ConfigError, home_source
-from hookrouter.config_report import check as examine
-from hookrouter.config_report import settings as all_settings
-from hookrouter.names import printable
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from hookrouter.config_report import Located, Setting
+    from hookrouter._config.report import Located, Setting
 
 __all__ = ["app", "check", "show"]
 
@@ -37,11 +37,11 @@ def check(as_json: Json = False) -> None:
     """Say all that is wrong with config.toml.
 
     Looks at keys, values, gateways, the settings of enabled plugins, and names that nothing has. Each line names the
-    place, the key, what was found and what is allowed. While config.toml itself has problems, nothing of it is used but
-    what makes a plugin stricter, and the rest is checked once these are mended. Plugins are imported for it; nothing is
-    sent anywhere.
+    place, the key, what was found and what is allowed; every mistake is named in one go. While config.toml itself has
+    problems, nothing of it is used but what makes a plugin stricter. Plugins are imported for it; nothing is sent
+    anywhere.
 
-    With --json: ok, file, and problems: level (error or warning), line (null where it is not known), key, message,
+    With --json: ok, file, and problems: level (error or warning), line (null if it is not known), key, message,
     found, allowed, suggestion.
 
     \b

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
+from hookrouter._contract.compare import ContractError, compare, read_contract_file
+from hookrouter._contract.document import CONTRACT_FILE
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.contract.compare import COMMITTED, ContractError, compare, read_contract_file
-from hookrouter.names import printable
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from hookrouter.contract.compare import Contract, Difference
+    from hookrouter._contract.compare import Contract, Difference
 
 __all__ = ["app", "diff"]
 
@@ -41,7 +42,7 @@ def diff(
         str,
         typer.Argument(
             metavar="FILE",
-            help="The contract of the other client version: a file as hookrouter/contract/claude-code-2.1.330.json.",
+            help="The contract of the other client version: a file as hookrouter/_contract/claude-code-2.1.330.json.",
         ),
     ],
     as_json: Json = False,
@@ -67,7 +68,7 @@ def diff(
       1  there are differences
       2  the file cannot be read, or is no contract
     """
-    old = read_contract_file(COMMITTED)
+    old = read_contract_file(CONTRACT_FILE)
     try:
         new = read_contract_file(file)
         differences = compare(old, new)

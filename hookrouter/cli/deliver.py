@@ -17,8 +17,9 @@ def deliver(
     """Deliver every message of the outbox that is due, through its agent's gateway.
 
     Hooks start this in the background. Run it by hand once a gateway works again; 'hookrouter doctor' shows what
-    waits, and why. What cannot be delivered stays in the outbox. One deliverer runs at a time, a second one leaves at
-    once.
+    waits, and why. What cannot be delivered stays in the outbox. One deliverer runs at a time for each set of values of
+    the environment variables that the gateways' tables name; a second one says so on stderr, has the first one try
+    at once what waits, and leaves. What another one could not deliver for want of such a variable is tried with yours.
 
     \b
     Examples:
@@ -26,10 +27,10 @@ def deliver(
 
     \b
     Exit codes:
-      0  done, also where messages are kept or another deliverer is at work
+      0  done, also if messages are kept or another deliverer is at work
       1  the outbox cannot be used
       2  wrong arguments
     """
-    from hookrouter.delivery import main
+    from hookrouter.cli.deliver_process import main
 
     return main(["--detach"] if detach else [])

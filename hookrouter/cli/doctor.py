@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hookrouter.application import Application
+from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING
+from hookrouter._diagnostics.doctor import examine
+from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, ScopeOption, SettingsOption, chosen_settings, echo_json
 from hookrouter.cli.terminal import GREEN, RED, YELLOW, Style, Waiting
-from hookrouter.doctor import ERROR, OK, WARNING, examine
-from hookrouter.names import printable
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter.doctor import Finding
+    from hookrouter._diagnostics.checks.check import Finding
 
-__all__ = ["doctor"]
+__all__ = ["doctor", "has_errors", "tell"]
 
 _COLOURS = {OK: GREEN, WARNING: YELLOW, ERROR: RED}
 
@@ -34,8 +35,16 @@ def doctor(
         typer.Option(
             "--client",
             metavar="PATH",
-            help="Try this Claude Code client instead: a scripted form is asked and answered on it, in a tmux server "
-            "and a home of its own.",
+            help="Try this Claude Code client instead: a scripted form is asked and answered on it, in a terminal and "
+            "a home of its own.",
+        ),
+    ] = None,
+    terminal: Annotated[
+        str | None,
+        typer.Option(
+            "--terminal",
+            metavar="NAME",
+            help="With --client: run it in this terminal, by the name of its backend. Default: tmux.",
         ),
     ] = None,
     as_json: Json = False,
@@ -54,6 +63,7 @@ def doctor(
       hookrouter doctor
       hookrouter doctor --json | jq -r '.findings[] | select(.level == "error") | .fix'
       hookrouter doctor --client ~/claude-next/bin/claude
+      hookrouter doctor --client ~/claude-next/bin/claude --terminal zellij
 
     \b
     Exit codes:
@@ -65,48 +75,54 @@ def doctor(
     if client is not None:
         if settings is not None or scope is not None:
             raise CommandError("--client checks a client alone; leave out --settings and --scope")
-        return _client(client, as_json=as_json)
+        return _client(client, terminal, as_json=as_json)
+    if terminal is not None:
+        raise CommandError("--terminal is for a trial of a client; name one with --client")
     path = chosen_settings(settings, scope)
     # Plugins are imported for this, and one may print.
     with redirect_stdout(sys.stderr), Waiting("hookrouter doctor: checking") as waiting:
         findings = examine(
-            Application.from_environ(), path, tell=lambda check: waiting.now(f"hookrouter doctor: checking {check}")
+            Application.from_environ(scan=True),
+            path,
+            tell=lambda check: waiting.now(f"hookrouter doctor: checking {check}"),
         )
     if as_json:
-        echo_json({"ok": not _errors(findings), "findings": [finding._asdict() for finding in findings]})
+        echo_json({"ok": not has_errors(findings), "findings": [finding._asdict() for finding in findings]})
     else:
-        _tell(findings)
-    return 1 if _errors(findings) else 0
+        tell(findings)
+    return 1 if has_errors(findings) else 0
 
 
-def _client(program: str, *, as_json: bool) -> int:
-    from hookrouter.canary import try_client
-    from hookrouter.testing.terminal import ending_on_signals
+def _client(program: str, terminal: str | None, *, as_json: bool) -> int:
+    from hookrouter._diagnostics.client_check import TMUX, try_client
+    from hookrouter._sandbox.processes import ending_on_signals
 
     try:
         with ending_on_signals(), Waiting(f"hookrouter doctor: trying {printable(program)}"):
-            canary = try_client(program, Application.from_environ().config)
+            report = try_client(program, Application.from_environ(), terminal or TMUX)
     except KeyboardInterrupt:
         typer.echo("hookrouter doctor: stopped; nothing was left behind", err=True)
         return 130
-    errors = _errors(canary.findings)
+    errors = has_errors(report.findings)
     if as_json:
-        findings = [finding._asdict() for finding in canary.findings]
-        echo_json({"ok": not errors, "findings": findings, "screen": canary.screen})
+        findings = [finding._asdict() for finding in report.findings]
+        echo_json({"ok": not errors, "findings": findings, "screen": report.screen})
         return 1 if errors else 0
-    _tell(canary.findings)
-    if canary.screen:
+    tell(report.findings)
+    if report.screen:
         typer.echo("\nThe client's screen at the end:")
-        for row in canary.screen.rstrip().split("\n"):
+        for row in report.screen.rstrip().split("\n"):
             typer.echo(f"| {printable(row)}")
     return 1 if errors else 0
 
 
-def _errors(findings: Sequence[Finding]) -> bool:
+def has_errors(findings: Sequence[Finding]) -> bool:
+    """Whether one of the findings is an error."""
     return any(finding.level == ERROR for finding in findings)
 
 
-def _tell(findings: Sequence[Finding]) -> None:
+def tell(findings: Sequence[Finding]) -> None:
+    """Write findings for a person, with what mends them."""
     style = Style(sys.stdout, os.environ)
     for finding in findings:
         level = style(f"{finding.level:<8}", _COLOURS[finding.level])

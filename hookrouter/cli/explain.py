@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hookrouter.application import Application
+from hookrouter._contract.hook_names import event_facts
+from hookrouter._contract.tables import EVENT_NAMES, EVENTS
+from hookrouter._diagnostics.dry_run import run_hook
+from hookrouter._diagnostics.explain import explain as explain_call
+from hookrouter._diagnostics.explain import session_folder
+from hookrouter._routing.hook_call import MAX_PAYLOAD
+from hookrouter.cli.application import Application
 from hookrouter.cli.completion import event_words
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.explaining import explain as explain_call
-from hookrouter.hooks import event_record
-from hookrouter.names import printable
-from hookrouter.rehearsal import run_hook
-from hookrouter.run import MAX_PAYLOAD
 from hookrouter.samples import find
-from hookrouter.tables import EVENT_NAMES
+from hookrouter.util.text import did_you_mean, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.rehearsal import Result
+    from hookrouter._diagnostics.dry_run import Result
 
 __all__ = ["Patience", "call_lines", "explain", "result_document"]
 
@@ -36,44 +37,53 @@ Patience = Annotated[
     ),
 ]
 
+_EventName = Annotated[
+    str,
+    typer.Argument(metavar="EVENT", help="The event: PreToolUse, or pre-tool-use.", autocompletion=event_words),
+]
+_Tool = Annotated[
+    str | None,
+    typer.Option(
+        "--tool",
+        metavar="TOOL",
+        help="The tool of an event about a tool call (default: Bash); for other events a value of what their "
+        "matchers look at.",
+    ),
+]
+_PayloadFile = Annotated[
+    str | None,
+    typer.Option(
+        "--payload", metavar="FILE", help="The call's payload, - for stdin. Default: what 'hookrouter sample' prints."
+    ),
+]
+_SessionName = Annotated[
+    str | None,
+    typer.Option(
+        "--session",
+        metavar="NAME",
+        help="The session's name; its folder is the one in which it "
+        "asked last, if the journal knows it, else this one. Default: that of this terminal.",
+    ),
+]
+_Execute = Annotated[
+    bool,
+    typer.Option(
+        "--execute",
+        help="Run the plugins, for real but on a copy of hookrouter's state: what they do elsewhere is done, but "
+        "no agent is woken, and nothing is journalled.",
+    ),
+]
+
 _MAX_TEXT = 300
 """Characters of a reply's text that are shown."""
 
 
 def explain(
-    event: Annotated[
-        str,
-        typer.Argument(metavar="EVENT", help="The event: PreToolUse, or pre-tool-use.", autocompletion=event_words),
-    ],
-    tool: Annotated[
-        str | None,
-        typer.Option(
-            "--tool",
-            metavar="TOOL",
-            help="The tool of an event about a tool call (default: Bash); for other events a value of what their "
-            "matchers look at.",
-        ),
-    ] = None,
-    payload: Annotated[
-        str | None,
-        typer.Option(
-            "--payload",
-            metavar="FILE",
-            help="The call's payload, - for stdin. Default: what 'hookrouter sample' prints.",
-        ),
-    ] = None,
-    session: Annotated[
-        str | None,
-        typer.Option("--session", metavar="NAME", help="The session's name. Default: that of this terminal."),
-    ] = None,
-    execute: Annotated[
-        bool,
-        typer.Option(
-            "--execute",
-            help="Run the plugins, for real but on a copy of hookrouter's state: what they do elsewhere is done, but "
-            "no agent is woken, and nothing is journalled.",
-        ),
-    ] = False,
+    event: _EventName,
+    tool: _Tool = None,
+    payload: _PayloadFile = None,
+    session: _SessionName = None,
+    execute: _Execute = False,
     timeout: Patience = 30.0,
     as_json: Json = False,
 ) -> int:
@@ -102,6 +112,9 @@ def explain(
     """
     document, data = _payload(event, tool, payload)
     app = Application.from_environ()
+    if session is not None and payload is None and (folder := session_folder(app, session)):
+        document["cwd"] = folder
+        data = json.dumps(document).encode()
     # Plugins are imported for this, and one may print.
     with redirect_stdout(sys.stderr):
         explained = explain_call(app, document, session)
@@ -111,14 +124,8 @@ def explain(
         )
     result = None
     if execute:
-        from hookrouter.testing.terminal import ending_on_signals
-
-        word = EVENT_NAMES[explained["event"]]
         try:
-            with ending_on_signals():
-                result = run_hook(app.home, app.environ, word, data, folder=document.get("cwd"), seconds=timeout)
-        except OSError as error:
-            raise CommandError(f"the plugins cannot be run: {error}") from None
+            result = _executed(app, EVENT_NAMES[explained["event"]], data, document.get("cwd"), timeout)
         except KeyboardInterrupt:
             return 130
         explained["result"] = result_document(result)
@@ -131,8 +138,19 @@ def explain(
     return 1 if result is not None and _is_failure(result) else 0
 
 
+def _executed(app: Application, word: str, data: bytes, folder: str | None, seconds: float) -> Result:
+    """Run the plugins on a copy of the state. Raises CommandError, and KeyboardInterrupt on a signal."""
+    from hookrouter._sandbox.processes import ending_on_signals
+
+    try:
+        with ending_on_signals():
+            return run_hook(app.home, app.environ, word, data, folder=folder, seconds=seconds)
+    except OSError as error:
+        raise CommandError(f"the plugins cannot be run: {error}") from None
+
+
 def result_document(result: Result) -> dict[str, Any]:
-    """Return what a run came to, as a program reads it; ``output`` is stdout as JSON, None where it is none."""
+    """Return what a run came to, as a program reads it; ``output`` is stdout as JSON, None if it is none."""
     kept = ("outcome", "by", "reason", "level", "ms", "tool_input_by", "tool_response_by", "warnings", "plugins")
     try:
         output = json.loads(result.stdout)
@@ -161,9 +179,11 @@ def _payload(event: str, tool: str | None, file: str | None) -> tuple[dict[str, 
         # The recorded session's folder is not here.
         sample["cwd"] = os.getcwd()
         return sample, json.dumps(sample).encode()
-    record = event_record(event)
+    record = event_facts(event)
     if record is None:
-        raise CommandError(f"there is no event {event!r}; 'hookrouter sample' takes the same names")
+        names = [known.name for known in EVENTS.values()]
+        hint = did_you_mean(event, names, "'hookrouter sample' takes the same names")
+        raise CommandError(f"there is no event {event!r}; {hint}")
     try:
         if file == "-":
             data = sys.stdin.buffer.read(MAX_PAYLOAD + 1)
@@ -232,7 +252,7 @@ def _how(call: Mapping[str, Any]) -> str:
     if call["order"]:
         facts.append(call["order"])
     if call["waits"] is not None:
-        facts.append(f"waits up to {call['waits']:g} s, after all others and only where nobody has decided")
+        facts.append(f"waits up to {call['waits']:g} s, after all others and only if nobody has decided")
     else:
         facts.append(f"timeout {call['timeout']:g} s")
     return ", ".join([*facts, f"on_error {call['on_error']}"])

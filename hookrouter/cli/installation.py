@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hookrouter import settings as settings_file
-from hookrouter.application import Application
+from hookrouter._installation import settings_file
+from hookrouter._installation.registrations import wanted_registrations
+from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, wrapped
+from hookrouter._installation.settings_file import is_shared
+from hookrouter._plugins.registry import remedy
+from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import DryRun, Json, Scope, ScopeOption, SettingsOption, chosen_settings, echo_json
-from hookrouter.doctor import remedy
-from hookrouter.names import printable
-from hookrouter.settings import SettingsError, wanted_registrations
+from hookrouter.util.program import script_argv
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter.settings import Change, Registration
+    from hookrouter._installation.registrations import Registration
+    from hookrouter._installation.settings_file import Change
 
-__all__ = ["install", "uninstall"]
+__all__ = ["chosen_file", "install", "register", "uninstall"]
 
 
 def install(
@@ -31,6 +35,10 @@ def install(
     Run it again whenever plugins were added or removed, or their enabled, on_error or timeout was changed: it updates
     its own entries and leaves every other key and hook as it is. The former file is kept beside it. With
     HOOKROUTER_HOME set, the entries set it too. Running sessions notice the change by themselves.
+
+    The entries name the program by its path on this machine: for a project that others share, --scope local is the
+    right file. An entry that someone changed by hand (timeout 30 hookrouter run ...) is left as it is, with a warning,
+    and nothing is added beside it.
 
     With --json: settings, changed, dry_run, backup, registered (event, matcher, command, timeout, block_on_failure for
     each entry), warnings and diff.
@@ -47,24 +55,43 @@ def install(
       0  registered, or nothing had to change
       2  wrong arguments, or a settings file that cannot be used as it is; nothing was changed
     """
-    path = _chosen_or_user(settings, scope)
-    if settings is not None:
-        _check_folder(path)
-    app = Application.from_environ()
+    path = chosen_file(settings, scope)
+    app = Application.from_environ(scan=True)
     warnings = [printable(problem) for problem in app.config.problems]
+    try:
+        change, wanted = register(app, path, warnings, dry_run=dry_run, is_project=scope is Scope.PROJECT)
+    finally:
+        _warn(warnings)
+    _report(change, wanted, warnings, dry_run=dry_run, as_json=as_json)
+
+
+def register(
+    app: Application, path: str, warnings: list[str], *, dry_run: bool, is_project: bool = False
+) -> tuple[Change, Sequence[Registration]]:
+    """Bring hookrouter's entries in a settings file up to date; return the change and all entries.
+
+    Adds to ``warnings`` what is wrong beside. Raises CommandError, with the file untouched.
+    """
     for info in app.plugins.broken():
         warnings.append(printable(f"the plugin {info.name} is broken: {info.reason}; fix: {remedy(info, app.home)}"))
+    if is_shared(path, os.environ) or is_project:
+        warnings.append(
+            printable(
+                f"{path}: others who use this file have no {' '.join(script_argv())}, so that their hooks fail; "
+                "fix: hookrouter uninstall --scope project, then hookrouter install --scope local"
+            )
+        )
     try:
         wanted = wanted_registrations(app)
         change = settings_file.install(path, wanted, app.store, dry_run=dry_run)
-        if change.after is not None and settings_file.hooks_disabled(change.after):
-            warnings.append(printable(f"{path}: disableAllHooks is true, so no hook runs; fix: set it to false"))
+        if change.after is not None:
+            if hooks_disabled(change.after):
+                warnings.append(printable(f"{path}: disableAllHooks is true, so no hook runs; fix: set it to false"))
+            for found in differences(change.after, wanted):
+                warnings.append(printable(f"{path}: {found.text}; fix: {found.fix}"))
     except SettingsError as error:
         raise CommandError(str(error)) from None
-    finally:
-        for warning in warnings:
-            typer.echo(f"hookrouter: warning: {warning}", err=True)
-    _report(change, wanted, warnings, dry_run=dry_run, as_json=as_json)
+    return change, wanted
 
 
 def uninstall(
@@ -72,7 +99,10 @@ def uninstall(
 ) -> None:
     """Take hookrouter's entries out of a Claude Code settings file, and whatever install had created for them.
 
-    What anyone else wrote into the file since then stays.
+    What anyone else wrote into the file since then stays; so does, with a warning, an entry that was changed by hand
+    and still runs hookrouter.
+
+    With --json: as install has it, without registered.
 
     \b
     Examples:
@@ -90,7 +120,28 @@ def uninstall(
         change = settings_file.uninstall(path, app.store, dry_run=dry_run)
     except SettingsError as error:
         raise CommandError(str(error)) from None
-    _report(change, (), (), dry_run=dry_run, as_json=as_json)
+    warnings = [
+        printable(
+            f"{path}: {entry.event} still runs hookrouter by an entry that was changed by hand, {entry.command!r}; "
+            "fix: remove that entry by hand"
+        )
+        for entry in (() if change.after is None else wrapped(change.after))
+    ]
+    _warn(warnings)
+    _report(change, (), warnings, dry_run=dry_run, as_json=as_json)
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        typer.echo(f"hookrouter: warning: {warning}", err=True)
+
+
+def chosen_file(settings: str | None, scope: Scope | None) -> str:
+    """Return the settings file that the options name, the user's by default. Raises CommandError."""
+    path = _chosen_or_user(settings, scope)
+    if settings is not None:
+        _check_folder(path)
+    return path
 
 
 def _chosen_or_user(settings: str | None, scope: Scope | None) -> str:

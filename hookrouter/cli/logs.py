@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,17 +14,28 @@ from hookrouter.cli.completion import event_words, plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, Since, earliest
 from hookrouter.cli.terminal import BOLD, DIM, RED, YELLOW, Progress, Style, shortened, width
-from hookrouter.clock import seconds
-from hookrouter.home import Home, ensure
-from hookrouter.journal import Journal
-from hookrouter.journal_reading import Selection, Tail, calls, entries, entry_of, latest, number, size, text
-from hookrouter.names import printable
-from hookrouter.watch import FolderWatch, wait_while_read
+from hookrouter.storage.home import Home, ensure
+from hookrouter.storage.journal import Journal
+from hookrouter.storage.journal_query import (
+    Selection,
+    SessionNames,
+    Tail,
+    calls,
+    entries,
+    entry_of,
+    latest,
+    number,
+    size,
+    text,
+)
+from hookrouter.util.clock import local
+from hookrouter.util.folder_watch import FolderWatch, wait_while_read
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrouter.journal_reading import Entry
+    from hookrouter.storage.journal_query import Entry
 
 __all__ = ["logs"]
 
@@ -44,30 +54,38 @@ class Level(StrEnum):
     ERROR = "error"
 
 
+_FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Stay, and write what comes.")]
+_OfSession = Annotated[
+    str | None,
+    typer.Option("--session", metavar="NAME|ID", help="Only this session: its name, or the beginning of its id."),
+]
+_OfEvent = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        metavar="E",
+        help="Only this event: PreToolUse or pre-tool-use; also answer, delivery.",
+        autocompletion=event_words,
+    ),
+]
+_LeastLevel = Annotated[Level, typer.Option("--level", help="Only records that are at least so grave.")]
+_OfPlugin = Annotated[
+    str | None,
+    typer.Option(
+        "--plugin", metavar="NAME", help="Only runs in which this plugin was called.", autocompletion=plugin_names
+    ),
+]
+_Limit = Annotated[int, typer.Option("--limit", metavar="N", help="Only the last N records; 0: all.")]
+
+
 def logs(
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Stay, and write what comes.")] = False,
-    session: Annotated[
-        str | None,
-        typer.Option("--session", metavar="NAME|ID", help="Only this session: its name, or the beginning of its id."),
-    ] = None,
-    event: Annotated[
-        str | None,
-        typer.Option(
-            "--event",
-            metavar="E",
-            help="Only this event: PreToolUse or pre-tool-use; also answer, delivery.",
-            autocompletion=event_words,
-        ),
-    ] = None,
-    level: Annotated[Level, typer.Option("--level", help="Only records that are at least so grave.")] = Level.DEBUG,
-    plugin: Annotated[
-        str | None,
-        typer.Option(
-            "--plugin", metavar="NAME", help="Only runs in which this plugin was called.", autocompletion=plugin_names
-        ),
-    ] = None,
+    follow: _FollowOption = False,
+    session: _OfSession = None,
+    event: _OfEvent = None,
+    level: _LeastLevel = Level.DEBUG,
+    plugin: _OfPlugin = None,
     since: Since = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Only the last N records; 0: all.")] = 50,
+    limit: _Limit = 50,
     as_json: Json = False,
 ) -> int:
     """Show the journal: a line for each hook run, answer and delivery, of all sessions, in the order of time.
@@ -96,7 +114,8 @@ def logs(
     journal = Journal(home.logs)
     style = Style(sys.stdout, os.environ)
     columns = width() if sys.stdout.isatty() else None
-    show: Callable[[Entry], str] = _json_line if as_json else lambda entry: _line(entry, style, columns)
+    names = SessionNames(journal)
+    show: Callable[[Entry], str] = _json_line if as_json else lambda entry: _line(entry, names, style, columns)
     try:
         tail = None
         if follow:
@@ -139,11 +158,11 @@ def _json_line(entry: Entry) -> str:
     return json.dumps({"id": entry.id, **entry.record})
 
 
-def _line(entry: Entry, style: Style, columns: int | None) -> str:
+def _line(entry: Entry, names: SessionNames, style: Style, columns: int | None) -> str:
     record = entry.record
     level = text(record, "level") or "info"
     at, event, grave = _time(record), printable(text(record, "event") or "-"), f"{printable(level):<7}"
-    facts = [text(record, "tool"), _session(record), *_facts(record)]
+    facts = [text(record, "tool"), names.of(record), *_facts(record)]
     rest = printable("  ".join(fact for fact in facts if fact))
     if columns is not None:
         rest = shortened(rest, columns - len(f"{at}  {entry.id}  {grave}  {event}  "))
@@ -151,16 +170,8 @@ def _line(entry: Entry, style: Style, columns: int | None) -> str:
 
 
 def _time(record: Mapping[str, Any]) -> str:
-    """Return the local time of a record."""
-    at = seconds(record.get("at"))
-    try:
-        return "?" * 19 if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
-    except (OverflowError, ValueError, OSError):
-        return "?" * 19
-
-
-def _session(record: Mapping[str, Any]) -> str:
-    return text(record, "session") or text(record, "session_id")[:8]
+    """Return the local time of a record, with its zone."""
+    return local(str(record.get("at")), otherwise="?" * len(local()))
 
 
 def _facts(record: Mapping[str, Any]) -> list[str]:

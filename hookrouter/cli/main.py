@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
 import inspect
 import os
 import sys
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol, runtime_checkable
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hookrouter import __version__
+from hookrouter._plugins.commands import BUILT_IN, CommandEntry, contributed
+from hookrouter._plugins.registry import PluginStatus
 from hookrouter.cli.errors import CommandError
+from hookrouter.cli.output import OutputLostError, flush_output, prepare_output
 from hookrouter.cli.terminal import COMPLETION_VARIABLE
-from hookrouter.commands import BUILT_IN, CommandEntry, contributed
-from hookrouter.home import HomeError
-from hookrouter.names import printable
-from hookrouter.registry import PluginStatus
+from hookrouter.storage.home import HomeError
+from hookrouter.util.text import describe_error, did_you_mean, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrouter.registry import PluginInfo
+    from hookrouter._plugins.registry import PluginInfo
 
 __all__ = ["command_line", "main"]
 
 _HELP = """Routes every Claude Code hook event through plugins, and answers Claude's questions for an agent.
 
-Start with: hookrouter install, then hookrouter doctor.
+Start with: hookrouter init.
 """
 
 
@@ -38,9 +39,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name) and return its exit code.
 
     0: done; 1: failed, or something was found wrong; 2: the command line or a file cannot be used. A command may have
-    codes of its own.
+    codes of its own, and one whose output cannot be written (a full disk, a closed pipe) keeps its code, unless that
+    is 0: then it is 1, because whoever reads the output did not get it.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    prepare_output()
+    code = 0
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv) or ["--help"])
+        flush_output()
+    except OutputLostError as error:
+        if error.errno != errno.EPIPE:
+            _say(f"the output cannot be written: {error.strerror}")
+        return code or 1
+    return code
+
+
+def _run(arguments: list[str]) -> int:
     if COMPLETION_VARIABLE in os.environ:
         from hookrouter.cli.completion import answer_to_the_shell
 
@@ -60,7 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(str(error))
         _echo_error(arguments, str(error))
         return 2
-    except _ClickError as error:
+    except Exception as error:
+        if not isinstance(error, _UsageFault):
+            raise
         error.show()
         _echo_error(arguments, error.format_message())
         return int(error.exit_code)
@@ -76,8 +92,15 @@ def command_line() -> Any:
     return typer.main.get_command(app)
 
 
-_ClickError: Any = typer.BadParameter.__mro__[2]
-"""ClickException. typer brings a copy of click or uses the real one, and of its errors exports only this descendant."""
+@runtime_checkable
+class _UsageFault(Protocol):
+    """What is wrong with a command line, as typer raises it. It exports no common base of these exceptions."""
+
+    exit_code: int
+
+    def show(self) -> None: ...
+
+    def format_message(self) -> str: ...
 
 
 def _echo_error(arguments: Sequence[str], message: str) -> None:
@@ -110,13 +133,13 @@ class _Commands(TyperGroup):
     @functools.cached_property
     def _plugins(self) -> tuple[dict[str, CommandEntry], list[str], list[PluginInfo]]:
         try:
-            from hookrouter.application import Application
+            from hookrouter.cli.application import Application
 
             plugins = Application.from_environ().plugins
             usable, problems = contributed(plugins.cli_commands())
             listing = plugins.listing()
         except Exception as error:  # noqa: BLE001 - the built-in commands must work whatever state plugins are in
-            return {}, [f"the plugins' commands are not available: {type(error).__name__}: {error}"], []
+            return {}, [f"the plugins' commands are not available: {describe_error(error)}"], []
         return usable, problems, listing
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -127,7 +150,7 @@ class _Commands(TyperGroup):
         return [*(command.name for command in BUILT_IN), *usable]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
-        """Return the command of this name without importing it; None where there is none."""
+        """Return the command of this name without importing it; None if there is none."""
         for command in BUILT_IN:
             if command.name == cmd_name:
                 return _LazyCommand(command)
@@ -135,16 +158,16 @@ class _Commands(TyperGroup):
         return None if entry is None else _LazyCommand(entry)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return name, command and the other arguments; ends the program where there is no such command."""
+        """Return name, command and the other arguments; ends the program if there is no such command."""
         if not ctx.resilient_parsing and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             self._unknown(args[0])
         return super().resolve_command(ctx, args)
 
     def _unknown(self, name: str) -> NoReturn:
         usable, problems, listing = self._plugins
-        close = get_close_matches(name, [*(command.name for command in BUILT_IN), *usable], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "; 'hookrouter --help' lists the commands"
-        _say(f"there is no command {name!r}{hint}")
+        names = [*(command.name for command in BUILT_IN), *usable]
+        hint = did_you_mean(name, names, "'hookrouter --help' lists the commands")
+        _say(f"there is no command {name!r}; {hint}")
         for problem in problems:
             _say(f"note: {problem}")
         for info in listing:
@@ -184,7 +207,7 @@ class _LazyCommand(TyperCommand):
                 raise
             _say(
                 f"the command {entry.name!r} of the plugin {entry.plugin} cannot be used: "
-                f"{entry.target} failed with {type(error).__name__}: {error}"
+                f"{entry.target} failed with {describe_error(error)}"
             )
             raise typer.Exit(1) from None
 

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
+from hookrouter._installation.settings_edit import SettingsError
+from hookrouter._installation.settings_file import settings_path
 from hookrouter.cli.errors import CommandError
-from hookrouter.clock import moment
-from hookrouter.settings import SettingsError, settings_path
+from hookrouter.util.clock import moment
 
 __all__ = [
     "DryRun",
@@ -58,7 +59,7 @@ Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for 
 
 
 def chosen_settings(settings: str | None, scope: Scope | None) -> str | None:
-    """Return the absolute path that the options name; None where neither was given. Raises CommandError if both
+    """Return the absolute path that the options name; None if neither was given. Raises CommandError if both
     were, and for an empty name.
 
     Only a path that depends on the working folder needs one.
@@ -80,7 +81,7 @@ def chosen_settings(settings: str | None, scope: Scope | None) -> str | None:
 
 
 def earliest(since: str | None) -> float | None:
-    """Return what --since means, in seconds since 1970; None where it was not given. Raises CommandError."""
+    """Return what --since means, in seconds since 1970; None if it was not given. Raises CommandError."""
     try:
         return None if since is None else moment(since)
     except ValueError as error:

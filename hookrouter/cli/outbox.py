@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hookrouter.application import Application
+from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.clock import now, seconds
-from hookrouter.names import printable
-from hookrouter.outbox import push, spawn_delivery
-from hookrouter.store import StoreError
+from hookrouter.messaging.spawn import push, spawn_delivery
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.clock import local, now, seconds
+from hookrouter.util.text import duration, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hookrouter.messaging.message import QueuedMessage
+    from hookrouter.messaging.outbox import Outbox
 
 __all__ = ["app", "drop", "list_messages", "retry", "show"]
 
@@ -28,6 +31,8 @@ app = typer.Typer(
     help="Show the messages that wait for delivery; retry or drop them.",
 )
 
+T = TypeVar("T")
+
 _Id = Annotated[str, typer.Argument(metavar="ID", help="The message's id, as the list shows it.")]
 _SomeId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The message's id, as the list shows it.")]
 
@@ -36,10 +41,12 @@ _SomeId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The message
 def list_messages(as_json: Json = False) -> None:
     """List the messages that are not delivered yet, oldest first, and why.
 
-    A message is due, waits for its next attempt or its time (a reminder), waits while its session is paused, or was
-    given up; then it stays until it is retried or dropped, or its gateway's table in config.toml changes.
+    A message is being delivered (running), due, waits for its next attempt or its time (a reminder), waits while its
+    session is paused, or was given up; then it stays until it is retried or dropped, or its gateway's table in
+    config.toml changes.
 
-    With --json: a list with id, state, kind, agent, gateways, session, subject, attempts, last_error and times.
+    With --json: a list with id, state (running, due, waits, paused, given up), kind, agent, gateways, session, subject,
+    attempts, last_error and times; running_since is null if no attempt runs.
 
     \b
     Examples:
@@ -48,13 +55,13 @@ def list_messages(as_json: Json = False) -> None:
 
     \b
     Exit codes:
-      0  listed, also where there is none
+      0  listed, even if there is none
       2  wrong arguments, or the outbox cannot be read
     """
     services = Application.from_environ()
     push(services.environ, services.home)
     outbox = services.outbox
-    entries = _guarded(lambda: [_entry(message, held=outbox.is_held(message)) for message in outbox.pending()])
+    entries = _guarded(lambda: [_entry(outbox, message) for message in outbox.pending()])
     if as_json:
         echo_json(entries)
         return
@@ -83,15 +90,15 @@ def show(name: _Id, as_json: Json = False) -> None:
     message = _guarded(partial(services.outbox.get, name))
     if message is None:
         raise _unknown(name)
-    entry = _entry(message, held=_guarded(partial(services.outbox.is_held, message)))
+    entry = _guarded(partial(_entry, services.outbox, message))
     if as_json:
-        echo_json({**entry, "text": message.get("text")})
+        echo_json({**entry, "text": message.text})
         return
     for line in _lines(entry):
         typer.echo(line)
-    typer.echo(f"  created: {printable(str(message.get('created_at')))}")
-    typer.echo(f"  tool call: {printable(str(message.get('tool_use_id')))}")
-    typer.echo(f"\n{printable(str(message.get('text')), keep_newlines=True)}".rstrip())
+    typer.echo(f"  created: {local(message.created_at)}")
+    typer.echo(f"  tool call: {printable(message.tool_use_id)}")
+    typer.echo(f"\n{printable(message.text, keep_newlines=True)}".rstrip())
 
 
 @app.command("retry")
@@ -116,9 +123,7 @@ def retry(
     """
     services = Application.from_environ()
     outbox = services.outbox
-    names = _chosen(
-        name, every, lambda: [message["id"] for message in outbox.pending() if not outbox.is_early(message)]
-    )
+    names = _chosen(name, every, lambda: [message.id for message in outbox.pending() if not message.is_early])
     done = [one for one in names if _guarded(partial(outbox.retry, one))]
     if name is not None and not done:
         raise _unknown(name)
@@ -164,7 +169,7 @@ def _chosen(name: str | None, every: bool, listing: Callable[[], list[str]]) -> 
     return _guarded(listing) if name is None else [name]
 
 
-def _guarded(work: Callable[[], Any]) -> Any:
+def _guarded(work: Callable[[], T]) -> T:
     try:
         return work()
     except (StoreError, OSError) as error:
@@ -182,49 +187,54 @@ def _tell(what: str, names: list[str], as_json: bool) -> None:
         typer.echo(f"{what}: {', '.join(map(printable, names)) or 'no message'}")
 
 
-def _entry(message: dict[str, Any], *, held: bool) -> dict[str, Any]:
-    """Return what a program reads about one message; ``held``: its session is paused."""
-    given_up = message["given_up"]
+def _entry(outbox: Outbox, message: QueuedMessage) -> dict[str, Any]:
+    """Return what a program reads about one message. Raises StoreError."""
+    given_up = message.given_up
+    is_running = outbox.is_running(message)
     return {
-        "id": message["id"],
-        "state": _state(message, held=held),
-        "kind": message.get("kind"),
-        "agent": message.get("agent"),
-        "gateways": [message.get("gateway"), *message["fallbacks"]],
-        "session": message.get("session"),
-        "session_id": message.get("session_id"),
-        "tool_use_id": message.get("tool_use_id"),
-        "subject": message.get("subject"),
-        "created_at": message.get("created_at"),
-        "age_seconds": _since(message.get("created_at")),
-        "attempts": message["attempts"],
-        "last_attempt_at": message["last_attempt_at"],
-        "next_attempt_at": None if given_up else message["next_attempt_at"] or message["not_before"],
-        "last_error": message["last_error"],
-        "while_open": message["while_open"],
-        "given_up_at": given_up.get("at") if given_up else None,
+        "id": message.id,
+        "state": "running" if is_running else _state(message, held=outbox.is_held(message)),
+        "kind": message.kind,
+        "agent": message.agent,
+        "gateways": [message.gateway, *message.fallbacks],
+        "session": message.session,
+        "session_id": message.session_id,
+        "tool_use_id": message.tool_use_id,
+        "subject": message.subject,
+        "created_at": message.created_at,
+        "age_seconds": _since(message.created_at),
+        "attempts": message.attempts,
+        "last_attempt_at": message.last_attempt_at,
+        "next_attempt_at": None if given_up else message.next_attempt_at or message.not_before,
+        "running_since": message.last_attempt_at if is_running else None,
+        "last_error": None if is_running else message.last_error,
+        "while_open": None if message.while_open is None else message.while_open.as_json(),
+        "given_up_at": given_up.at if given_up else None,
     }
 
 
-def _state(message: dict[str, Any], *, held: bool) -> str:
-    if message["given_up"] is not None:
+def _state(message: QueuedMessage, *, held: bool) -> str:
+    if message.given_up is not None:
         return "given up"
     if held:
         return "paused"
-    due = seconds(message["next_attempt_at"] or message["not_before"])
+    due = seconds(message.next_attempt_at or message.not_before)
     return "waits" if due is not None and due > now() else "due"
 
 
 def _lines(entry: dict[str, Any]) -> list[str]:
     age = entry["age_seconds"]
-    facts = [entry["state"], f"{entry['kind']} for agent {entry['agent']}", f"session {entry['session']}"]
-    facts += [f"via {' then '.join(map(str, entry['gateways']))}", "" if age is None else f"{_duration(age)} old"]
+    facts = [entry["state"], f"{entry['kind']} for agent {entry['agent']}"]
+    facts.append(f"session {entry['session']}" if entry["session"] else "")
+    facts += [f"via {' then '.join(map(str, entry['gateways']))}", "" if age is None else f"{duration(age)} old"]
     lines = [f"{entry['id']}  {', '.join(filter(None, facts))}"]
     due = seconds(entry["next_attempt_at"])
     attempts = entry["attempts"]
     tries = "not tried yet" if not attempts else "tried once" if attempts == 1 else f"tried {attempts} times"
+    if entry["running_since"] is not None:
+        tries += f", now being delivered since {local(entry['running_since'])}"
     if entry["state"] == "waits" and due is not None:
-        tries += f", next in {_duration(due - now())}"
+        tries += f", next in {duration(due - now())}"
     lines.append(f"  {tries}")
     if entry["while_open"] is not None:
         lines.append("  goes out only while what it is about is open")
@@ -236,9 +246,3 @@ def _lines(entry: dict[str, Any]) -> list[str]:
 def _since(text: object) -> float | None:
     then = seconds(text)
     return None if then is None else round(max(0.0, now() - then), 1)
-
-
-def _duration(amount: float) -> str:
-    if amount < 120:
-        return f"{amount:.0f} s"
-    return f"{amount / 60:.0f} min" if amount < 7200 else f"{amount / 3600:.1f} h"

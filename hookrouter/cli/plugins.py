@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hookrouter import breaker
-from hookrouter.application import Application
+from hookrouter._config.edit import ConfigEditError, change
+from hookrouter._config.report import FROM_FILE, ConfigError, read_lines
+from hookrouter._config.validation import hide
+from hookrouter._contract.hook_names import event_facts
+from hookrouter._diagnostics.checks.settings import stale_registrations
+from hookrouter._isolation import circuit_breaker
+from hookrouter._plugins.inspector import spec_names
+from hookrouter._plugins.registry import NOT_INSTALLED, PluginStatus, remedy
+from hookrouter._plugins.scan import look_into
+from hookrouter.cli.application import Application
 from hookrouter.cli.completion import hook_names, plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.plugins_new import new
-from hookrouter.clock import iso
-from hookrouter.config import ORDER
-from hookrouter.config_edit import ConfigEditError, change
-from hookrouter.config_report import FROM_FILE, ConfigError, read_lines
-from hookrouter.discovery_scan import look_into
-from hookrouter.doctor import remedy, stale_registrations
-from hookrouter.hooks import event_record
-from hookrouter.inspect_plugins import spec_names
-from hookrouter.names import printable
-from hookrouter.registry import NOT_INSTALLED, PluginStatus
-from hookrouter.store import StoreError
-from hookrouter.structuring import hide
+from hookrouter.config import LAST, ORDER
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.clock import iso
+from hookrouter.util.text import did_you_mean, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrouter.breaker import Health
-    from hookrouter.registry import PluginInfo
+    from hookrouter._isolation.circuit_breaker import Health
+    from hookrouter._plugins.registry import PluginInfo
 
 __all__ = ["app", "disable", "enable", "info", "list_plugins", "order"]
 
@@ -79,11 +78,11 @@ def list_plugins(
 
     \b
     Exit codes:
-      0  listed, also where there is none
+      0  listed, even if there is none
       2  there is no such hook
     """
     wanted = None if hook is None else _known_hook(hook)
-    services = Application.from_environ()
+    services = Application.from_environ(scan=True)
     infos = [info for info in services.plugins.listing() if wanted is None or wanted in info.hooks]
     health = _switched_off(services)
     if as_json:
@@ -114,7 +113,7 @@ def _summary(services: Application, info: PluginInfo, health: Health | None) -> 
             "until": iso(health.until),
             "text": health.describe(info.name),
         },
-        "trouble": known.trouble() if (known := breaker.read(services.home).get(info.name)) is not None else [],
+        "trouble": known.trouble() if (known := circuit_breaker.read(services.home).get(info.name)) is not None else [],
         "problems": list(info.problems),
         "hints": list(info.hints),
     }
@@ -122,7 +121,7 @@ def _summary(services: Application, info: PluginInfo, health: Health | None) -> 
 
 def _switched_off(services: Application) -> dict[str, Health]:
     """Return what the circuit breaker keeps from being called."""
-    return breaker.off(breaker.read(services.home), services.config)
+    return circuit_breaker.open_circuits(circuit_breaker.read(services.home), services.config)
 
 
 def _tell_head(summary: Mapping[str, Any]) -> None:
@@ -149,7 +148,8 @@ def info(name: _Name, as_json: Json = False) -> None:
 
     With --json: name, status, reason, fix, distribution, version, entry_point, position (from 1, in the calling order),
     enabled, on_error, timeout, breaker, switched_off, hooks (name, options, waits, setting), contributions (hook,
-    names, error), settings_class, settings (key, type, required, default, value, source, line, help), problems, hints.
+    names, error, and the keys of a gateway's table), settings_class, settings (key, type, required, default, value,
+    source, line, help), problems, hints.
 
     \b
     Examples:
@@ -162,7 +162,7 @@ def info(name: _Name, as_json: Json = False) -> None:
       1  shown, and the plugin is broken, switched off or its settings are wrong
       2  there is no such plugin
     """
-    services = Application.from_environ()
+    services = Application.from_environ(scan=True)
     _known_plugin(services, name)
     listing = services.plugins.listing()
     place, found = next(((at, one) for at, one in enumerate(listing, 1) if one.name == name), (0, None))
@@ -253,6 +253,11 @@ def _tell(described: Mapping[str, Any], count: int) -> None:
     for row in described["contributions"]:
         said = f"failed: {row['error']}" if row["error"] else ", ".join(row["names"]) or "nothing"
         typer.echo(f"  contributes {row['hook']}: {printable(said)}")
+        for key in row["keys"]:
+            default = "required" if key["required"] else json.dumps(key["default"], ensure_ascii=False)
+            typer.echo(printable(f"    {key['key']} = {default}  [{key['type']}; in [gateways.NAME]]"))
+            if key["help"]:
+                typer.echo(f"      {printable(key['help'])}")
     if described["settings"]:
         declared = f" ({described['settings_class']})" if described["settings_class"] else ""
         typer.echo(f"  settings{printable(declared)}:")
@@ -271,11 +276,13 @@ def _tell(described: Mapping[str, Any], count: int) -> None:
 def enable(name: _Name, as_json: Json = False) -> None:
     """Have a plugin called again.
 
-    Sets enabled = true in config.toml, where it is false. One that was switched off because it failed again and again
+    Sets enabled = true in config.toml, if it is false. One that was switched off because it failed again and again
     is called again from now on. The rest of config.toml stays as it is, comments too.
 
-    With --json: name, enabled, changed, config (the file), reset (whether it had been switched off), status, reason,
-    and run (the commands to run now).
+    What was remembered of its failures (`trouble` in `hookrouter plugins list`) is forgotten.
+
+    With --json: name, enabled, changed, config (the file), reset (whether it had been switched off), forgotten (whether
+    failures were remembered), status, reason, and run (the commands to run now).
 
     \b
     Examples:
@@ -316,13 +323,13 @@ def disable(name: _Name, as_json: Json = False) -> None:
 def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
     services = Application.from_environ()
     _known_plugin(services, name)
-    if name == ORDER:
-        raise CommandError(f"{ORDER!r} is a key of [plugins] in config.toml, so no plugin can be called so")
+    if name in (ORDER, LAST):
+        raise CommandError(f"{name!r} is a key of [plugins] in config.toml, so no plugin can be called so")
     config = services.config
     changed = bool(config.problems) or config.plugin(name).enabled != enabled
     if changed:
         changed = _change(services, ("plugins", name, "enabled"), enabled)
-    reset = enabled and _reset(services, name)
+    forgotten, reset = _reset(services, name) if enabled else (False, False)
     services = Application.from_environ()
     status, reason, fix = "not installed", "", ""
     for found in services.plugins.listing():
@@ -337,6 +344,7 @@ def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
                 "changed": changed,
                 "config": services.home.config_file,
                 "reset": reset,
+                "forgotten": forgotten,
                 "status": status,
                 "reason": reason,
                 "run": run,
@@ -345,8 +353,8 @@ def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
     else:
         word = "enabled" if enabled else "disabled"
         typer.echo(f"{printable(name)}: {word} in {services.home.config_file}" if changed else f"{name}: was {word}")
-        if reset:
-            typer.echo("  what it had failed at is forgotten; it is called again")
+        if forgotten:
+            typer.echo(f"  what it had failed at is forgotten{'; it is called again' if reset else ''}")
         for label, text in (("why", reason), ("fix", fix)):
             if text and status == PluginStatus.BROKEN:
                 typer.echo(f"  {label}: {printable(text)}")
@@ -361,25 +369,32 @@ def order(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="The plugins that are called first, in this order; the others follow by name.",
+            help="The plugins that are called first, in this order; with --last those that are called last.",
             autocompletion=plugin_names,
         ),
     ] = None,
+    last: Annotated[
+        bool,
+        typer.Option("--last", help="Set, or with --clear forget, which plugins are called last instead of first."),
+    ] = False,
     clear: Annotated[bool, typer.Option("--clear", help="Call all plugins by name again.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show or set the calling order.
 
-    What is set is [plugins] order in config.toml: the plugins that are called first. Within one hook, tryfirst and
-    trylast of an implementation count before this order, and wrappers stand around all others. Each plugin sees a
-    tool's input as the ones before it have rewritten it.
+    What is set is [plugins] order in config.toml, the plugins that are called first, or with --last [plugins] last,
+    the plugins that are called last. Those that neither names come between the two, by name. Within one hook, tryfirst
+    and trylast of an implementation count before this order, and wrappers stand around all others. Each plugin sees a
+    tool's input as the ones before it have rewritten it: a guard that must see what a tool really gets is called last.
 
-    With --json: order (as config.toml has it), plugins (all, in calling order), changed, and config (the file).
+    With --json: order and last (as config.toml has them), plugins (all, in calling order), changed, and config (the
+    file).
 
     \b
     Examples:
       hookrouter plugins order
-      hookrouter plugins order bash-guard formatter
+      hookrouter plugins order rewriter formatter
+      hookrouter plugins order --last bash-guard
       hookrouter plugins order --clear
 
     \b
@@ -396,13 +411,23 @@ def order(
         if names and names.count(name) > 1:
             raise CommandError(f"{name!r} is named twice; name each plugin once")
     if names or clear:
-        if list(services.config.plugin_order) != (names or []) or services.config.problems:
-            changed = _change(services, ("plugins", ORDER), names or [])
+        key, former = (LAST, services.config.plugin_last) if last else (ORDER, services.config.plugin_order)
+        if list(former) != (names or []) or services.config.problems:
+            changed = _change(services, ("plugins", key), names or [])
         services = Application.from_environ()
-    wanted = list(services.config.plugin_order)
+    first, ending = list(services.config.plugin_order), list(services.config.plugin_last)
+    wanted = [*first, *ending]
     plugins = [found.name for found in services.plugins.listing()]
     if as_json:
-        echo_json({"order": wanted, "plugins": plugins, "changed": changed, "config": services.home.config_file})
+        echo_json(
+            {
+                "order": first,
+                "last": ending,
+                "plugins": plugins,
+                "changed": changed,
+                "config": services.home.config_file,
+            }
+        )
         return
     for place, name in enumerate(plugins, 1):
         typer.echo(f"{place:>3}  {printable(name)}{'  (config.toml)' if name in wanted else ''}")
@@ -418,14 +443,13 @@ def _change(services: Application, path: tuple[str, ...], value: bool | list[str
         raise CommandError(str(error)) from None
 
 
-def _reset(services: Application, name: str) -> bool:
-    """Let a plugin be called that the circuit breaker has switched off; return whether it was."""
+def _reset(services: Application, name: str) -> tuple[bool, bool]:
+    """Forget what a plugin has failed at; return whether there was anything, and whether it had been switched off."""
     was_off = name in _switched_off(services)
     try:
-        breaker.reset(services.home, name)
+        return circuit_breaker.reset(services.home, name), was_off
     except StoreError as error:
         raise CommandError(str(error)) from None
-    return was_off
 
 
 def _tell_commands(commands: Sequence[str]) -> None:
@@ -434,11 +458,10 @@ def _tell_commands(commands: Sequence[str]) -> None:
 
 
 def _known_plugin(services: Application, name: str) -> None:
-    """Raise CommandError where no plugin of this name is installed or has a table in config.toml."""
+    """Raise CommandError if no plugin of this name is installed or has a table in config.toml."""
     names = {*services.config.plugins, *(found.name for found in services.plugins.listing())}
     if name not in names:
-        close = get_close_matches(name, sorted(names), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "`hookrouter plugins list` names them"
+        hint = did_you_mean(name, sorted(names), "`hookrouter plugins list` names them")
         raise CommandError(f"there is no plugin {name!r}; {hint}")
 
 
@@ -448,10 +471,10 @@ def _known_hook(name: str) -> str:
     hook = name.replace("-", "_")
     if hook in known:
         return hook
-    record = event_record(name)
-    close = [record.hook] if record is not None else get_close_matches(hook.lower(), sorted(known), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "; hook names look like stop or pre_tool_use_bash"
-    raise CommandError(f"there is no hook {name!r}{hint}")
+    record = event_facts(name)
+    meant = hook.lower() if record is None else record.hook
+    hint = did_you_mean(meant, sorted(known), "hook names look like stop or pre_tool_use_bash")
+    raise CommandError(f"there is no hook {name!r}; {hint}")
 
 
 app.command("new")(new)

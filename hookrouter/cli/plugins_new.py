@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
 
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.names import printable
+from hookrouter.util.text import printable
 
 __all__ = ["new"]
 
@@ -28,10 +29,19 @@ def new(
         typer.Option(
             "--event",
             metavar="E",
-            help="What the plugin listens to: an event (PreToolUse, stop), or a hook of one tool (post_tool_use_edit). "
-            "May be repeated. Default: pre_tool_use_bash, with a guard as the example.",
+            help="What the plugin listens to: an event (PreToolUse, stop), or a hook of one tool (post_tool_use_edit); "
+            "may be repeated. Or the part that it brings: gateway, terminal_backend, keystroke_planner, "
+            "answer_channel, cli_commands, statistics_section. Default: pre_tool_use_bash, with a guard.",
         ),
     ] = None,
+    fail_closed: Annotated[
+        bool,
+        typer.Option(
+            "--fail-closed",
+            help="Make the hook before a tool, such as pre_tool_use_write, a guard: it refuses what it cannot read, "
+            "and its tests and README set it to fail closed.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write the package of a new plugin: code, settings, types, tests, README, and a CI file that runs them.
@@ -40,22 +50,26 @@ def new(
     or empty.
 
     \b
-    With --json: {"plugin", "distribution", "module", "class", "hooks": [...], "folder", "files": [...]}.
+    With --json: {"plugin", "distribution", "module", "class", "hooks": [...], "folder", "files": [...],
+    "work": [...]}; "work" are the commands to begin with, in the folder.
 
     \b
     Examples:
       hookrouter plugins new git-guard
       hookrouter plugins new diary --event stop --event SessionEnd --dir ~/src
+      hookrouter plugins new path-guard --event pre_tool_use_write --fail-closed
+      hookrouter plugins new pager --event gateway
 
     \b
     Exit codes:
       0  the package was written
-      2  the name cannot be used, there is no such event, or the folder cannot be written
+      2  the name cannot be used, there is no such event or part, or the folder cannot be written
     """
-    from hookrouter.scaffold import ScaffoldError, plan, write
+    from hookrouter.cli.scaffold.errors import ScaffoldError
+    from hookrouter.cli.scaffold.package import plan, write
 
     try:
-        package = plan(name, events or ())
+        package = plan(name, events or (), fail_closed=fail_closed)
         folder = write(package, directory)
     except ScaffoldError as error:
         raise CommandError(str(error)) from None
@@ -67,4 +81,6 @@ def new(
     typer.echo(f"{package.distribution}: the plugin {package.plugin}, in {printable(folder)}")
     for path in package.files:
         typer.echo(f"  {path}")
-    typer.echo("next: python -m venv .venv, then .venv/bin/pip install -e '.[dev]' and .venv/bin/pytest in that folder")
+    typer.echo("next, in the environment in which hookrouter is:")
+    for command in (f"cd {shlex.quote(folder)}", *package.work):
+        typer.echo(f"  {printable(command)}")

@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
-from hookrouter.application import Application
+from hookrouter._diagnostics.replay import ReplayError, choose
+from hookrouter._diagnostics.replay import replay as run_again
+from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.explain import Patience, call_lines, result_document
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.terminal import BOLD, GREEN, RED, Progress, Style
-from hookrouter.journal_reading import calls, number, size, text
-from hookrouter.names import printable
-from hookrouter.replaying import ReplayError, choose
-from hookrouter.replaying import replay as run_again
+from hookrouter.storage.journal_query import calls, number, size, text
+from hookrouter.util.text import printable
 
 __all__ = ["replay"]
 
@@ -44,7 +44,7 @@ def replay(
     is done again, but no agent is woken and nothing is journalled, unless --for-real asks for it. Shown is a diff of
     outcome, plugins and answer from then to now.
 
-    Payloads are kept where config.toml has payloads = true in its table [journal], or Claude Code was started with
+    Payloads are kept if config.toml has payloads = true in its table [journal], or Claude Code was started with
     HOOKROUTER_TRACE=1. They hold whatever Claude and its tools read and write, are readable by you alone, and go with
     the journal.
 
@@ -61,7 +61,7 @@ def replay(
     Exit codes: 0 the same as then; 1 different, or it took too long; 2 there is no such record, or no payload of it;
     130 interrupted.
     """
-    from hookrouter.testing.terminal import ending_on_signals
+    from hookrouter._sandbox.processes import ending_on_signals
 
     app = Application.from_environ()
     try:

@@ -24,7 +24,7 @@ def run(
     Claude Code runs this for the events that 'hookrouter install' registers. Whatever the payload is, hookrouter never
     breaks a turn by itself; what was wrong is in the journal.
 
-    With HOOKROUTER_TRACE=1 in its environment it tells each step, with its time and what was imported: on stderr where
+    With HOOKROUTER_TRACE=1 in its environment it tells each step, with its time and what was imported: on stderr if
     that is a terminal, else in trace.log beside the journal (HOOKROUTER_TRACE=stderr: on stderr in any case). The
     journal's record then has each plugin's reply, and the payload is kept for 'hookrouter replay'.
 
@@ -39,6 +39,7 @@ def run(
       1  there is no folder for hookrouter's state, because HOME is not set
       2  no EVENT was given; or a plugin blocks an event that takes no other refusal, with the reason on stderr
     """
-    from hookrouter.run import main
+    from hookrouter import _wiring
+    from hookrouter._routing.hook_process import main
 
-    return main([event])
+    return main([event], _wiring)

@@ -40,8 +40,8 @@ def sample(
 ) -> int:
     """Print a payload of an event as Claude Code sends it, to try plugins with.
 
-    Where a client's payload of this event and tool was recorded, it is that one; else it is built from the contract,
-    which is said on stderr. In tests, hookrouter.samples.sample() returns the same.
+    If a client's payload of this event and tool was recorded, it is that one; else it is built from the contract,
+    which is said on stderr. In tests, hookrouter.testing.sample() returns the same.
 
     \b
     With --json: {"payload": {...}, "recorded": true|false, "origin": "where it comes from"}.

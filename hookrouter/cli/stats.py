@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hookrouter._diagnostics.statistics import Figures
+from hookrouter.cli.application import Application
+from hookrouter.cli.bar_chart import bar_chart, sparkline
 from hookrouter.cli.completion import plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, Since, earliest, echo_json
 from hookrouter.cli.terminal import Progress, has_unicode, width
-from hookrouter.clock import iso, now, seconds
-from hookrouter.figures import QUESTION_OUTCOMES, Figures
-from hookrouter.home import Home
-from hookrouter.journal import Journal
-from hookrouter.journal_reading import Selection, entries, size
-from hookrouter.names import printable
-from hookrouter.plots import columns, sparkline
+from hookrouter.hookspecs.commands import ReadingSection
+from hookrouter.storage.interface import StoreError
+from hookrouter.storage.journal_query import Selection, entries, size
+from hookrouter.util.clock import iso, local, now, seconds
+from hookrouter.util.text import duration, printable
 
 if TYPE_CHECKING:
-    from hookrouter.figures import Calls, Timeline
+    from collections.abc import Iterable
+
+    from hookrouter._diagnostics.statistics import Calls, Timeline
+    from hookrouter.hookspecs.commands import StatisticsSection
 
 __all__ = ["stats"]
 
@@ -51,15 +53,17 @@ def stats(
 ) -> int:
     """Count what the journal tells: hook runs, how long they and each plugin took, and what became of questions.
 
-    A run that failed is one at the level "error": a plugin failed in it, or its payload was refused. A plugin's time
-    includes what it waits for, for example an answer. Questions are counted by how they ended, as `hookrouter history`
-    tells it; the time to answer is from the question to Claude Code's record of the answer.
+    A run that failed is one at the level "error": a plugin failed in it, or its payload was refused. What a plugin
+    waits for outside, such as an answer, is no part of these times; it is told apart. Plugins may add figures:
+    questions are counted by how they ended, as `hookrouter history` tells it, and the time to answer is from the
+    question to Claude Code's record of it.
 
     \b
     With --json: {"since", "until", "sessions", "runs": {...}, "events": [{"event", "tool", ...}],
-    "plugins": [{"plugin", "hook", ...}], "questions": {...}, "timeline": {...}}. runs, events and plugins have calls,
-    failed, outcomes, median_ms, p95_ms and longest_ms; timeline has start, seconds (of one stretch), calls, median_ms,
-    verified and mismatch, each a list with one item for each stretch of time.
+    "plugins": [{"plugin", "hook", ...}], "waits": [{"plugin", "hook", ...}], "questions": {...}, "timeline": {...}}.
+    runs, events, plugins and waits have calls, failed, outcomes, median_ms, p95_ms and longest_ms; timeline has start,
+    seconds (of one stretch), calls, median_ms, verified and mismatch, each a list with one item for each stretch of
+    time.
 
     \b
     Examples:
@@ -72,26 +76,38 @@ def stats(
     start, end = earliest(since), now()
     if start is not None and start >= end:
         raise CommandError(f"--since {since!r} is in the future")
-    journal = Journal(Home.from_environ(os.environ).logs)
-    figures = Figures(plugin)
+    app = Application.from_environ()
+    waiting = {(info.name, hook) for info in app.plugins.listing() for hook in info.waits}
+    journal, figures, sections = app.journal, Figures(plugin, waiting), app.plugins.statistics_sections()
     try:
         selection = Selection(journal, session=session, plugin=plugin)
         with Progress("reading the journal", size(journal, start)) as progress:
             for entry in entries(journal, start, progress.add):
                 if entry in selection:
                     figures.add(entry.record)
+                    for section in sections.values():
+                        section.add(entry.record)
+        for section in sections.values():
+            if isinstance(section, ReadingSection):
+                section.read(app, since=start, session=session, plugin=plugin)
     except KeyboardInterrupt:
         return 130
+    except StoreError as error:
+        raise CommandError(str(error)) from None
     room = min(_STRETCHES, width() - _MARGIN - 2)
-    timeline = figures.timeline(_STRETCHES if as_json else room, start, end)
+    happened = {name: moments for section in sections.values() for name, moments in section.moments().items()}
+    timeline = figures.timeline(_STRETCHES if as_json else room, start, end, happened)
     if as_json:
-        echo_json(_document(figures, timeline, start, end))
+        own = {section.name: section.document() for section in sections.values()}
+        echo_json(_document(figures, timeline, start, end, own))
     else:
-        typer.echo("\n".join(_lines(figures, timeline, start)))
+        typer.echo("\n".join([*_lines(figures, timeline, start), *_sections(sections.values(), timeline)]))
     return 0
 
 
-def _document(figures: Figures, timeline: Timeline | None, start: float | None, end: float) -> dict[str, Any]:
+def _document(
+    figures: Figures, timeline: Timeline | None, start: float | None, end: float, sections: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "since": None if start is None else iso(start),
         "until": iso(end),
@@ -104,8 +120,11 @@ def _document(figures: Figures, timeline: Timeline | None, start: float | None, 
         "plugins": [
             {"plugin": name, "hook": hook, **found.document()} for (name, hook), found in _by_count(figures.by_plugin)
         ],
-        "questions": figures.questions(),
-        "timeline": None if timeline is None else timeline._asdict(),
+        "waits": [
+            {"plugin": name, "hook": hook, **found.document()} for (name, hook), found in _by_count(figures.waits)
+        ],
+        **sections,
+        "timeline": None if timeline is None else timeline.document(),
     }
 
 
@@ -115,29 +134,29 @@ def _by_count(found: dict[tuple[str, str], Calls]) -> list[tuple[tuple[str, str]
 
 def _lines(figures: Figures, timeline: Timeline | None, start: float | None) -> list[str]:
     runs = figures.runs.document()
-    period = "" if start is None else f" since {_local(start)}"
+    period = "" if start is None else f" since {local(start, to='minutes')}"
     if not runs["calls"]:
         lines = [f"no hook run{period}"]
     else:
         sessions = f"{len(figures.sessions)} session{'' if len(figures.sessions) == 1 else 's'}"
         times = ", ".join(f"{name} {_number(runs[key])} ms" for name, key in _TIMES)
-        lines = [f"{runs['calls']} hook runs in {sessions}{period}, {runs['failed']} failed; {times}"]
+        lines = [f"{runs['calls']} hook runs in {sessions}{period}, {runs['failed']} failed", f"time of a run: {times}"]
     if timeline is not None:
         lines += _plots(timeline)
     lines += _table("event and tool", figures.by_event)
     lines += _table("plugin and hook", figures.by_plugin)
-    return [*lines, *_questions(figures, timeline)]
+    return lines + _waits(figures)
 
 
 def _plots(timeline: Timeline) -> list[str]:
     lines = []
     for title, values in (("hook runs", timeline.calls), ("median ms", timeline.median_ms)):
-        rows = columns(values, _HEIGHT, blocks=has_unicode())
+        rows = bar_chart(values, _HEIGHT, blocks=has_unicode())
         labels = [_number(max((value for value in values if value), default=0)), *[""] * (_HEIGHT - 2), "0"]
-        lines += ["", f"{title}, {_duration(timeline.seconds)} a column"]
+        lines += ["", f"{title}, {duration(timeline.seconds)} a column"]
         lines += [f"{label:>{_MARGIN}} |{row}".rstrip() for label, row in zip(labels, rows, strict=True)]
     first = seconds(timeline.start) or 0.0
-    begin, end = _local(first), _local(first + timeline.seconds * len(timeline.calls))
+    begin, end = (local(at, to="minutes") for at in (first, first + timeline.seconds * len(timeline.calls)))
     gap = len(timeline.calls) - len(begin) - len(end)
     return [*lines, " " * (_MARGIN + 2) + (f"{begin}{' ' * gap}{end}" if gap > 0 else begin)]
 
@@ -160,19 +179,27 @@ def _table(title: str, found: dict[tuple[str, str], Calls]) -> list[str]:
     return ["", *lines]
 
 
-def _questions(figures: Figures, timeline: Timeline | None) -> list[str]:
-    counts = figures.questions()
-    if not counts["asked"]:
-        return []
-    ended = [f"{counts[how]} {how.replace('_', ' ')}" for how in (*QUESTION_OUTCOMES, "open") if counts[how]]
-    lines = ["", f"questions: {counts['asked']}; {', '.join(ended)}"]
-    took = counts["seconds"]
-    if took["median"] is not None:
-        times = f"median {_duration(took['median'])}, 95 % within {_duration(took['p95'])}"
-        lines.append(f"time to answer: {times}, longest {_duration(took['longest'])}")
-    if timeline is not None:
-        for name, values in (("verified", timeline.verified), ("mismatch", timeline.mismatch)):
-            lines.append(f"{name:>{_MARGIN}} |{sparkline(values, blocks=has_unicode())}".rstrip())
+def _waits(figures: Figures) -> list[str]:
+    """Return how long calls waited for something outside, such as an answer: not how long a tool was held up by us."""
+    lines = []
+    for (plugin, hook), found in _by_count(figures.waits):
+        entry = found.document()
+        times = [f"{name} {duration(entry[key] / 1000)}" for name, key in _TIMES if entry[key] is not None]
+        lines.append(printable(f"waited: {plugin} {hook}, {entry['calls']} times; {', '.join(times)}"))
+    return ["", *lines] if lines else []
+
+
+def _sections(sections: Iterable[StatisticsSection], timeline: Timeline | None) -> list[str]:
+    """Return what plugins add: words, and a row of the timeline for each kind of moment."""
+    lines = []
+    for section in sections:
+        told = [printable(line) for line in section.lines()]
+        if not told:
+            continue
+        lines += ["", *told]
+        for name in section.moments() if timeline is not None else ():
+            row = sparkline(timeline.rows[name], blocks=has_unicode()) if timeline is not None else ""
+            lines.append(f"{printable(name):>{_MARGIN}} |{row}".rstrip())
     return lines
 
 
@@ -180,14 +207,3 @@ def _number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
-
-
-def _duration(amount: float) -> str:
-    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
-        if amount >= 2 * length:
-            return f"{amount / length:.1f} {unit}"
-    return f"{amount:.1f} s"
-
-
-def _local(moment: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.columns import column_widths
+from hookrouter.util.text_width import column_widths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ __all__ = [
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 _DEFAULT_WIDTH = 100
-"""Columns where stdout is no terminal and COLUMNS is not set."""
+"""Columns if stdout is no terminal and COLUMNS is not set."""
 
 COMPLETION_VARIABLE = "_HOOKROUTER_COMPLETE"
 """The environment variable by which a shell's completion function asks for words, as typer and click name it."""
@@ -56,7 +56,7 @@ class Style:
 
 
 def width(stream: TextIO | None = None) -> int:
-    """Return the columns of stdout's terminal; ``COLUMNS`` where it is set, or 100, where stdout is none."""
+    """Return the columns of stdout's terminal; ``COLUMNS`` if it is set, or 100, if stdout is none."""
     chosen = sys.stdout if stream is None else stream
     return max(20, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns if chosen.isatty() else _columns())
 

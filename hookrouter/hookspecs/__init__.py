@@ -7,67 +7,48 @@ module alone.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from hookrouter.hooks import event_record, hook_names
+from hookrouter._contract.hook_names import event_facts, hook_names
 from hookrouter.markers import hookspec
-from hookrouter.tables import FIELDS
+from hookrouter.util.lazy import lazy_names
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from hookrouter.hookspecs.answering import AnswerSpecs as AnswerSpecs
+    from hookrouter.hookspecs.answering import *
     from hookrouter.hookspecs.commands import CommandSpecs as CommandSpecs
-    from hookrouter.hookspecs.events import EventSpecs as EventSpecs
-    from hookrouter.hookspecs.permission_denied import PermissionDeniedSpecs as PermissionDeniedSpecs
-    from hookrouter.hookspecs.permission_request import PermissionRequestSpecs as PermissionRequestSpecs
-    from hookrouter.hookspecs.post_tool_use import PostToolUseSpecs as PostToolUseSpecs
-    from hookrouter.hookspecs.post_tool_use_failure import PostToolUseFailureSpecs as PostToolUseFailureSpecs
-    from hookrouter.hookspecs.pre_tool_use import PreToolUseSpecs as PreToolUseSpecs
-    from hookrouter.hookspecs.settings import SettingsSpecs as SettingsSpecs
+    from hookrouter.hookspecs.events import *
+    from hookrouter.hookspecs.permission_denied import *
+    from hookrouter.hookspecs.permission_request import *
+    from hookrouter.hookspecs.post_tool_use import *
+    from hookrouter.hookspecs.post_tool_use_failure import *
+    from hookrouter.hookspecs.pre_tool_use import *
+    from hookrouter.hookspecs.settings import *
 
-__all__ = [
-    "AnswerSpecs",
-    "CallSpecs",
-    "CommandSpecs",
-    "EventSpecs",
-    "PermissionDeniedSpecs",
-    "PermissionRequestSpecs",
-    "PostToolUseFailureSpecs",
-    "PostToolUseSpecs",
-    "PreToolUseSpecs",
-    "SettingsSpecs",
-    "all_spec_classes",
-    "contribution_spec",
-    "hookspecs_for",
-]
-
-_HOMES = {
-    "EventSpecs": "hookrouter.hookspecs.events",
-    "PreToolUseSpecs": "hookrouter.hookspecs.pre_tool_use",
-    "PermissionRequestSpecs": "hookrouter.hookspecs.permission_request",
-    "PermissionDeniedSpecs": "hookrouter.hookspecs.permission_denied",
-    "PostToolUseSpecs": "hookrouter.hookspecs.post_tool_use",
-    "PostToolUseFailureSpecs": "hookrouter.hookspecs.post_tool_use_failure",
-    "AnswerSpecs": "hookrouter.hookspecs.answering",
-    "CommandSpecs": "hookrouter.hookspecs.commands",
-    "SettingsSpecs": "hookrouter.hookspecs.settings",
+_SPECS = {
+    "hookrouter.hookspecs.events": "EventSpecs",
+    "hookrouter.hookspecs.pre_tool_use": "PreToolUseSpecs",
+    "hookrouter.hookspecs.permission_request": "PermissionRequestSpecs",
+    "hookrouter.hookspecs.permission_denied": "PermissionDeniedSpecs",
+    "hookrouter.hookspecs.post_tool_use": "PostToolUseSpecs",
+    "hookrouter.hookspecs.post_tool_use_failure": "PostToolUseFailureSpecs",
+    "hookrouter.hookspecs.answering": "AnswerSpecs",
+    "hookrouter.hookspecs.commands": "CommandSpecs",
+    "hookrouter.hookspecs.settings": "SettingsSpecs",
 }
 
+_find = lazy_names(__name__, _SPECS)
 
-def __getattr__(name: str) -> object:
-    try:
-        module = _HOMES[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    return getattr(import_module(module), name)
+if not TYPE_CHECKING:
+    __getattr__ = _find
 
 
 def all_spec_classes() -> list[type]:
     """Return every spec class. Imports all of their modules, so not for ``hookrouter run``."""
-    return [getattr(import_module(module), name) for name, module in _HOMES.items()]
+    found: list[Any] = [_find(name) for name in _SPECS.values()]
+    return found
 
 
 # What pluggy needs of a spec is its name and its argument names, so a run does not load the documented classes.
@@ -130,8 +111,8 @@ def hookspecs_for(event: str, tool_name: str | None = None) -> CallSpecs:
 
 
 def _responds(event: str) -> bool:
-    record = event_record(event)
-    return record is not None and "tool_response" in FIELDS[record.name]
+    record = event_facts(event)
+    return record is not None and record.name == "PostToolUse"
 
 
 def contribution_spec(hook: str) -> CallSpecs:

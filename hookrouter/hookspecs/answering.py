@@ -1,6 +1,6 @@
-"""The hooks by which plugins take part in answering questions: channels, planners, terminals and gateways.
+"""The hooks by which plugins take part in answering: channels, planners, terminals, gateways and composers.
 
-What each contribution must do is said by the interface of the same name in :mod:`hookrouter.answering`.
+What each contribution must do is said by the interface of the same name in :mod:`hookrouter.answering.interfaces`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from hookrouter.markers import hookspec
 
 if TYPE_CHECKING:
-    from hookrouter.answering import AnswerChannel, Gateway, KeystrokePlanner, TerminalBackend
+    from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner, TerminalBackend
+    from hookrouter.messaging.composer import MessageComposer
+    from hookrouter.messaging.gateway import Gateway
 
 __all__ = ["AnswerSpecs"]
 
@@ -23,7 +25,8 @@ class AnswerSpecs:
         """When: an answer is to be delivered, never in a hook process.
 
         Returns: ``None`` for no channel, or an object with the members of
-        :class:`~hookrouter.answering.AnswerChannel`. Its ``name`` is what ``[answer] channels`` in config.toml lists.
+        :class:`~hookrouter.answering.interfaces.AnswerChannel`. Its ``name`` is what ``[answer] channels`` in
+        config.toml lists.
 
         Combined: The channels that config.toml lists are tried in its order until one takes the answer or refuses it.
         Of two plugins with one name the first in plugin order is used, and the other is reported.
@@ -45,7 +48,8 @@ class AnswerSpecs:
         """When: an answer is to be typed, never in a hook process.
 
         Returns: ``None`` for no planner, or an object with the members of
-        :class:`~hookrouter.answering.KeystrokePlanner`. Its ``name`` is what ``[answer] planner`` in config.toml names.
+        :class:`~hookrouter.answering.interfaces.KeystrokePlanner`. Its ``name`` is what ``[answer] planner`` in
+        config.toml names.
 
         Combined: Only the planner that config.toml names is used. Of two plugins with one name the first in plugin
         order is used, and the other is reported.
@@ -67,7 +71,8 @@ class AnswerSpecs:
         """When: a session's terminal is looked for, also in hook processes, so it must import little.
 
         Returns: ``None`` for no backend, or an object with the members of
-        :class:`~hookrouter.answering.TerminalBackend`. Its ``name`` is what ``[answer] terminal`` in config.toml names.
+        :class:`~hookrouter.answering.interfaces.TerminalBackend`. Its ``name`` is what ``[answer] terminal`` in
+        config.toml names.
 
         Combined: The backend that config.toml names is asked first where a new session runs, then the others by name; a
         saved address is served by the backend that made it. Of two plugins with one name the first in plugin order is
@@ -89,8 +94,9 @@ class AnswerSpecs:
     def gateway(self) -> Gateway | None:
         """When: messages are delivered to agents and when config is checked, never in a hook process.
 
-        Returns: ``None`` for no gateway, or an object with the members of :class:`~hookrouter.answering.Gateway`. Its
-        ``type`` is what the ``type`` of a table ``[gateways.NAME]`` in config.toml names.
+        Returns: ``None`` for no gateway, or an object with the members of
+        :class:`~hookrouter.messaging.gateway.Gateway`. Its ``type`` is what the ``type`` of a table
+        ``[gateways.NAME]`` in config.toml names.
 
         Combined: Each table of config.toml uses the gateway of its type. Of two plugins with one type the first in
         plugin order is used, and the other is reported.
@@ -105,4 +111,26 @@ class AnswerSpecs:
                 from hookrouter_carrier.gateway import CarrierGateway
 
                 return CarrierGateway()
+        """
+
+    @hookspec
+    def message_composer(self) -> MessageComposer | None:
+        """When: messages are delivered to agents, never in a hook process.
+
+        Returns: ``None`` for no composer, or an object with the members of
+        :class:`~hookrouter.messaging.composer.MessageComposer`. Its ``name`` is what it is known by.
+
+        Combined: Composers are asked in plugin order; the first one that returns a message completes it. Of two plugins
+        with one name the first in plugin order is used, and the other is reported.
+
+        Args:
+            (none): What a composer works on comes with each call of its ``compose``.
+
+        Example::
+
+            @hookimpl
+            def message_composer():
+                from hookrouter_carrier.composer import CarrierComposer
+
+                return CarrierComposer()
         """

@@ -22,7 +22,7 @@ class SettingsSpecs:
         module of its own and import it here, so that a hook run does not load attrs for nothing.
 
         Combined: Each plugin declares its own. In a hook, ``context.settings(Settings)`` returns an object of the class
-        and ``context.settings("name")`` the same as plain values, defaults filled in. Where the table is wrong, the
+        and ``context.settings("name")`` the same as plain values, defaults filled in. If the table is wrong, the
         plugin gets its defaults and ``hookrouter config check`` says why; a plugin that is set to fail closed, or that
         requires a key, does not run at all.
 

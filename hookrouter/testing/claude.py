@@ -7,13 +7,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.tables import TOOLS
-from hookrouter.testing.client import ClientError, find_client
-from hookrouter.testing.firing import PluginFailed, failures
+from hookrouter._contract.tables import TOOLS
+from hookrouter._sandbox.client import ClientError, find_client
+from hookrouter._sandbox.scripted_model import Reply, Say, ScriptedModel, ToolUse
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.waiting import wait_until
+from hookrouter.testing.hooks import PluginFailed, failures
 from hookrouter.testing.plugins import write_plugin
-from hookrouter.testing.scripted_model import Reply, Say, ScriptedModel, ToolUse
-from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import wait_until
+from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     import subprocess
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from hookrouter.testing.client import ClientSession
-    from hookrouter.testing.terminal import PrivateTmux
+    from hookrouter._sandbox.client import ClientSession
+    from hookrouter._sandbox.tmux_server import PrivateTmux
 
 __all__ = ["ScriptedClaude", "ToolOutcome"]
 
@@ -40,10 +41,12 @@ _ASKING = ("AskUserQuestion", "ExitPlanMode")
 """The tools that always draw a dialog."""
 
 
+@with_field_docs
 class ToolOutcome(NamedTuple):
     """What became of one tool call of Claude's."""
 
     tool_use_id: str
+    """Claude Code's id of the call."""
     result: str
     """What Claude was told: the tool's output, or why it was not run."""
     records: tuple[Mapping[str, Any], ...]
@@ -60,7 +63,7 @@ class ScriptedClaude:
     def __init__(self, folder: str, server: PrivateTmux, program: str | None = None) -> None:
         """Lay out ``folder``; ``program`` is the client, by default the one that :func:`find_client` finds.
 
-        Raises ClientError where there is none.
+        Raises ClientError if there is none.
         """
         found = program or find_client()
         if found is None:
@@ -122,8 +125,8 @@ class ScriptedClaude:
     def prompt(self, text: str, *replies: Reply, timeout: float = 30.0, check: bool = True) -> None:
         """Type a prompt, let the model reply with ``replies`` one after the other, and wait until Claude has stopped.
 
-        ``timeout`` is in seconds. Raises PluginFailed where a plugin failed meanwhile, unless ``check`` is False, and
-        WaitTimeoutError, with what is on screen, where Claude does not stop: it may be asking for something.
+        ``timeout`` is in seconds. Raises PluginFailed if a plugin failed meanwhile, unless ``check`` is False, and
+        WaitTimeoutError, with what is on screen, if Claude does not stop: it may be asking for something.
         """
         stops, records = len(self.payloads("Stop")), len(self.journal())
         journalled = self._stops_in_journal()

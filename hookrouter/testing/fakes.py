@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering import Screen, TerminalAddress, TerminalError, TerminalGone, Woken
+import attrs
+
+from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
+from hookrouter.answering.interfaces import Screen, TerminalAddress, TerminalError, TerminalGone
 from hookrouter.markers import hookimpl
-from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
+from hookrouter.messaging.gateway import SendResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrouter.answering import Gateway, TerminalBackend, Wake
+    from hookrouter.answering.interfaces import TerminalBackend
+    from hookrouter.messaging.gateway import Gateway, Message
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["FakeGateway", "FakePane"]
@@ -36,7 +40,7 @@ class FakePane:
         self.session = session
         self.width, self.height = width, height
         self.lines: list[str] = []
-        """What the pane shows, where no form was asked."""
+        """What the pane shows, if no form was asked."""
         self.log: list[tuple[str, str]] = []
         """Every ``("key", name)`` and ``("paste", text)`` that was accepted, oldest first."""
         self.gone = False
@@ -63,7 +67,7 @@ class FakePane:
         return model
 
     def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:  # noqa: ARG002 - the interface
-        """Return the pane. Raises TerminalGone where it is closed."""
+        """Return the pane. Raises TerminalGone if it is closed."""
         self._look()
         return self.address
 
@@ -98,6 +102,11 @@ class FakePane:
             raise TerminalGone(f"there is no pane {self.address if address is None else address}")
 
 
+@attrs.frozen
+class FakeSettings:
+    """A ``[gateways.NAME]`` table with ``type = "fake"``, which has no keys of its own."""
+
+
 class FakeGateway:
     """A gateway that keeps what it is given; the plugin that contributes it as ``fake``.
 
@@ -105,14 +114,15 @@ class FakeGateway:
     """
 
     type = "fake"
+    settings = FakeSettings
 
     def __init__(self) -> None:
         """Make one that works."""
-        self.wakes: list[Wake] = []
+        self.wakes: list[Message] = []
         """The messages that arrived, each once however often it was sent."""
-        self.attempts: list[Wake] = []
+        self.attempts: list[Message] = []
         """Every message that it was asked to deliver, also those that failed."""
-        self._failure: tuple[Woken, int | None] | None = None
+        self._failure: tuple[SendResult, int | None] | None = None
 
     @hookimpl
     def gateway(self) -> Gateway:
@@ -131,24 +141,20 @@ class FakeGateway:
 
         ``retry`` says whether trying again can help, ``retry_after`` how many seconds it asks to wait.
         """
-        self._failure = Woken(delivered=False, reason=reason, retry=retry, retry_after=retry_after), times
+        self._failure = SendResult(delivered=False, reason=reason, retry=retry, retry_after=retry_after), times
 
     def work(self) -> None:
         """Deliver again."""
         self._failure = None
 
-    def check(self, settings: Mapping[str, object]) -> list[str]:
-        """Return one fault for each key: this gateway takes none."""
-        return [f'{key}: unknown key; a gateway of type "{self.type}" has no keys of its own' for key in settings]
-
-    def deliver(self, wake: Wake, settings: Mapping[str, object]) -> Woken:  # noqa: ARG002 - the interface
+    def deliver(self, message: Message, settings: FakeSettings) -> SendResult:  # noqa: ARG002 - the interface
         """Keep the message, or fail as it was told to."""
-        self.attempts.append(wake)
+        self.attempts.append(message)
         if self._failure is not None:
             woken, times = self._failure
             if times is None or times > 0:
                 self._failure = woken, None if times is None else times - 1
                 return woken
-        if wake.id not in {known.id for known in self.wakes}:
-            self.wakes.append(wake)
-        return Woken(delivered=True, reason="the fake gateway keeps it")
+        if message.id not in {known.id for known in self.wakes}:
+            self.wakes.append(message)
+        return SendResult(delivered=True, reason="the fake gateway keeps it")

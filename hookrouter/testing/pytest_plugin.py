@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from hookrouter._sandbox.tmux_server import PrivateTmux
     from hookrouter.testing.claude import ScriptedClaude
     from hookrouter.testing.fakes import FakeGateway, FakePane
-    from hookrouter.testing.firing import Hooks
+    from hookrouter.testing.hooks import Hooks
     from hookrouter.testing.recorder import HookRecorder
-    from hookrouter.testing.terminal import PrivateTmux
 
 
 def missing(*, client: bool = True) -> str:
-    """Return what the real client cannot run without here; empty where nothing is missing. ``client``: ask for it."""
-    from hookrouter.testing.client import CLIENT_VERSION, find_client
-    from hookrouter.testing.terminal import find_tmux
+    """Return what the real client cannot run without here; empty if nothing is missing. ``client``: ask for it."""
+    from hookrouter._sandbox.client import CLIENT_VERSION, find_client
+    from hookrouter._sandbox.tmux_server import find_tmux
 
     if find_tmux() is None:
         return "tmux is not on PATH"
@@ -38,7 +38,7 @@ def missing(*, client: bool = True) -> str:
 
 
 def skip_without(reason: str) -> None:
-    """Skip the test where there is a reason; with ``HOOKROUTER_REQUIRE_LIVE=1`` that is a failure instead."""
+    """Skip the test if there is a reason; with ``HOOKROUTER_REQUIRE_LIVE=1`` that is a failure instead."""
     if reason and os.environ.get("HOOKROUTER_REQUIRE_LIVE") == "1":
         pytest.fail(f"HOOKROUTER_REQUIRE_LIVE=1, but {reason}", pytrace=False)
     if reason:
@@ -66,8 +66,8 @@ def hookrouter_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
 @pytest.fixture
 def hooks(hookrouter_home: Path) -> Hooks:
     """Plugins in an empty home, to fire events at: ``hooks.add(MyPlugin)``, then ``hooks.fire("Stop")``."""
-    from hookrouter.home import Home
-    from hookrouter.testing.firing import Hooks
+    from hookrouter.storage.home import Home
+    from hookrouter.testing.hooks import Hooks
 
     return Hooks(Home.in_folder(str(hookrouter_home)))
 
@@ -105,7 +105,7 @@ def fake_gateway(hooks: Hooks) -> FakeGateway:
 @pytest.fixture
 def tmux_server() -> Iterator[PrivateTmux]:
     """A tmux server of its own; whatever runs in it ends with the test. Skips without tmux."""
-    from hookrouter.testing.terminal import PrivateTmux
+    from hookrouter._sandbox.tmux_server import PrivateTmux
 
     skip_without(missing(client=False))
     with PrivateTmux() as server:

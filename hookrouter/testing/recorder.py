@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.hookspecs import AnswerSpecs, CommandSpecs, SettingsSpecs, all_spec_classes
 from hookrouter.markers import PROJECT_NAME, hookimpl
-from hookrouter.testing.firing import HookCall
+from hookrouter.testing.hooks import HookCall
+from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +42,9 @@ class HookRecorder:
         return [name for name in vars(self) if name not in ("calls", "replies")]
 
     def named(self, hook: str) -> list[HookCall]:
-        """Return the calls of one hook. Raises ValueError where there is no such hook: it could never be called."""
+        """Return the calls of one hook. Raises ValueError if there is no such hook: it could never be called."""
         if hook not in dir(self):
-            raise ValueError(f"there is no hook {hook!r}")
+            raise ValueError(f"there is no hook {hook!r}; {did_you_mean(hook, dir(self), 'see the hook reference')}")
         return [call for call in self.calls if call.hook == hook]
 
     @property

@@ -17,7 +17,8 @@ from hookrouter.markers import hookimpl
 if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
-    from hookrouter.hookspecs.commands import Command
+    from hookrouter.hookspecs.commands import Command, StatisticsSection
+    from hookrouter.messaging.composer import MessageComposer
     from hookrouter.tools import AskUserQuestionInput
 
 __all__: list[str] = []
@@ -46,7 +47,7 @@ def post_tool_use_ask_user_question(
 @hookimpl
 def post_tool_use_failure_ask_user_question(event: events.PostToolUseFailure, context: Context) -> None:
     """Close a question whose tool call failed."""
-    from hookrouter_ask_user_question.sweep import tool_failed
+    from hookrouter_ask_user_question.lifecycle import tool_failed
 
     tool_failed(event, context)
 
@@ -54,7 +55,7 @@ def post_tool_use_failure_ask_user_question(event: events.PostToolUseFailure, co
 @hookimpl
 def stop(event: events.Stop, context: Context) -> None:
     """Close what this session's finished turn left open."""
-    from hookrouter_ask_user_question.sweep import turn_ended
+    from hookrouter_ask_user_question.lifecycle import turn_ended
 
     turn_ended(event, context)
 
@@ -62,7 +63,7 @@ def stop(event: events.Stop, context: Context) -> None:
 @hookimpl
 def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
     """Close a question that was declined before this prompt."""
-    from hookrouter_ask_user_question.sweep import prompt_submitted
+    from hookrouter_ask_user_question.lifecycle import prompt_submitted
 
     prompt_submitted(event, context)
 
@@ -70,7 +71,7 @@ def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None
 @hookimpl
 def session_start(event: events.SessionStart, context: Context) -> None:
     """Close what an earlier client in this place left open."""
-    from hookrouter_ask_user_question.sweep import session_started
+    from hookrouter_ask_user_question.lifecycle import session_started
 
     session_started(event, context)
 
@@ -78,9 +79,25 @@ def session_start(event: events.SessionStart, context: Context) -> None:
 @hookimpl
 def session_end(event: events.SessionEnd, context: Context) -> None:
     """Close what the ending session leaves open."""
-    from hookrouter_ask_user_question.sweep import session_ended
+    from hookrouter_ask_user_question.lifecycle import session_ended
 
     session_ended(event, context)
+
+
+@hookimpl
+def message_composer() -> MessageComposer:
+    """Complete the messages about questions when they go out."""
+    from hookrouter_ask_user_question.composer import QuestionComposer
+
+    return QuestionComposer()
+
+
+@hookimpl
+def statistics_section() -> StatisticsSection:
+    """Count questions by how they ended."""
+    from hookrouter_ask_user_question.statistics import QuestionStatistics
+
+    return QuestionStatistics()
 
 
 @hookimpl
@@ -93,7 +110,6 @@ def cli_commands() -> list[Command]:
             name="answer",
             help="Answer the question that a Claude Code session is asking.",
             target="hookrouter_ask_user_question.cli:answer",
-            quick="hookrouter_ask_user_question.answer_command:quick",
         ),
         Command(
             name="questions",
@@ -119,10 +135,5 @@ def cli_commands() -> list[Command]:
             name="skill",
             help="Print or install the skill that teaches an agent to answer.",
             target="hookrouter_ask_user_question.skill:skill",
-        ),
-        Command(
-            name="demo",
-            help="Show the whole question loop in a tmux server of its own.",
-            target="hookrouter_ask_user_question.demo:demo",
         ),
     ]

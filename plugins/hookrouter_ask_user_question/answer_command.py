@@ -1,7 +1,6 @@
-"""``hookrouter answer`` without typer, whose import takes longer than the answer itself.
+"""What ``hookrouter answer`` reads and writes: the decisions from where they are, the result for people or programs.
 
-Agents call it with plain words, ``--name value`` and one argument; :func:`quick` understands just these, and leaves
-everything else, faults and ``--help`` included, to the form that typer reads (:mod:`hookrouter_ask_user_question.cli`).
+An agent gives JSON; what is none is a person's, see :mod:`hookrouter_ask_user_question.person`.
 """
 
 from __future__ import annotations
@@ -11,135 +10,112 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.application import Application
-from hookrouter.names import printable
-from hookrouter.outbox import push
-from hookrouter.store import StoreError
+from hookrouter.cli.application import Application
+from hookrouter.messaging.spawn import push
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.text import printable
 from hookrouter_ask_user_question import documents
-from hookrouter_ask_user_question.answer import AnswerResult, ExitCode, answer
+from hookrouter_ask_user_question.answer_request import UsageError, check_options
+from hookrouter_ask_user_question.answer_result import AnswerResult, ExitCode
+from hookrouter_ask_user_question.identity import AGENT, author_option
+from hookrouter_ask_user_question.person.words import is_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from typing import TextIO
 
-__all__ = ["WAIT", "quick", "run"]
+    from hookrouter_ask_user_question.answer_request import Request
 
-WAIT = 10.0
-"""Seconds to wait for what Claude Code records, where ``--wait`` does not say it."""
+__all__ = ["run"]
 
 _MAX_BYTES = 1024 * 1024
-_TEXTS = {
-    "--session": "session",
-    "--file": "file",
-    "--tool-use-id": "tool_use_id",
-    "--channel": "channel",
-    "--wait": "wait",
-}
-_FLAGS = {"--dry-run": "dry_run", "--json": "as_json"}
 
 
-def quick(app: Application, words: Sequence[str]) -> int | None:
-    """Run ``hookrouter answer`` with these words and return its exit code; None, and nothing done, where typer must."""
-    options = read(words)
-    return None if options is None else run(app=app, **options)
-
-
-def read(words: Sequence[str]) -> dict[str, Any] | None:
-    """Return the arguments of :func:`run` that these words mean; None where they are not all plain."""
-    options: dict[str, Any] = {}
-    rest = iter(words)
-    for word in rest:
-        name, equals, value = word.partition("=")
-        if word in _FLAGS:
-            options[_FLAGS[word]] = True
-        elif name in _TEXTS:
-            given = value if equals else next(rest, None)
-            if given is None:
-                return None
-            options[_TEXTS[name]] = given
-        elif (word.startswith("-") and word != "-") or "decisions" in options:
-            return None
-        else:
-            options["decisions"] = word
-    if "wait" in options:
-        try:
-            options["wait"] = float(options["wait"])
-        except ValueError:
-            return None
-    return options
-
-
-def run(
-    *,
-    app: Application | None = None,
-    decisions: str | None = None,
-    session: str = "",
-    file: str | None = None,
-    tool_use_id: str | None = None,
-    channel: str | None = None,
-    wait: float = WAIT,
-    dry_run: bool = False,
-    as_json: bool = False,
-) -> int:
-    """Answer, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code.
-
-    The arguments are those of the command line; see ``hookrouter answer --help``.
-    """
+def run(request: Request) -> int:
+    """Answer, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code."""
     try:
-        text = _decisions(decisions, file)
-        if not session and not tool_use_id:
-            raise _UsageError(f"--session is missing{_waiting()}")
-        if not 0 <= wait < float("inf"):
-            raise _UsageError("--wait: a number of seconds, 0 or more")
-    except _UsageError as error:
-        result = AnswerResult(outcome="invalid", exit_code=ExitCode.BAD_INPUT, session=session, reason=str(error))
-    else:
-        app = app or Application.from_environ()
-        push(app.environ, app.home)
-        result = answer(
-            app,
-            session,
-            text,
-            tool_use_id=tool_use_id,
-            channel=channel,
-            wait=wait,
-            dry_run=dry_run,
-        )
-    if as_json:
+        result = _answered(request)
+    except UsageError as error:
+        result = AnswerResult("invalid", ExitCode.BAD_INPUT, request.session, reason=str(error))
+    if request.as_json:
         _write(sys.stdout, json.dumps(result.document()))
         return result.exit_code
     failed = result.exit_code not in (ExitCode.OK, ExitCode.RECORDED_DIFFERENTLY)
-    outcome = result.outcome.replace("_", " ")
-    lines = [printable(f"{outcome}: {result.reason}" if result.reason else outcome, keep_newlines=True)]
+    _write(sys.stderr if failed else sys.stdout, "\n".join(_told(result, failed=failed)))
+    return result.exit_code
+
+
+def _answered(request: Request) -> AnswerResult:
+    """Answer with an agent's JSON, or as a person does. Raises UsageError."""
+    if len(request.words) == 2 and not request.names_question and is_json(request.words[1], or_nothing=False):
+        request = request._replace(session=request.words[0], words=request.words[1:])
+    try:
+        author = None if request.author is None else author_option(request.author)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if not request.is_json:
+        from hookrouter_ask_user_question.person.asking import Terminal
+        from hookrouter_ask_user_question.person.by_hand import answer_by_hand
+
+        terminal = Terminal.here(os.environ, request.plain)
+        if request.words or terminal.can_ask:
+            check_options(request)
+            return answer_by_hand(request, terminal, author)
+    text = _decisions(request)
+    check_options(request)
+    if not request.names_question:
+        raise UsageError(f"--session is missing{_waiting()}")
+    app = Application.from_environ()
+    push(app.environ, app.home)
+    return request.answered(app, text, author or AGENT)
+
+
+def _told(result: AnswerResult, *, failed: bool) -> list[str]:
+    """Return the lines of a result for people."""
+    outcome, reason = result.outcome.replace("_", " "), result.reason
+    is_persons = result.by == "person"
+    if is_persons and result.outcome == "verified":
+        outcome, reason = "recorded exactly", "Claude Code recorded what you meant"
+    lines = [printable(f"{outcome}: {reason}" if reason else outcome, keep_newlines=True)]
     if failed:
         lines[0] = f"hookrouter answer: {lines[0]}"
     else:
         lines += [f"  {line}" for entry in result.questions for line in _shown(entry)]
     if result.outcome == "planned":
         lines += [printable(f"  {number}. {step}") for number, step in enumerate(result.steps, 1)]
-    _write(sys.stderr if failed else sys.stdout, "\n".join(lines))
-    return result.exit_code
+    return lines
 
 
-def _write(stream: Any, text: str) -> None:
-    """Write a line; that nobody reads it any more changes nothing about the answer."""
+def _write(stream: TextIO, text: str) -> None:
+    """Write a line. If it cannot be written, that changes nothing about the answer, nor its exit code."""
     try:
-        stream.write(f"{text}\n")
+        encoding = stream.encoding or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         stream.flush()
-    except BrokenPipeError:
+    except (OSError, ValueError):
         # What is still buffered would fail again at the interpreter's end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _discard(stream)
 
 
-class _UsageError(Exception):
-    """The command line cannot be used."""
+def _discard(stream: TextIO) -> None:
+    try:
+        target = stream.fileno()
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, target)
+        os.close(null)
+    except (OSError, ValueError):
+        return
 
 
-def _decisions(argument: str | None, file: str | None) -> str:
-    """Return the JSON text from where the command line says it is."""
+def _decisions(request: Request) -> str:
+    """Return the JSON text from where the command line says it is. Raises UsageError."""
+    file = request.file
+    if len(request.words) > 1:
+        raise UsageError("give the JSON array alone, as one argument")
+    argument = request.words[0] if request.words else None
     if argument is not None and file is not None:
-        raise _UsageError("give the decisions either as an argument or with --file, not both")
+        raise UsageError("give the decisions either as an argument or with --file, not both")
     if argument is None and file is None:
-        raise _UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
+        raise UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
     if argument is not None and argument != "-":
         return argument
     try:
@@ -149,12 +125,12 @@ def _decisions(argument: str | None, file: str | None) -> str:
             with open(file, "rb") as stream:
                 data = stream.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
-            raise _UsageError(f"the decisions are larger than {_MAX_BYTES} bytes")
+            raise UsageError(f"the decisions are larger than {_MAX_BYTES} bytes")
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise _UsageError(f"--file {printable(file or '-')}: {error.strerror or error}") from None
+        raise UsageError(f"--file {printable(file or '-')}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise _UsageError(f"the decisions are not UTF-8: {error.reason} at byte {error.start}") from None
+        raise UsageError(f"the decisions are not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def _waiting() -> str:
@@ -167,7 +143,7 @@ def _waiting() -> str:
 
 
 def _shown(entry: Any) -> list[str]:
-    """Return the lines about one answered question, both sides where they differ."""
+    """Return the lines about one answered question, both sides if they differ."""
     lines = [f"{printable(entry['question'])}: {printable(entry['intended'])}"]
     if entry["result"] not in ("match", "unknown", "chat"):
         recorded = entry["recorded"]

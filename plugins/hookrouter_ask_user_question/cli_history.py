@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hookrouter.application import Application
-from hookrouter.clock import moment
-from hookrouter.names import printable
-from hookrouter.outbox import push
-from hookrouter.store import StoreError
-from hookrouter_ask_user_question.formatting import duration
-from hookrouter_ask_user_question.history import OPEN
+from hookrouter.cli.application import Application
+from hookrouter.messaging.spawn import push
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.clock import local, moment
+from hookrouter.util.text import duration, printable
 from hookrouter_ask_user_question.history import history as read_history
+from hookrouter_ask_user_question.story import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,13 +40,13 @@ def history(
     """Show Claude's questions and what became of them, in the order in which they were asked.
 
     For each question: when it was asked, how it ended, who answered (the agent, a person, or nobody), through which
-    channel, how long that took, and what was answered. Where the agent answered, "verified" says that Claude Code
-    recorded exactly what was meant, and "mismatch" shows both sides. An unanswered question says why.
+    channel, how long that took, and what was answered. Of an answer by `hookrouter answer`, "verified" says that Claude
+    Code recorded exactly what was meant, and "mismatch" shows both sides. An unanswered question says why.
 
     \b
     Outcomes:
-      verified            the agent answered, and that is what was recorded
-      mismatch            the agent answered, and something else was recorded
+      verified            `hookrouter answer` answered, and that is what was recorded
+      mismatch            `hookrouter answer` answered, and something else was recorded
       unverified          an answer was recorded, but it could not be compared
       answered_by_person  a person answered at the session's terminal
       chat                somebody chose to talk about it instead of answering
@@ -57,8 +56,10 @@ def history(
 
     \b
     With --json: {"questions": [...]}, each with session, session_id, tool_use_id, agent, asked_at, ended_at, seconds,
-    outcome, by, channel, verified, reason, missed (asked during a pause), reminders, escalated, chat,
-    questions (header, question, intended, recorded, result) and attempts (at, outcome, channel, reason).
+    outcome, by, who (the login name of a person who used `hookrouter answer`), channel, verified, reason,
+    missed (asked during a pause), reminders, escalated, chat,
+    questions (header, question, intended, recorded, result, intended_notes, recorded_notes) and attempts (at, outcome,
+    channel, reason). Times are UTC there; people get local ones with the zone.
 
     The journal keeps 30 days of silent sessions, and long texts are cut.
 
@@ -97,7 +98,8 @@ def history(
 
 def story_lines(story: Mapping[str, Any]) -> list[str]:
     """Return the lines that tell a person what became of one question, without control characters."""
-    who = {"agent": f"by agent {story['agent']}", "person": "by a person"}.get(story["by"] or "", "")
+    person = f"by person {story['who']}" if story["who"] else "by a person"
+    who = {"agent": f"by agent {story['agent']}", "person": person}.get(story["by"] or "", "")
     if story["outcome"] == "answered_by_person":
         who = ""
     facts = [f"{story['outcome'].replace('_', ' ')} {who}".strip()]
@@ -111,12 +113,12 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
         facts.append("reminded once" if story["reminders"] == 1 else f"reminded {story['reminders']} times")
     if story["escalated"]:
         facts.append("escalated")
-    head = f"{story['asked_at'] or story['ended_at'] or 'at an unknown time'}  {story['session']}: {', '.join(facts)}"
+    head = f"{local(story['asked_at'] or story['ended_at'] or '')}  {story['session']}: {', '.join(facts)}"
     lines = [f"{head}  ({story['tool_use_id']})"]
     for number, entry in enumerate(story["questions"], 1):
         lines.append(f"  {number}. {entry['question']}{_answer(entry)}")
         if story["outcome"] == "mismatch" and entry.get("result") != "match":
-            lines.append(f"     meant: {_shown(entry.get('intended'))}")
+            lines.append(f"     meant: {_shown(entry.get('intended'))}{_note(entry.get('intended_notes'))}")
     if story["chat"]:
         lines.append(f"  said: {story['chat']}")
     if story["reason"] and story["outcome"] not in ("verified", OPEN):
@@ -125,7 +127,11 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
 
 
 def _answer(entry: Mapping[str, Any]) -> str:
-    return f" -> {_shown(entry['recorded'])}" if "recorded" in entry else ""
+    return f" -> {_shown(entry['recorded'])}{_note(entry.get('recorded_notes'))}" if "recorded" in entry else ""
+
+
+def _note(text: object) -> str:
+    return f" (note: {text})" if text else ""
 
 
 def _shown(value: object) -> str:

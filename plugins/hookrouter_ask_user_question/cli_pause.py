@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hookrouter import pause as pauses_of
-from hookrouter.application import Application
-from hookrouter.clock import seconds
-from hookrouter.names import printable
-from hookrouter.outbox import spawn_delivery
-from hookrouter.store import StoreError
+from hookrouter.cli.application import Application
+from hookrouter.messaging import pauses as pauses_of
+from hookrouter.messaging.spawn import spawn_delivery
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.clock import local, seconds
+from hookrouter.util.text import did_you_mean, printable
 from hookrouter_ask_user_question import documents
+from hookrouter_ask_user_question.choosing import session_names
 from hookrouter_ask_user_question.cli_history import story_lines
 from hookrouter_ask_user_question.history import history
-from hookrouter_ask_user_question.lifecycle import wake
-from hookrouter_ask_user_question.sweep import is_being_answered
+from hookrouter_ask_user_question.messages import wake
 from hookrouter_ask_user_question.transcript import question_state, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter.pause import Pause
+    from hookrouter.messaging.pauses import Pause
     from hookrouter_ask_user_question.documents import Question
 
 __all__ = ["missed_since", "pause", "resume"]
@@ -52,7 +52,8 @@ def pause(
     answer` refuses (exit code 4, outcome "paused"), and one that is running stops before its next key. This command
     waits a moment for that, and says where an answer still runs. Other plugins, such as guards, are not paused.
 
-    A pause lasts until `hookrouter resume`. Pausing what is paused changes only its reason.
+    A pause lasts until `hookrouter resume`. Pausing what is paused changes only its reason. A session that is not known
+    yet is paused with a warning; one that no agent could ever manage is refused.
 
     \b
     Examples:
@@ -65,6 +66,10 @@ def pause(
     if problem := _problem(session, every):
         return _fail("pause", problem, 2)
     try:
+        if session is not None and (unknown := _unknown(app, session)):
+            if not app.config.may_manage(session):
+                return _fail("pause", f"{unknown}, and no agent of config.toml manages one of this name", 2)
+            typer.echo(printable(f"hookrouter pause: warning: {unknown}; it is paused all the same"), err=True)
         begun = pauses_of.begin(app.store, session, reason)
         running = _still_running(app, session)
     except StoreError as error:
@@ -121,7 +126,9 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
         return 0
     for one in ended:
         what = "every session" if one.session is None else f"session {one.session}"
-        typer.echo(printable(f"Resumed {what}, paused since {one.since}{f' ({one.reason})' if one.reason else ''}."))
+        typer.echo(
+            printable(f"Resumed {what}, paused since {local(one.since)}{f' ({one.reason})' if one.reason else ''}.")
+        )
     typer.echo(f"Asked during the pause: {len(missed) or 'nothing'}")
     for story in missed:
         typer.echo("\n".join(f"  {line}" for line in story_lines(story)))
@@ -151,6 +158,15 @@ def _problem(session: str | None, every: bool) -> str:
     return ""
 
 
+def _unknown(app: Application, session: str) -> str:
+    """Return that no session of this name is known, with the one that may be meant; empty if it is known."""
+    names = session_names(app)
+    if session in names or any(one.session == session for one in pauses_of.pauses(app.store)):
+        return ""
+    hint = did_you_mean(session, sorted(names))
+    return f"no session {session} is known{f', {hint}' if hint else ''}".rstrip("?")
+
+
 def _listing(app: Application) -> str:
     try:
         found = pauses_of.pauses(app.store)
@@ -167,7 +183,7 @@ def _still_running(app: Application, session: str | None) -> list[Question]:
         running = [
             question
             for question in questions
-            if session in (None, question.session) and is_being_answered(app.store, question)
+            if session in (None, question.session) and documents.is_being_answered(app.store, question)
         ]
         if not running or time.monotonic() >= deadline:
             return running
@@ -178,7 +194,7 @@ def _wake_missed(app: Application) -> list[Question]:
     """Wake the agents of all missed questions whose sessions are not paused any more; return those questions."""
     woken = []
     for question in documents.list_questions(app.store):
-        if not question.missed or pauses_of.is_paused(app.store, question.session) is not None:
+        if not question.missed or not question.agent or pauses_of.is_paused(app.store, question.session) is not None:
             continue
         # Over already; the session's next event notes it.
         state = question_state(question.transcript_path, question.tool_use_id)

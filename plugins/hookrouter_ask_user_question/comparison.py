@@ -3,19 +3,20 @@
 The value that the client would record for a decision is built from the question's own labels, and the recorded value
 must equal it. Nothing is split or searched, so labels that hold ", " or are prefixes of each other cannot be confused.
 
-How a client builds the value (measured on Claude Code 2.0.76 to 2.1.330): one choice is the label as the client writes
-labels (:func:`hookrouter.labels.recorded_label`), or the typed text, verbatim; several are the labels in the order of
-the options, then the typed text, joined by ", ". From 2.1.238 on an item that holds ", " or a double quote is written
-as a JSON string before joining; up to 2.1.234 it is left as it is.
+How a client builds the value is told by :mod:`hookrouter.answering.recording`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.labels import PLAIN, QUOTED, STYLES, joined_items, recorded_label
-from hookrouter.names import printable
-from hookrouter.typing_limits import NOTES_ONLY
+from hookrouter.answering.decisions import Chat
+from hookrouter.answering.input_limits import NOTES_ONLY
+from hookrouter.answering.labels import PLAIN, QUOTED, STYLES, joined_items, recorded_label
+from hookrouter.answering.recording import recorded_answer
+from hookrouter.tools.ask_user_question import Question
+from hookrouter.util.text import printable
+from hookrouter_ask_user_question.decisions import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,15 +34,15 @@ class QuestionResult(NamedTuple):
 
     question: str
     result: str
-    """``match``, ``different``, ``ambiguous`` (the label is recorded like that of another option), ``missing``,
-    ``empty``, ``notes_only``, ``non_string``, ``notes_differ``, or ``no_choice_intended`` where the answer was to be a
+    """``match``, ``different``, ``ambiguous`` (another choice of options is recorded alike), ``missing``,
+    ``empty``, ``notes_only``, ``non_string``, ``notes_differ``, or ``no_choice_intended`` if the answer was to be a
     chat and the form was answered instead."""
     intended: str
     """The value that was to be recorded, in the newest client's style; of a chat, its text."""
     recorded: Any
-    """What was recorded; None where nothing was."""
+    """What was recorded; None if nothing was."""
     style: str = ""
-    """``quoted`` or ``plain`` where the two differ and one of them matched."""
+    """``quoted`` or ``plain`` if the two differ and one of them matched."""
     intended_notes: str | None = None
     recorded_notes: Any = None
 
@@ -56,12 +57,7 @@ class Comparison(NamedTuple):
     extra: tuple[str, ...]
     """Keys of ``answers`` that are no question of the form."""
     reason: str
-    """Why it does not match, in one sentence; empty where it does."""
-
-    @property
-    def plain_only(self) -> bool:
-        """Whether a question matches only in the style of clients before 2.1.238."""
-        return any(result.style == PLAIN for result in self.results)
+    """Why it does not match, in one sentence; empty if it does."""
 
     def document(self) -> dict[str, Any]:
         """Return this as JSON, for the journal."""
@@ -87,20 +83,9 @@ def recorded_value(
 
     ``verbatim`` takes labels as they were asked, for clients that do not rewrite them.
     """
-    action = decision["action"]
-    labels = [option["label"] if verbatim else recorded_label(option["label"]) for option in question["options"]]
-    if action == "select":
-        label: str = labels[decision["optionIndex"]]
-        return label
-    if action == "type":
-        text: str = decision["text"]
-        return text
-    if action == "multi-select":
-        items = [labels[index] for index in sorted(decision["selectedIndices"])]
-        if decision.get("text") is not None:
-            items.append(decision["text"])
-        return joined_items(items, style)
-    return None
+    meant = from_json(decision)
+    answer = recorded_answer(Question.from_json(question), meant, style, verbatim=verbatim)
+    return "" if answer is None and not isinstance(meant, Chat) else answer
 
 
 def compare(
@@ -111,7 +96,7 @@ def compare(
 ) -> Comparison:
     """Compare a PostToolUse ``tool_response`` with the decisions for the form ``questions``.
 
-    ``decisions`` are checked ones in their JSON form, one for each question, or fewer where the last is a chat.
+    ``decisions`` are checked ones in their JSON form, one for each question, or fewer if the last is a chat.
     ``response`` may be anything at all. ``styles`` are the renderings that this client may use.
     """
     fields = response if isinstance(response, dict) else {}
@@ -146,7 +131,7 @@ _MISSING = object()
 
 _FAULTS = {
     "different": "the recorded answer is not the intended one",
-    "ambiguous": "the recorded label is that of several options, so it does not tell which was chosen",
+    "ambiguous": "the recorded answer may stand for another choice of options, so it does not tell which was chosen",
     "missing": "no answer was recorded",
     "empty": "an empty answer was recorded",
     "notes_only": "a note was recorded without a choice",
@@ -178,11 +163,52 @@ def _renderings(question: Mapping[str, Any], decision: Mapping[str, Any], style:
     return {recorded_value(question, decision, style, verbatim=verbatim) for verbatim in (False, True)}
 
 
-def _is_ambiguous(question: Mapping[str, Any], decision: Mapping[str, Any]) -> bool:
-    """Say whether another set of options would be recorded alike, because labels lose what told them apart."""
-    chosen = decision.get("selectedIndices", [decision["optionIndex"]] if "optionIndex" in decision else [])
-    labels = [recorded_label(option["label"]) for option in question["options"]]
-    return any(labels.count(labels[index]) > 1 for index in chosen)
+def _is_ambiguous(
+    question: Mapping[str, Any], decision: Mapping[str, Any], recorded: str, styles: Sequence[str]
+) -> bool:
+    """Whether the client may have recorded this value for another choice of options as well.
+
+    Labels may lose what told them apart, and without quotes "A" and "B" together read like the one label "A, B".
+    """
+    if decision["action"] == "type":
+        return False
+    return any(
+        _count(question, decision, recorded, style, verbatim=verbatim)
+        > (recorded_value(question, decision, style, verbatim=verbatim) == recorded)
+        for style in styles
+        for verbatim in (False, True)
+    )
+
+
+def _count(
+    question: Mapping[str, Any], decision: Mapping[str, Any], recorded: str, style: str, *, verbatim: bool
+) -> int:
+    """Return how many choices of options, each with the text of this decision, are recorded as this value."""
+    labels = [option["label"] if verbatim else recorded_label(option["label"]) for option in question["options"]]
+    if decision["action"] == "select":
+        return labels.count(recorded)
+    if decision.get("text") is not None:
+        end = joined_items([decision["text"]], style)
+        if recorded == end:
+            return 1
+        if not recorded.endswith(f", {end}"):
+            return 0
+        recorded = recorded[: -len(end) - 2]
+    # In how many ways the value can be read from its beginning to each place; options stand in their order.
+    ways = {_NOTHING: 1}
+    for label in labels:
+        item = joined_items([label], style)
+        for place, count in list(ways.items()):
+            read = item if place == _NOTHING else f", {item}"
+            start = max(place, 0)
+            if recorded.startswith(read, start):
+                end_of_item = start + len(read)
+                ways[end_of_item] = ways.get(end_of_item, 0) + count
+    return ways.get(len(recorded), 0)
+
+
+_NOTHING = -1
+"""The place before the first item."""
 
 
 def _compare_one(
@@ -206,7 +232,7 @@ def _compare_one(
     if not isinstance(recorded, str):
         return shown._replace(result="non_string")
     style = next((style for style in styles if recorded in _renderings(question, decision, style)), None)
-    if style is not None and _is_ambiguous(question, decision):
+    if style is not None and _is_ambiguous(question, decision, recorded, styles):
         return shown._replace(result="ambiguous")
     if style is None:
         faults = {"": "empty", NOTES_ONLY: "notes_only"}

@@ -10,17 +10,26 @@ import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.decisions import Chat, MultiSelect, Select, Type
-from hookrouter.names import printable
-from hookrouter.typing_limits import chat_faults, text_faults
+from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
+from hookrouter.answering.input_limits import chat_faults, text_faults
+from hookrouter.util.errors import HookrouterError
+from hookrouter.util.text import did_you_mean, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from hookrouter.decisions import Decision
+    from hookrouter.answering.decisions import Decision
     from hookrouter.tools import AskUserQuestionInput, Question
 
-__all__ = ["DecisionError", "check_decisions", "parse_decisions", "to_json"]
+__all__ = [
+    "DecisionError",
+    "check_decisions",
+    "from_json",
+    "parse_decisions",
+    "question_faults",
+    "shown_where",
+    "to_json",
+]
 
 _KEYS = {
     "select": ("optionIndex", "notes"),
@@ -30,7 +39,7 @@ _KEYS = {
 }
 
 
-class DecisionError(ValueError):
+class DecisionError(HookrouterError, ValueError):
     """The decisions do not fit the questions; the message has one line for each fault."""
 
     def __init__(self, faults: Sequence[str]) -> None:
@@ -64,7 +73,7 @@ def check_decisions(document: object, form: AskUserQuestionInput) -> tuple[Decis
     for index, item in enumerate(document[: len(questions)]):
         found: list[str] = []
         decision = _check(item, questions[index], found)
-        where = _where(index, questions[index])
+        where = shown_where(index, questions[index])
         faults += [f"{where}: {fault}" for fault in found]
         if decision is not None:
             decisions.append(decision)
@@ -78,9 +87,26 @@ def check_decisions(document: object, form: AskUserQuestionInput) -> tuple[Decis
     return tuple(decisions)
 
 
+def question_faults(item: object, question: Question) -> list[str]:
+    """Return why a parsed decision does not fit one question, each the rest of a sentence; empty if it does."""
+    faults: list[str] = []
+    _check(item, question, faults)
+    return faults
+
+
 def to_json(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Return decisions in their JSON form, normalised: indices in order, nothing that is absent."""
     return [_to_json(decision) for decision in decisions]
+
+
+def from_json(document: Mapping[str, Any]) -> Decision:
+    """Return a decision of its JSON form as :func:`to_json` makes it, which was checked before. Raises KeyError."""
+    action = document["action"]
+    if action == "select":
+        return Select(document["optionIndex"], document.get("notes"))
+    if action == "multi-select":
+        return MultiSelect(tuple(document["selectedIndices"]), document.get("text"))
+    return FreeText(document["text"]) if action == "type" else Chat(document["text"])
 
 
 def _to_json(decision: Decision) -> dict[str, Any]:
@@ -90,14 +116,16 @@ def _to_json(decision: Decision) -> dict[str, Any]:
     if isinstance(decision, MultiSelect):
         document = {"action": "multi-select", "selectedIndices": list(decision.selected_indices)}
         return document if decision.text is None else document | {"text": decision.text}
-    return {"action": "type" if isinstance(decision, Type) else "chat", "text": decision.text}
+    return {"action": "type" if isinstance(decision, FreeText) else "chat", "text": decision.text}
 
 
 def _count_faults(document: Sequence[object], questions: Sequence[Question]) -> list[str]:
     if len(document) > len(questions):
         return [f"{len(document)} decisions for {len(questions)} question{'s' * (len(questions) != 1)}"]
     if not document or not _is_chat(document[-1]):
-        return [f"{_where(index, questions[index])}: no decision" for index in range(len(document), len(questions))]
+        return [
+            f"{shown_where(index, questions[index])}: no decision" for index in range(len(document), len(questions))
+        ]
     return []
 
 
@@ -105,7 +133,8 @@ def _is_chat(item: object) -> bool:
     return isinstance(item, dict) and item.get("action") == "chat"
 
 
-def _where(index: int, question: Question) -> str:
+def shown_where(index: int, question: Question) -> str:
+    """Return how faults name a question of a form: its number, counted from 1, and its header."""
     header = printable(question.header or "") or printable(question.question)[:40]
     return f"question {index + 1} ({header})"
 
@@ -164,7 +193,7 @@ def _check_type(item: dict[str, Any], question: Question, faults: list[str]) -> 
         )
         return None
     text = _text(item, "text", faults)
-    return None if text is None else Type(text)
+    return None if text is None else FreeText(text)
 
 
 def _check_multi_select(item: dict[str, Any], question: Question, faults: list[str]) -> Decision | None:
@@ -229,7 +258,7 @@ def _optional_text(item: dict[str, Any], key: str, faults: list[str]) -> str | N
 def _text(item: dict[str, Any], key: str, faults: list[str], labels: Sequence[str] = ()) -> str | None:
     """Return a free text that the dialog takes as it is, or None with a fault added.
 
-    ``labels`` are those of a multi-select, see :func:`hookrouter.typing_limits.text_faults`.
+    ``labels`` are those of a multi-select, see :func:`hookrouter.answering.input_limits.text_faults`.
     """
     text = item.get(key)
     if not isinstance(text, str):
@@ -263,13 +292,8 @@ def _indices(question: Question) -> str:
 
 
 def _suggestion(found: object, allowed: Sequence[str] | dict[str, Any]) -> str:
-    if not isinstance(found, str):
-        return ""
-    from difflib import get_close_matches
-
-    plain = {name.replace("-", "").replace("_", "").lower(): name for name in allowed}
-    close = get_close_matches(found.replace("-", "").replace("_", "").lower(), plain, n=1)
-    return f", did you mean {plain[close[0]]!r}?" if close else ""
+    hint = did_you_mean(found, allowed) if isinstance(found, str) else ""
+    return f", {hint}" if hint else ""
 
 
 def _shown(value: object) -> str:

@@ -12,42 +12,62 @@ same time.
 from __future__ import annotations
 
 import contextlib
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hookrouter.util.claude_process import is_gone, process_space
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hookrouter.answering import TerminalAddress
-    from hookrouter.store import Store
+    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter.storage.interface import DocumentStore
 
 __all__ = [
+    "ANSWER_LOCK",
     "PendingAnswer",
     "Question",
     "delete_pending",
     "delete_question",
     "find_question",
     "holding",
+    "is_being_answered",
     "is_client_gone",
     "is_form",
     "is_open",
+    "is_young",
     "list_questions",
     "open_condition",
     "others",
     "own_name",
-    "process_space",
     "read_pending",
     "remove",
     "remove_left_behind",
+    "same_words",
     "save_pending",
     "save_question",
     "session_questions",
+    "settle",
+    "shown_form",
+    "shown_text",
     "wake_missed",
 ]
 
 QUESTION = "question"
 PENDING = "pending-answer"
 VERSION = 1
+
+ANSWER_LOCK = "answer"
+"""The kind of the locks that a running ``hookrouter answer`` holds: one by session, because two cannot type into one
+terminal, and one by the question's own name, which says what it is at."""
+
+JOURNALLED_CHARACTERS = 200
+"""Of each of a form's texts, and of a person's answer, the journal keeps at most so many characters."""
+JOURNALLED_QUESTIONS = 8
+
+DRAWN_SECONDS = 30.0
+"""The age from which a question's dialog is taken to have been drawn. Other PreToolUse hooks may delay it; without a
+transcript, a new prompt can only have been typed after an older one was closed."""
 
 _LOCK_SECONDS = 3.0
 """How long to wait for another process's change of the same session's documents, which takes milliseconds."""
@@ -64,6 +84,7 @@ class Question(NamedTuple):
     terminal: TerminalAddress | None
     """Where the dialog is drawn; None outside any known terminal."""
     agent: str
+    """The agent's id; empty if config.toml had problems, and what held then named none."""
     gateway: str
     saved_at: str = ""
     """ISO 8601, UTC."""
@@ -73,13 +94,15 @@ class Question(NamedTuple):
     agent_id: str = ""
     """The subagent that asks; empty for the main conversation."""
     client_pid: int = 0
-    """The process id of the Claude Code client (``CLAUDE_PID`` of its hooks); 0 where it is not known."""
+    """The process id of the Claude Code client (``CLAUDE_PID`` of its hooks); 0 if it is not known."""
     fallbacks: tuple[str, ...] = ()
-    """The gateways that are asked where ``gateway`` fails, in order."""
+    """The gateways that are asked if ``gateway`` fails, in order."""
     client_host: str = ""
     """Where ``client_pid`` counts: see :func:`process_space`."""
     missed: bool = False
-    """Whether the agent was not woken because the session was paused."""
+    """Whether the agent was not woken because the session was paused, or because it has none yet."""
+    provisional: bool = False
+    """Whether config.toml had problems when it was asked, so that its agent may be another one."""
 
 
 class PendingAnswer(NamedTuple):
@@ -95,28 +118,27 @@ class PendingAnswer(NamedTuple):
     pid: int
     """The process that delivers it."""
     saved_at: str = ""
-
-
-def process_space() -> str:
-    """Return what tells this machine's, or this container's, process ids from others'."""
-    try:
-        space = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        space = ""
-    return f"{os.uname().nodename} {space}".strip()
+    by: str = "agent"
+    """Who decided: ``agent`` or ``person``."""
+    who: str = ""
+    """The login name of the person who decided; empty for an agent, or if it is not known."""
 
 
 def is_client_gone(question: Question) -> bool:
-    """Whether the client that asked has certainly ended; False where that cannot be known from here."""
-    if question.client_pid <= 0 or question.client_host != process_space():
-        return False
-    try:
-        os.kill(question.client_pid, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
+    """Whether the client that asked has certainly ended; False if that cannot be known from here."""
+    return question.client_host == process_space() and is_gone(question.client_pid)
+
+
+def is_young(question: Question) -> bool:
+    """Whether its dialog may not have been drawn yet. A time in the future (a clock set back) is not young."""
+    from hookrouter.util.clock import iso, now
+
+    return iso(now() - DRAWN_SECONDS) < question.saved_at <= iso(now() + 1)
+
+
+def is_being_answered(store: DocumentStore, question: Question) -> bool:
+    """Whether a ``hookrouter answer`` runs for this question now. Takes no lock, and writes nothing."""
+    return store.lock_holder(ANSWER_LOCK, own_name(question.session, question.tool_use_id)) is not None
 
 
 def is_form(questions: object) -> bool:
@@ -135,17 +157,52 @@ def _is_question(question: object) -> bool:
     )
 
 
+def same_words(question: Question, other: Question) -> bool:
+    """Whether two questions of one Claude session have forms that neither a dialog nor a hook can tell apart."""
+    return question.session_id == other.session_id and _words(question) == _words(other)
+
+
+def _words(question: Question) -> list[object]:
+    from hookrouter.answering.labels import recorded_label
+
+    return [
+        [
+            form["question"],
+            bool(form.get("multiSelect")),
+            [recorded_label(option["label"]) for option in form["options"]],
+        ]
+        for form in question.questions
+    ]
+
+
+def shown_form(questions: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return what the journal keeps of a form: its texts, made safe and short."""
+    kept = []
+    for form in questions[:JOURNALLED_QUESTIONS]:
+        header = form.get("header")
+        shown = shown_text(header) if isinstance(header, str) else ""
+        kept.append({"header": shown, "question": shown_text(form["question"])})
+    return kept
+
+
+def shown_text(text: str) -> str:
+    """Return a text as the journal keeps it: without control characters, and cut."""
+    # Escapes make a text longer, so it is cut before and after.
+    shown = printable(text[: JOURNALLED_CHARACTERS + 1])
+    return shown if len(shown) <= JOURNALLED_CHARACTERS else f"{shown[: JOURNALLED_CHARACTERS - 1]}…"
+
+
 def own_name(session: str, tool_use_id: str) -> str:
     """Return the name that a question has for itself, beside the one that it may have as its session's first."""
     return f"{session}:{tool_use_id}"
 
 
-def save_question(store: Store, question: Question) -> str:
+def save_question(store: DocumentStore, question: Question) -> str:
     """Write the question durably, beside the others that its session has open; return the file's path.
 
     Raises StoreError.
     """
-    from hookrouter.clock import iso
+    from hookrouter.util.clock import iso
 
     terminal = question.terminal
     document = question._asdict() | {
@@ -162,23 +219,23 @@ def save_question(store: Store, question: Question) -> str:
         return store.write(QUESTION, name, document)
 
 
-def list_questions(store: Store) -> list[Question]:
+def list_questions(store: DocumentStore) -> list[Question]:
     """Return the open questions of all sessions, by session name and age, the oldest first."""
     found = [question for _, document in store.entries(QUESTION) if (question := _question(document))]
     return sorted(found, key=lambda question: (question.session, question.saved_at))
 
 
-def session_questions(store: Store, session: str) -> list[Question]:
+def session_questions(store: DocumentStore, session: str) -> list[Question]:
     """Return the open questions of one session, the oldest first."""
     return [question for question in list_questions(store) if question.session == session]
 
 
-def others(store: Store, question: Question) -> list[Question]:
+def others(store: DocumentStore, question: Question) -> list[Question]:
     """Return the questions that the same session has open beside this one, the oldest first."""
     return [other for other in session_questions(store, question.session) if other.tool_use_id != question.tool_use_id]
 
 
-def find_question(store: Store, session_id: str, tool_use_id: str) -> Question | None:
+def find_question(store: DocumentStore, session_id: str, tool_use_id: str) -> Question | None:
     """Return the open question of this tool call, whatever its session is called by now."""
     for question in list_questions(store):
         if question.session_id == session_id and question.tool_use_id == tool_use_id:
@@ -186,10 +243,10 @@ def find_question(store: Store, session_id: str, tool_use_id: str) -> Question |
     return None
 
 
-def wake_missed(store: Store, question: Question, wake: Callable[[Question], None]) -> bool:
+def wake_missed(store: DocumentStore, question: Question, wake: Callable[[Question], None]) -> bool:
     """Call ``wake`` once for a question that was missed, and note that it was; return whether it was called.
 
-    False where the question is over, or another process has done it. What ``wake`` raises leaves it missed; it may not
+    False if the question has ended, or another process has done it. What ``wake`` raises leaves it missed; it may not
     write this session's documents. Raises StoreError.
     """
     session, tool_use_id = question.session, question.tool_use_id
@@ -203,7 +260,25 @@ def wake_missed(store: Store, question: Question, wake: Callable[[Question], Non
         return True
 
 
-def is_open(store: Store, session: str, tool_use_id: str) -> bool:
+def settle(store: DocumentStore, question: Question, tell: Callable[[Question], None]) -> bool:
+    """Note for good whose a provisional question is, and call ``tell`` with it, once; return whether this did it.
+
+    ``question`` is as it is to be. False if it has ended, or another process has done it. What ``tell`` raises leaves
+    it provisional; it may not write this session's documents. Raises StoreError.
+    """
+    session, tool_use_id = question.session, question.tool_use_id
+    with holding(store, session):
+        name = _name(store, QUESTION, session, tool_use_id)
+        document = store.read(QUESTION, name) if name is not None else None
+        if name is None or document is None or document.get("provisional") is not True:
+            return False
+        tell(question)
+        settled = {key: getattr(question, key) for key in ("agent", "gateway", "missed", "provisional")}
+        store.write(QUESTION, name, {**document, **settled, "fallbacks": list(question.fallbacks)})
+        return True
+
+
+def is_open(store: DocumentStore, session: str, tool_use_id: str) -> bool:
     """Say whether this question's document is there."""
     return _name(store, QUESTION, session, tool_use_id) is not None
 
@@ -215,12 +290,12 @@ def open_condition(session: str, tool_use_id: str) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def holding(store: Store, session: str) -> Iterator[None]:
+def holding(store: DocumentStore, session: str) -> Iterator[None]:
     """Let no other process change the session's documents during the block. Raises StoreError.
 
     Within it only :func:`remove` and what reads may be called: the others take the same lock.
     """
-    from hookrouter.store import StoreBusy, StoreError
+    from hookrouter.storage.interface import StoreBusy, StoreError
 
     with contextlib.ExitStack() as stack:
         try:
@@ -230,13 +305,13 @@ def holding(store: Store, session: str) -> Iterator[None]:
         yield
 
 
-def remove(store: Store, session: str, tool_use_id: str) -> bool:
+def remove(store: DocumentStore, session: str, tool_use_id: str) -> bool:
     """Delete the documents of one question while :func:`holding`; say whether the question's was there."""
     _delete(store, PENDING, session, tool_use_id)
     return _delete(store, QUESTION, session, tool_use_id)
 
 
-def delete_question(store: Store, session: str, tool_use_id: str) -> bool:
+def delete_question(store: DocumentStore, session: str, tool_use_id: str) -> bool:
     """Delete the documents of this question, and of no other; say whether the question's was there."""
     if all(_name(store, kind, session, tool_use_id) is None for kind in (QUESTION, PENDING)):
         return False
@@ -244,12 +319,12 @@ def delete_question(store: Store, session: str, tool_use_id: str) -> bool:
         return remove(store, session, tool_use_id)
 
 
-def save_pending(store: Store, pending: PendingAnswer) -> str:
+def save_pending(store: DocumentStore, pending: PendingAnswer) -> str:
     """Write the pending answer durably, in place of an older one of its question; return the file's path.
 
     Raises StoreError.
     """
-    from hookrouter.clock import iso
+    from hookrouter.util.clock import iso
 
     document = pending._asdict() | {"version": VERSION, "saved_at": pending.saved_at or iso()}
     session, tool_use_id = pending.session, pending.tool_use_id
@@ -258,8 +333,8 @@ def save_pending(store: Store, pending: PendingAnswer) -> str:
         return store.write(PENDING, name, document)
 
 
-def read_pending(store: Store, session: str, tool_use_id: str) -> PendingAnswer | None:
-    """Return the pending answer of one question, or None where it has none (or one that cannot be read)."""
+def read_pending(store: DocumentStore, session: str, tool_use_id: str) -> PendingAnswer | None:
+    """Return the pending answer of one question, or None if it has none (or one that cannot be read)."""
     name = _name(store, PENDING, session, tool_use_id)
     document = store.read(PENDING, name) if name is not None else None
     if document is None:
@@ -267,6 +342,7 @@ def read_pending(store: Store, session: str, tool_use_id: str) -> PendingAnswer 
     decisions = document.get("decisions")
     if not isinstance(decisions, list) or not all(isinstance(decision, dict) for decision in decisions):
         return None
+    is_person = document.get("by") == "person"
     return PendingAnswer(
         session=_text(document, "session"),
         session_id=_text(document, "session_id"),
@@ -275,10 +351,12 @@ def read_pending(store: Store, session: str, tool_use_id: str) -> PendingAnswer 
         channel=_text(document, "channel"),
         pid=_number(document, "pid"),
         saved_at=_text(document, "saved_at"),
+        by="person" if is_person else "agent",
+        who=_text(document, "who") if is_person else "",
     )
 
 
-def delete_pending(store: Store, session: str, tool_use_id: str) -> bool:
+def delete_pending(store: DocumentStore, session: str, tool_use_id: str) -> bool:
     """Delete the pending answer of one question; say whether it was there."""
     if _name(store, PENDING, session, tool_use_id) is None:
         return False
@@ -286,7 +364,7 @@ def delete_pending(store: Store, session: str, tool_use_id: str) -> bool:
         return _delete(store, PENDING, session, tool_use_id)
 
 
-def remove_left_behind(store: Store, session: str) -> list[str]:
+def remove_left_behind(store: DocumentStore, session: str) -> list[str]:
     """Delete the session's pending answers to questions that are not open any more; return their tool_use_ids."""
     if all(_text(document, "session") != session for _, document in store.entries(PENDING)):
         return []
@@ -301,8 +379,8 @@ def remove_left_behind(store: Store, session: str) -> list[str]:
     return removed
 
 
-def _name(store: Store, kind: str, session: str, tool_use_id: str) -> str | None:
-    """Return the name under which a question's document of one kind is saved; None where it has none."""
+def _name(store: DocumentStore, kind: str, session: str, tool_use_id: str) -> str | None:
+    """Return the name under which a question's document of one kind is saved; None if it has none."""
     for name in (session, own_name(session, tool_use_id)):
         document = store.read(kind, name)
         if document is not None and (document.get("session"), document.get("tool_use_id")) == (session, tool_use_id):
@@ -310,7 +388,7 @@ def _name(store: Store, kind: str, session: str, tool_use_id: str) -> str | None
     return None
 
 
-def _delete(store: Store, kind: str, session: str, tool_use_id: str) -> bool:
+def _delete(store: DocumentStore, kind: str, session: str, tool_use_id: str) -> bool:
     name = _name(store, kind, session, tool_use_id)
     return name is not None and store.delete(kind, name)
 
@@ -338,11 +416,12 @@ def _question(document: dict[str, Any] | None) -> Question | None:
         client_host=_text(document, "client_host"),
         fallbacks=_texts(document.get("fallbacks")),
         missed=document.get("missed") is True,
+        provisional=document.get("provisional") is True,
     )
 
 
 def _address(value: object) -> TerminalAddress | None:
-    from hookrouter.answering import TerminalAddress
+    from hookrouter.answering.interfaces import TerminalAddress
 
     if not isinstance(value, dict):
         return None

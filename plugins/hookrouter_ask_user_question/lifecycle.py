@@ -1,43 +1,55 @@
-"""The two ends of a question: PreToolUse, which opens it, and PostToolUse, which verifies the answer and closes it."""
+"""The life of a question as hooks see it: asked, recorded, or found over by a later event of its session.
+
+PreToolUse opens a question. PostToolUse compares the recorded answer and closes it. One that is declined, cancelled or
+talked about instead has no PostToolUse, so the session's later events look for questions that are over.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.names import printable
-from hookrouter.pause import is_paused
-from hookrouter_ask_user_question import documents
+from hookrouter.config import INBOX
+from hookrouter.messaging.pauses import is_paused
+from hookrouter.util.claude_process import client_pid, is_gone, process_space
+from hookrouter.util.clock import iso
+from hookrouter_ask_user_question import documents, transcript
+from hookrouter_ask_user_question.closing import CLIENT_GONE, Ending, close, note_end, verdict_of
+from hookrouter_ask_user_question.messages import tell_end, tell_mismatch, wake
+from hookrouter_ask_user_question.unmanaged import say_unmanaged
+from hookrouter_ask_user_question.verdicts import delete_verdict, prune_verdicts
 
 if TYPE_CHECKING:
     from hookrouter import events
-    from hookrouter.answering import FollowUp
-    from hookrouter.context import Context, Services
+    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter.context import Context
     from hookrouter.tools import AskUserQuestionInput
-    from hookrouter_ask_user_question.comparison import Comparison
     from hookrouter_ask_user_question.documents import PendingAnswer, Question
 
-__all__ = ["QUOTING_VERSION", "answer_recorded", "question_asked", "wake"]
+__all__ = [
+    "answer_recorded",
+    "prompt_submitted",
+    "question_asked",
+    "session_ended",
+    "session_started",
+    "tool_failed",
+    "turn_ended",
+]
 
-QUOTING_VERSION = (2, 1, 238)
-"""The first client version that was seen to quote items in the answer to a multi-select question."""
-
-JOURNALLED_CHARACTERS = 200
-"""Of each of a form's texts, and of a person's answer, the journal keeps at most so many characters."""
-_JOURNALLED_QUESTIONS = 8
-
-_ASK_PROMPT = "ask_user_question.md"
-_MISMATCH_PROMPT = "ask_user_question_mismatch.md"
+_RESULT_SECONDS = 0.5
+"""How long a result that is due may take to appear in the transcript (measured: within 0.1 s)."""
 
 
 def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, context: Context) -> None:
     """Save the question, put the wake in the outbox, and have it delivered after this hook has ended.
 
-    While the session is paused the question is saved as missed, and nobody is woken.
+    While the session is paused the question is saved as missed, and nobody is woken; so it is if no agent manages the
+    session while config.toml has problems, because the corrected file may name one.
 
-    Raises StoreError where the question or the wake cannot be saved; the router journals it, and the dialog appears.
+    Raises StoreError if the question or the wake cannot be saved; the router journals it, and the dialog appears.
     """
-    if context.agent is None:
-        context.debug(f"unmanaged session {context.session}: no [[agents]] entry matches it and {context.cwd}")
+    agent, is_unclear = context.agent, bool(context.config.problems)
+    if agent is None and not is_unclear:
+        say_unmanaged(context)
         return
     if event.permission_mode == "dontAsk":
         context.debug("permission mode dontAsk: Claude Code shows no dialog and denies the call")
@@ -53,39 +65,47 @@ def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, c
         tool_use_id=event.tool_use_id,
         questions=questions,  # type: ignore[arg-type]
         terminal=context.terminal,
-        agent=context.agent.id,
-        gateway=context.agent.gateway,
-        fallbacks=context.agent.fallbacks,
+        # The corrected file may name one.
+        agent="" if agent is None else agent.id,
+        gateway=INBOX if agent is None else agent.gateway,
+        fallbacks=() if agent is None else agent.fallbacks,
         cwd=context.cwd,
         transcript_path=event.transcript_path or "",
         permission_mode=event.permission_mode or "",
         agent_id=event.agent_id or "",
-        client_pid=_client_pid(context),
-        client_host=documents.process_space(),
-        missed=is_paused(context.store, context.session) is not None,
+        client_pid=client_pid(context.environ),
+        client_host=process_space(),
+        missed=agent is None or is_paused(context.store, context.session) is not None,
+        provisional=is_unclear,
     )
     _close_older(question, context)
+    delete_verdict(context.store, question)
+    question = question._replace(saved_at=iso())
     documents.save_question(context.store, question)
     context.note("outcome", "asked")
+    context.note("asked_at", question.saved_at)
     context.note("agent", question.agent)
-    context.note("questions", _asked(questions))  # type: ignore[arg-type]
+    context.note("cwd", question.cwd)
+    context.note("questions", documents.shown_form(questions))  # type: ignore[arg-type]
     if not question.missed:
         wake(question, context)
         context.start_delivery()
         return
     context.note("missed", True)
     # Whoever ended the pause since may have looked for missed questions before this one was there.
-    if is_paused(context.store, context.session) is None and documents.wake_missed(
-        context.store, question, lambda one: wake(one, context)
+    if (
+        agent is not None
+        and is_paused(context.store, context.session) is None
+        and documents.wake_missed(context.store, question, lambda one: wake(one, context))
     ):
         context.start_delivery()
 
 
 def answer_recorded(event: events.PostToolUse, tool_input: AskUserQuestionInput, context: Context) -> None:
-    """Compare what was recorded with the pending answer of this tool call, and remove the question's documents.
+    """Compare what was recorded with the pending answer of this tool call, save the verdict, and close the question.
 
-    They are removed on every path, also where comparing or waking raises. The journal record gets the outcome:
-    ``verified``, ``mismatch``, ``answered_by_person``, ``unanswered`` (the dialog ended by itself), or
+    The question's documents are removed on every path, even if comparing or waking raises. The journal record gets the
+    outcome: ``verified``, ``mismatch``, ``answered_by_person``, ``unanswered`` (the dialog ended by itself), or
     ``unknown_question``.
     """
     store = context.store
@@ -93,23 +113,126 @@ def answer_recorded(event: events.PostToolUse, tool_input: AskUserQuestionInput,
     session = question.session if question is not None else context.session
     pending = documents.read_pending(store, session, event.tool_use_id)
     try:
-        if question is None and pending is None:
-            _unknown_question(event, context)
-        elif pending is None:
+        if pending is not None:
+            _verify(question, pending, event, tool_input, context)
+        elif question is not None:
             _no_answer_pending(question, event, context)
         else:
-            _verify(question, pending, event, tool_input, context)
+            _unknown_question(event, context)
     finally:
         documents.delete_question(store, session, event.tool_use_id)
         _remove_left_behind(session, context)
 
 
-def _close_older(question: Question, context: Context) -> None:
-    """Close what this session asked before and is over, and remove answers that were left behind."""
-    from hookrouter_ask_user_question.sweep import close_older
+def turn_ended(event: events.Stop, context: Context) -> None:
+    """Stop: the main conversation cannot end its turn while it waits for an answer."""
+    if event.agent_id:
+        return
+    endings = []
+    for question in _questions_of(context):
+        state = transcript.wait_for_state(question.transcript_path, question.tool_use_id, _RESULT_SECONDS)
+        # A subagent may go on asking after the main conversation's turn, and its calls have a transcript of their own.
+        if state == transcript.OPEN or (question.agent_id and state == transcript.UNKNOWN):
+            continue
+        endings.append(Ending(question, transcript.reason_of(state) or "Claude's turn ended without an answer", state))
+    close(context, endings)
 
+
+def prompt_submitted(event: events.UserPromptSubmit, context: Context) -> None:
+    """UserPromptSubmit: over, unless the prompt was typed before the dialog was drawn, and waits behind it."""
+    if event.agent_id:
+        return
+    endings = []
+    for question in _questions_of(context):
+        state = transcript.question_state(question.transcript_path, question.tool_use_id)
+        # An answered question's PostToolUse may still be on its way.
+        if state in (transcript.OPEN, transcript.ANSWERED):
+            continue
+        if state == transcript.UNKNOWN and (question.agent_id or documents.is_young(question)):
+            continue
+        endings.append(
+            Ending(question, transcript.reason_of(state) or "a new prompt was given instead of an answer", state)
+        )
+    close(context, endings)
+
+
+def session_started(event: events.SessionStart, context: Context) -> None:
+    """SessionStart: whatever this session, or a client that is gone, had asked has ended."""
+    if event.agent_id:
+        return
+    endings = []
+    for question in _open_questions(context):
+        if question.session_id == context.session_id:
+            # Compaction starts a session again in the middle of a turn, while a subagent may be asking.
+            if event.source == "compact" and question.agent_id:
+                continue
+            endings.append(Ending(question, f"the session was started again ({event.source}) without an answer"))
+        elif question.session == context.session and _is_replaced(
+            question, client_pid(context.environ), context.terminal
+        ):
+            endings.append(Ending(question, "another session was started in its place without an answer"))
+        elif documents.is_client_gone(question):
+            endings.append(Ending(question, CLIENT_GONE))
+    close(context, endings)
+    prune_verdicts(context.store)
+    from hookrouter_ask_user_question.guidance import prune_guidance
+
+    prune_guidance(context.store)
+
+
+def session_ended(event: events.SessionEnd, context: Context) -> None:
+    """SessionEnd: over in any case."""
+    reason = f"the session ended ({event.reason}) without an answer"
+    close(context, [Ending(question, reason) for question in _questions_of(context)])
+
+
+def tool_failed(event: events.PostToolUseFailure, context: Context) -> None:
+    """PostToolUseFailure of AskUserQuestion: over, with an error."""
+    open_questions = [question for question in _questions_of(context) if question.tool_use_id == event.tool_use_id]
+    close(context, [Ending(question, "the tool call failed in Claude Code") for question in open_questions])
+
+
+def _close_those_over(question: Question, context: Context) -> None:
+    """PreToolUse: close what was asked before this question and has ended.
+
+    Claude may ask several questions at once, whose dialogs come one after the other: one that is not known to be over
+    stays.
+    """
+    endings = []
+    for older in _open_questions(context):
+        if older.tool_use_id == question.tool_use_id and older.session_id == question.session_id:
+            continue
+        if older.session_id == question.session_id:
+            ending = _older_ending(older, question)
+        elif older.session == question.session and _is_replaced(older, question.client_pid, question.terminal):
+            ending = Ending(older, "another session asked in its place before this one was answered")
+        elif documents.is_client_gone(older):
+            ending = Ending(older, CLIENT_GONE)
+        else:
+            ending = None
+        if ending is not None:
+            endings.append(ending)
+    close(context, endings)
+
+
+def _older_ending(older: Question, question: Question) -> Ending | None:
+    """Return how a question ended that the same Claude session asked before; None if it may be open."""
+    state = transcript.question_state(older.transcript_path, older.tool_use_id)
+    if reason := transcript.reason_of(state):
+        return Ending(older, reason, state)
+    # A subagent's calls are in a transcript of its own, and it asks while the others work.
+    if state == transcript.OPEN or older.agent_id != question.agent_id:
+        return None
+    # One that was asked together with this one may have been answered already, its PostToolUse on the way.
+    if documents.is_young(older):
+        return None
+    return Ending(older, "the next question was asked before this one was answered", state)
+
+
+def _close_older(question: Question, context: Context) -> None:
+    """Close what this session asked before and has ended, and remove answers that were left behind."""
     try:
-        close_older(question, context)
+        _close_those_over(question, context)
         _remove_left_behind(question.session, context)
     except Exception as error:  # noqa: BLE001 - the new question matters more than the old one
         context.warn(f"a question before this one could not be closed: {type(error).__name__}: {error}")
@@ -118,64 +241,31 @@ def _close_older(question: Question, context: Context) -> None:
 def _remove_left_behind(session: str, context: Context) -> None:
     """Remove answers that have nothing left to be compared with."""
     for tool_use_id in documents.remove_left_behind(context.store, session):
-        context.warn(f"the pending answer to {tool_use_id}, which is over, was left behind and was removed")
-
-
-def _asked(questions: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return what the journal keeps of a form: its texts, made safe and short."""
-    kept = []
-    for form in questions[:_JOURNALLED_QUESTIONS]:
-        header = form.get("header")
-        kept.append(
-            {
-                "header": _short(header) if isinstance(header, str) else "",
-                "question": _short(form["question"]),
-            }
-        )
-    return kept
+        context.warn(f"the pending answer to {tool_use_id}, which has ended, was left behind and was removed")
 
 
 def _recorded(response: object) -> dict[str, str]:
     """Return what the journal keeps of a person's answers, by question."""
-    answers = response.get("answers") if isinstance(response, dict) else None
-    if not isinstance(answers, dict):
+    return _journalled(response.get("answers") if isinstance(response, dict) else None)
+
+
+def _recorded_notes(response: object) -> dict[str, str]:
+    """Return what the journal keeps of a person's notes, by question."""
+    annotations = response.get("annotations") if isinstance(response, dict) else None
+    if not isinstance(annotations, dict):
         return {}
-    texts = [(key, value) for key, value in answers.items() if isinstance(key, str) and isinstance(value, str)]
-    return {_short(key): _short(value) for key, value in texts[:_JOURNALLED_QUESTIONS]}
-
-
-def _short(text: str) -> str:
-    # Escapes make a text longer, so it is cut before and after.
-    shown = printable(text[: JOURNALLED_CHARACTERS + 1])
-    return shown if len(shown) <= JOURNALLED_CHARACTERS else f"{shown[: JOURNALLED_CHARACTERS - 1]}…"
-
-
-def wake(question: Question, services: Services) -> None:
-    """Put the message about an open question into the outbox, for its agent. Raises StoreError."""
-    from hookrouter.answering import Wake
-    from hookrouter.executable import script_argv
-    from hookrouter_ask_user_question.formatting import question_message, subject
-
-    # Read after this question was saved: of two that are asked at the same time, at least one sees the other.
-    others = documents.others(services.store, question)
-    message = Wake(
-        kind="question",
-        agent=question.agent,
-        gateway=question.gateway,
-        session=question.session,
-        session_id=question.session_id,
-        tool_use_id=question.tool_use_id,
-        subject=subject(question),
-        text=question_message(question, script_argv(), services.environ, _prompt(services, _ASK_PROMPT), others),
+    return _journalled(
+        {key: one.get("notes") for key, one in annotations.items() if isinstance(one, dict) and one.get("notes")}
     )
-    then: tuple[FollowUp, ...] = ()
-    settings = services.config.answer
-    if settings.remind_after or settings.escalate_to:
-        from hookrouter_ask_user_question.reminders import follow_ups
 
-        then = follow_ups(question, message, settings)
-    is_open = documents.open_condition(question.session, question.tool_use_id)
-    services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open)
+
+def _journalled(table: object) -> dict[str, str]:
+    if not isinstance(table, dict):
+        return {}
+    texts = [(key, value) for key, value in table.items() if isinstance(key, str) and isinstance(value, str)]
+    return {
+        documents.shown_text(key): documents.shown_text(value) for key, value in texts[: documents.JOURNALLED_QUESTIONS]
+    }
 
 
 def _verify(
@@ -185,79 +275,63 @@ def _verify(
     tool_input: AskUserQuestionInput,
     context: Context,
 ) -> None:
-    from hookrouter.labels import QUOTED
+    from hookrouter.answering.recording import recording_styles
     from hookrouter_ask_user_question.comparison import compare
 
     questions = question.questions if question is not None else _raw(tool_input).get("questions")
     if not documents.is_form(questions):
         raise ValueError("the question document is gone, and the payload's questions cannot be compared")
     response = _response(event, context)
-    comparison = compare(questions, pending.decisions, response)  # type: ignore[arg-type]
-    if comparison.matches and comparison.plain_only and _quotes(event):
-        # On this client an unquoted ", " always separates two items.
-        comparison = compare(questions, pending.decisions, response, (QUOTED,))  # type: ignore[arg-type]
+    styles = recording_styles(transcript.client_version(event.transcript_path or ""))
+    comparison = compare(questions, pending.decisions, response, styles)  # type: ignore[arg-type] # is_form() said so
     context.note("verification", comparison.document())
     context.note("channel", pending.channel)
+    if pending.by == "person":
+        # Not "by": that is whose decision a hook's reply was.
+        context.note("answered_by", pending.by)
+        context.note("who", pending.who)
     if _idle(response):
         comparison = comparison._replace(matches=False, reason=_idle_reason(response))
-    if comparison.matches:
-        context.note("outcome", "verified")
-        return
-    context.note("outcome", "mismatch")
-    context.note("level", "warning")
-    context.note("reason", comparison.reason)
+    outcome = "verified" if comparison.matches else "mismatch"
+    context.note("outcome", outcome)
+    if not comparison.matches:
+        context.note("level", "warning")
+        context.note("reason", comparison.reason)
     if question is None:
-        context.warn("the question document is gone, so the agent of this session is not known and was not woken")
+        if not comparison.matches:
+            context.warn("the question document is gone, so the agent of this session is not known and was not woken")
         return
-    _wake_mismatch(question, comparison, context)
+    verdict = verdict_of(question, outcome, reason=comparison.reason, by=pending.by, who=pending.who)
+    note_end(context, verdict._replace(channel=pending.channel, verification=comparison.document()))
+    # A person's own command shows them both sides; the agent has decided nothing here.
+    if not comparison.matches and pending.by != "person":
+        tell_mismatch(context, question, comparison)
 
 
-def _wake_mismatch(question: Question, comparison: Comparison, context: Context) -> None:
-    from hookrouter.answering import Wake
-    from hookrouter_ask_user_question.formatting import mismatch_message, subject
-
-    try:
-        context.outbox.put(
-            Wake(
-                kind="mismatch",
-                agent=question.agent,
-                gateway=question.gateway,
-                session=question.session,
-                session_id=question.session_id,
-                tool_use_id=question.tool_use_id,
-                subject=f"Recorded differently: {subject(question)}",
-                text=mismatch_message(question, comparison, _prompt(context, _MISMATCH_PROMPT)),
-            ),
-            fallbacks=question.fallbacks,
-        )
-    except Exception:
-        context.warn(f"the agent could not be told of the mismatch in {question.tool_use_id}")
-        raise
-    context.start_delivery()
-
-
-def _no_answer_pending(question: Question | None, event: events.PostToolUse, context: Context) -> None:
+def _no_answer_pending(question: Question, event: events.PostToolUse, context: Context) -> None:
     """Note an answer that no agent gave."""
     response = _response(event, context)
-    if question is not None and _idle(response):
-        from hookrouter_ask_user_question.sweep import tell
-
+    if _idle(response):
+        reason = _idle_reason(response)
         context.note("outcome", "unanswered")
-        context.note("reason", _idle_reason(response))
+        context.note("reason", reason)
+        note_end(context, verdict_of(question, "unanswered", reason=reason, by="nobody"))
         if not question.missed:
-            tell(context, question, "unanswered", _idle_reason(response))
+            tell_end(context, question, "unanswered", reason)
         return
+    recorded, notes = _recorded(response), _recorded_notes(response)
     context.note("outcome", "answered_by_person")
-    context.note("recorded", _recorded(response))
+    context.note("recorded", recorded)
+    if notes:
+        context.note("recorded_notes", notes)
+    verdict = verdict_of(question, "answered_by_person", by="person", recorded=recorded, recorded_notes=notes)
+    note_end(context, verdict)
 
 
 def _unknown_question(event: events.PostToolUse, context: Context) -> None:
     if context.agent is None:
         context.debug(f"unmanaged session {context.session}: no [[agents]] entry matches it and {context.cwd}")
         return
-    from hookrouter_ask_user_question import transcript
-    from hookrouter_ask_user_question.sweep import Ending, close
-
     endings = []
     for other in documents.list_questions(context.store):
         if other.session_id == context.session_id:
@@ -272,7 +346,7 @@ def _unknown_question(event: events.PostToolUse, context: Context) -> None:
 
 
 def _response(event: events.PostToolUse, context: Context) -> object:
-    """Return what the tool recorded; where a client leaves the answers out of it, the tool's input, which has them."""
+    """Return what the tool recorded; if a client leaves the answers out of it, the tool's input, which has them."""
     raw = _raw(event)
     response, tool_input = raw.get("tool_response"), raw.get("tool_input")
     if isinstance(response, dict) and "answers" in response:
@@ -293,30 +367,45 @@ def _idle_reason(response: object) -> str:
     return f"the dialog closed by itself{seconds} without input"
 
 
-def _quotes(event: events.PostToolUse) -> bool:
-    from hookrouter_ask_user_question.transcript import client_version
+def _questions_of(context: Context) -> list[Question]:
+    """Return the open questions of the session that this event is about; other sessions' are none of its business."""
+    return [
+        question
+        for question in _open_questions(context)
+        if context.session_id and question.session_id == context.session_id
+    ]
 
-    version = client_version(event.transcript_path or "")
-    return version is not None and version >= QUOTING_VERSION
+
+def _open_questions(context: Context) -> list[Question]:
+    """Return the open questions of all sessions; those of a time with a broken config.toml go to their agents first."""
+    found = documents.list_questions(context.store)
+    if not any(question.provisional for question in found) or context.config.problems:
+        return found
+    from hookrouter_ask_user_question.rerouting import reroute
+
+    try:
+        moved = reroute(context, found)
+    except Exception as error:  # noqa: BLE001 - what this event is about matters more
+        context.warn(f"a question could not be brought to its agent: {type(error).__name__}: {error}")
+        return found
+    if moved:
+        context.note("rerouted", [question.tool_use_id for question in moved])
+        context.start_delivery()
+    return documents.list_questions(context.store)
 
 
-def _client_pid(context: Context) -> int:
-    from hookrouter_ask_user_question.sweep import client_pid
+def _is_replaced(older: Question, pid: int, terminal: TerminalAddress | None) -> bool:
+    """Whether the client with this process id, in this pane, has taken the place of the one that asked ``older``.
 
-    return client_pid(context)
+    Two clients may run in panes of one session, and then neither has.
+    """
+    if older.client_pid > 0:
+        # Process ids of another container say nothing here, nor does its terminal.
+        known = older.client_host == process_space()
+        return known and (older.client_pid == pid or is_gone(older.client_pid))
+    return older.terminal is not None and older.terminal == terminal
 
 
 def _raw(view: Any) -> dict[str, Any]:
     raw = view.raw
     return raw if isinstance(raw, dict) else {}
-
-
-def _prompt(services: Services, name: str) -> str:
-    """Return a prompt text; without one the message still says all that is needed to answer."""
-    from hookrouter.prompts import read_prompt
-
-    try:
-        return read_prompt(services.home, name)
-    except (OSError, ValueError) as error:
-        services.warn(f"prompt {name}: {error}")
-        return ""

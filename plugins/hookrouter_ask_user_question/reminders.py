@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering import FollowUp
-from hookrouter.clock import seconds
+from hookrouter.messaging.gateway import ScheduledMessage
+from hookrouter.util.clock import seconds
+from hookrouter.util.text import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
-    from hookrouter.answering import Wake
-    from hookrouter.config import AnswerConfig
+    from hookrouter.config import AnswerConfig, Config
+    from hookrouter.messaging.gateway import Message
+    from hookrouter.messaging.message import QueuedMessage
     from hookrouter_ask_user_question.documents import Question
 
-__all__ = ["ESCALATION", "REMINDER", "Reminded", "follow_ups", "reminded"]
+__all__ = ["ESCALATION", "QUESTION", "REMINDER", "Reminded", "follow_ups", "reminded", "silent_since"]
+
+QUESTION = "question"
+"""The kind of the wake itself."""
 
 REMINDER = "reminder"
 """The kind of a wake that reminds the agent."""
@@ -28,33 +32,33 @@ ESCALATION = "escalation"
 """The kind of the wake to the escalation gateway."""
 
 
-def follow_ups(question: Question, wake: Wake, answer: AnswerConfig) -> tuple[FollowUp, ...]:
-    """Return what follows the wake of a question, as the config has it; empty where it asks for nothing."""
-    found: list[FollowUp] = []
-    count = answer.reminders if answer.remind_after else 0
-    after: tuple[FollowUp, ...] = ()
+def follow_ups(
+    question: Question, wake: Message, answer: AnswerConfig, read_again: str = ""
+) -> tuple[ScheduledMessage, ...]:
+    """Return what follows the wake of a question, as the config has it; empty if it asks for nothing.
+
+    What they say is built when they go out (:mod:`hookrouter_ask_user_question.composer`); until then they hold a line
+    each, and ``read_again``, the command that shows the question.
+    """
+    found: list[ScheduledMessage] = []
+    count = answer.reminders if answer.reminds else 0
+    after: tuple[ScheduledMessage, ...] = ()
     # Each carries the next one, so that one that is late delays those after it.
     for number in range(count, 0, -1):
-        head = (
-            f"# Reminder {number} of {count}\n\nThis question was sent to you before, and it still waits for your "
-            "answer.\n\n"
+        reminder = wake._replace(
+            kind=REMINDER,
+            subject=f"Reminder: {wake.subject}",
+            text=f"# Reminder {number} of {count}: {wake.subject}\n\nTo read it again: `{read_again}`\n",
+            data={"reminder": {"number": number, "of": count}},
         )
-        reminder = wake._replace(kind=REMINDER, subject=f"Reminder: {wake.subject}", text=head + wake.text)
         wait = answer.remind_after if number == 1 else answer.remind_every or answer.remind_after
-        after = (FollowUp(reminder, wait, fallbacks=question.fallbacks, then=after),)
+        after = (ScheduledMessage(reminder, wait, fallbacks=question.fallbacks, then=after),)
     found += after
     if answer.escalate_to:
-        head = (
-            f"# Nobody has answered for {_duration(answer.escalate_after)}\n\nThe agent `{question.agent}` was asked "
-            "and has not answered. You can answer in its stead: at the session's own terminal, or as it says below.\n\n"
-        )
-        escalation = wake._replace(
-            kind=ESCALATION,
-            gateway=answer.escalate_to,
-            subject=f"Not answered for {_duration(answer.escalate_after)}: {wake.subject}",
-            text=head + wake.text,
-        )
-        found.append(FollowUp(escalation, answer.escalate_after, after_delivery=False))
+        subject = f"Not answered for {duration(answer.escalate_after)}: {wake.subject}"
+        text = f"# {subject}\n\nTo read it: `{read_again}`\n"
+        escalation = wake._replace(kind=ESCALATION, gateway=answer.escalate_to, subject=subject, text=text, data={})
+        found.append(ScheduledMessage(escalation, answer.escalate_after, after_delivery=False))
     return tuple(found)
 
 
@@ -64,13 +68,13 @@ class Reminded(NamedTuple):
     reminders: tuple[str, ...]
     """When each reminder was delivered."""
     escalated_at: str | None
-    """When the escalation was delivered; None where it was not."""
+    """When the escalation was delivered; None if it was not."""
     next_at: str | None
-    """When the next of both is due; None where none is left, or it waits for the delivery before it."""
+    """When the next of both is due; None if none is left, or it waits for the delivery before it."""
 
 
 def reminded(
-    question: Question, records: Iterable[Mapping[str, object]], messages: Iterable[Mapping[str, Any]]
+    question: Question, records: Iterable[Mapping[str, object]], messages: Iterable[QueuedMessage]
 ) -> Reminded:
     """Return what has been sent about a question, of the journal's records of its session and the outbox's messages."""
     sent: dict[str, list[str]] = {REMINDER: [], ESCALATION: []}
@@ -82,17 +86,32 @@ def reminded(
             sent[kind].append(str(record.get("at")))
     due = []
     for message in messages:
-        if message.get("kind") not in sent and not message.get("then"):
+        if (message.session_id, message.tool_use_id) != (question.session_id, question.tool_use_id):
             continue
-        if (message.get("session_id"), message.get("tool_use_id")) != (question.session_id, question.tool_use_id):
-            continue
-        if message.get("kind") in sent and message["given_up"] is None and seconds(message["not_before"]) is not None:
-            due.append(message["not_before"])
+        if message.kind in sent and message.given_up is None and message.not_before and seconds(message.not_before):
+            due.append(message.not_before)
     return Reminded(tuple(sent[REMINDER]), next(iter(sent[ESCALATION]), None), min(due, default=None))
 
 
-def _duration(amount: float) -> str:
-    for unit, size in (("hours", 3600), ("minutes", 60)):
-        if amount >= 2 * size:
-            return f"{amount / size:.3g} {unit}"
-    return f"{amount:.3g} seconds"
+def silent_since(
+    question: Question, records: Iterable[Mapping[str, object]], config: Config, moment: float
+) -> str | None:
+    """Return since when the agent has given no sign, if that is longer ago than ``[answer] escalate_after``.
+
+    The last sign is that it took the question (an inbox takes it for nobody), or tried to answer it, as the journal's
+    records of the session say. None if there is none, or it is not so long ago. ``moment`` is now, in seconds since
+    1970.
+    """
+    signs = [str(record.get("at")) for record in records if _is_sign(record, question, config)]
+    last = max(signs, default="")
+    begun = seconds(last)
+    return last if begun is not None and moment - begun >= config.answer.escalate_after else None
+
+
+def _is_sign(record: Mapping[str, object], question: Question, config: Config) -> bool:
+    if record.get("tool_use_id") != question.tool_use_id:
+        return False
+    if record.get("event") == "answer":
+        return record.get("by") != "person"
+    taken = (record.get("event"), record.get("outcome"), record.get("kind")) == ("delivery", "delivered", QUESTION)
+    return taken and not config.is_inbox(str(record.get("gateway")))

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hookrouter.application import Application
-from hookrouter.executable import script_argv
-from hookrouter.names import printable
-from hookrouter.prompts import read_prompt
-from hookrouter.store import replace_file
+from hookrouter.cli.application import Application
+from hookrouter.storage.documents import replace_file
+from hookrouter.util.errors import HookrouterError
+from hookrouter.util.program import script_argv
+from hookrouter.util.text import printable
 from hookrouter_ask_user_question.formatting import start_command
+from hookrouter_ask_user_question.prompts import read_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.home import Home
+    from hookrouter.storage.home import Home
 
 __all__ = ["SkillError", "install", "skill", "skill_text", "skills_folder"]
 
@@ -44,7 +45,7 @@ _STAMPED = re.compile(r"\A(.*)<!-- Installed by hookrouter\.[^\n]* sha256 ([0-9a
 _HEAD = re.compile(r"\A---\n(?:[^\n]*\n)*?name: hookrouter\n(?:[^\n]*\n)*?---\n")
 
 
-class SkillError(Exception):
+class SkillError(HookrouterError):
     """The skill cannot be made or installed; the message says why and what to do."""
 
 
@@ -117,7 +118,7 @@ def skill_text(home: Home, agent: str, environ: Mapping[str, str]) -> str:
 
 
 def skills_folder(agent: str, environ: Mapping[str, str]) -> str:
-    """Return the folder in which an agent looks for skills. Raises SkillError where the user's home is unknown."""
+    """Return the folder in which an agent looks for skills. Raises SkillError if the user's home is unknown."""
     variable, name = AGENTS[agent]
     chosen = environ.get(variable, "")
     if os.path.isabs(chosen):

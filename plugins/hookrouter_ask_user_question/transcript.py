@@ -1,4 +1,4 @@
-"""Reads from Claude Code's transcript how a question ended, where no hook says it.
+"""Reads from Claude Code's transcript how a question ended, if no hook says it.
 
 While a dialog is open the transcript holds the tool call without a result; whatever ends it, declining included, adds
 the result within 0.1 s (measured on Claude Code 2.0.76 and 2.1.330). The file is foreign data: only its tail is
@@ -7,12 +7,11 @@ read, and a line that is not what is looked for is passed over.
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 from typing import Any
 
-from hookrouter import _json
+from hookrouter.util import fastjson
+from hookrouter_ask_user_question.regular_file import read_end
 
 __all__ = [
     "ANSWERED",
@@ -23,9 +22,11 @@ __all__ = [
     "UNKNOWN",
     "client_version",
     "is_prompt_said",
+    "last_lines",
+    "parsed",
     "question_state",
     "reason_of",
-    "settled_state",
+    "wait_for_state",
 ]
 
 UNKNOWN = "unknown"
@@ -52,7 +53,7 @@ def question_state(path: str, tool_use_id: str) -> str:
     needle = tool_use_id.encode("utf-8", "replace")
     if not needle:
         return state
-    for line in _tail(path):
+    for line in last_lines(path):
         if needle not in line:
             continue
         for block in _blocks(line):
@@ -70,7 +71,7 @@ def is_prompt_said(path: str, tool_use_id: str, text: str) -> bool:
     queued at once (both seen on Claude Code 2.1.330).
     """
     over, wanted = False, text.strip()
-    for line in _tail(path):
+    for line in last_lines(path):
         if not over:
             over = tool_use_id.encode("utf-8", "replace") in line and any(
                 block.get("type") == "tool_result" and block.get("tool_use_id") == tool_use_id
@@ -82,7 +83,7 @@ def is_prompt_said(path: str, tool_use_id: str, text: str) -> bool:
 
 
 def reason_of(state: str) -> str:
-    """Return in words why a question in this state has no answer; empty where it may have or get one."""
+    """Return in words why a question in this state has no answer; empty if it may have or get one."""
     return {
         DECLINED: "the dialog was closed without an answer",
         CHAT: 'the dialog was closed with "Chat about this"',
@@ -90,7 +91,7 @@ def reason_of(state: str) -> str:
     }.get(state, "")
 
 
-def settled_state(path: str, tool_use_id: str, seconds: float) -> str:
+def wait_for_state(path: str, tool_use_id: str, seconds: float) -> str:
     """Return the question's state, giving the client up to ``seconds`` to write a result that is due."""
     deadline = time.monotonic() + seconds
     while (state := question_state(path, tool_use_id)) == OPEN and time.monotonic() < deadline:
@@ -100,8 +101,8 @@ def settled_state(path: str, tool_use_id: str, seconds: float) -> str:
 
 def client_version(path: str) -> tuple[int, ...] | None:
     """Return the version of the client that wrote the transcript's last lines, or None where they do not say."""
-    for line in reversed(_tail(path)):
-        version = _parse(line).get("version")
+    for line in reversed(last_lines(path)):
+        version = parsed(line).get("version")
         if isinstance(version, str):
             parts = version.split(".")
             if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts):
@@ -109,45 +110,31 @@ def client_version(path: str) -> tuple[int, ...] | None:
     return None
 
 
-def _tail(path: str) -> list[bytes]:
-    """Return the last whole lines of the file, oldest first; nothing where it cannot be read."""
-    if not os.path.isabs(path):
-        return []
-    try:
-        # Not blocking: the path comes from a payload, and opening a pipe would wait for its writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return []
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return []
-        start = max(0, status.st_size - TAIL_BYTES)
-        lines = os.pread(descriptor, TAIL_BYTES, start).splitlines()
-    except OSError:
-        return []
-    finally:
-        os.close(descriptor)
-    return lines[1:] if start else lines
+def last_lines(path: str, limit: int = TAIL_BYTES) -> list[bytes]:
+    """Return the last whole lines of the file, oldest first; nothing if it cannot be read."""
+    data, is_whole = read_end(path, limit)
+    lines = data.splitlines()
+    return lines if is_whole else lines[1:]
 
 
-def _parse(line: bytes) -> dict[str, Any]:
+def parsed(line: bytes) -> dict[str, Any]:
+    """Return the object that a line holds; an empty one for any other line."""
     try:
-        value = _json.loads(line)
+        value = fastjson.loads(line)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
 
 
 def _blocks(line: bytes) -> list[dict[str, Any]]:
-    message = _parse(line).get("message")
+    message = parsed(line).get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _prompts(line: bytes) -> list[str]:
     """Return the texts that a line of the transcript shows as said by the user, or to be said after Claude's step."""
-    entry = _parse(line)
+    entry = parsed(line)
     if entry.get("type") == "queue-operation" and entry.get("operation") == "enqueue":
         queued = entry.get("content")
         return [queued.strip()] if isinstance(queued, str) else []

@@ -8,18 +8,19 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.clock import iso, seconds
-from hookrouter.home import ensure
-from hookrouter.names import printable
-from hookrouter.watch import FolderWatch, wait_while_read
+from hookrouter.util.clock import iso, local, seconds
+from hookrouter.util.folder_watch import wait_while_read
+from hookrouter.util.text import printable
 from hookrouter_ask_user_question import documents
 from hookrouter_ask_user_question.cli_history import story_lines
-from hookrouter_ask_user_question.history import OPEN, UNKNOWN, history
+from hookrouter_ask_user_question.history import history
+from hookrouter_ask_user_question.story import OPEN, UNKNOWN, shown_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrouter.application import Application
+    from hookrouter.cli.application import Application
+    from hookrouter.storage.interface import DocumentWatch
     from hookrouter_ask_user_question.documents import Question
 
 __all__ = ["watch"]
@@ -28,7 +29,7 @@ LOOK_SECONDS = 60.0
 """How often to look although the system tells of no change; it may have lost one when very many came at once."""
 
 RECORD_SECONDS = 3.0
-"""How long the journal's record of a question's end may come after its document is gone."""
+"""How long to look for the end of a question that is gone without a verdict: in the journal, written a little later."""
 
 _RECORD_LOOK = 0.1
 
@@ -39,11 +40,10 @@ def watch(app: Application, entry: Callable[[Question], dict[str, Any]], session
     """Write a line for each question that opens and for each that closes, those that are open now first.
 
     ``entry`` makes what ``hookrouter questions --json`` shows of a question. Returns the exit code: 130 when it was
-    interrupted, 0 when nobody reads stdout any more. Raises StoreError where the state folder cannot be read.
+    interrupted, 0 when nobody reads stdout any more. Raises StoreError if the state folder cannot be read.
     """
     try:
-        ensure(app.home.state)
-        with FolderWatch(app.home.state) as changes:
+        with app.store.watch(documents.QUESTION) as changes:
             _Watch(app, entry, session, as_json).follow(changes)
     except KeyboardInterrupt:
         return 130
@@ -66,7 +66,7 @@ class _Watch:
         self._open: dict[_Key, Question] = {}
         self._closing: dict[_Key, tuple[Question, float]] = {}
 
-    def follow(self, changes: FolderWatch) -> None:
+    def follow(self, changes: DocumentWatch) -> None:
         """Go on until interrupted, or until nobody reads; then raises KeyboardInterrupt or BrokenPipeError."""
         while True:
             self._look()
@@ -95,7 +95,7 @@ class _Watch:
             return
         texts = " | ".join(form["question"] for form in question.questions)
         missed = " (missed: the session is paused)" if question.missed else ""
-        self._print(f"{question.saved_at}  opened  {question.session}: {question.tool_use_id}{missed}  {texts}")
+        self._print(f"{local(question.saved_at)}  opened  {question.session}: {question.tool_use_id}{missed}  {texts}")
 
     def _say_closed(self) -> None:
         """Say how questions ended whose records are there, or have not come in time."""
@@ -105,7 +105,7 @@ class _Watch:
             for story in history(self._app.journal, self._app.store, since=since)
         }
         for key, (question, deadline) in list(self._closing.items()):
-            story = stories.get((key[0], printable(key[1])[:200]))
+            story = stories.get((key[0], shown_id(key[1])))
             known = story is not None and story["outcome"] not in (OPEN, UNKNOWN)
             if not known and time.monotonic() < deadline:
                 continue
@@ -115,7 +115,7 @@ class _Watch:
                 names = {"session": question.session, "session_id": key[0], "tool_use_id": key[1]}
                 self._write({"event": "closed", "at": at, "outcome": UNKNOWN, **(story or {}), **names})
                 continue
-            self._print(f"{at}  closed  {question.session}: {question.tool_use_id}")
+            self._print(f"{local(at or '')}  closed  {question.session}: {question.tool_use_id}")
             for line in story_lines(story) if story is not None else ["  it is not known how it ended"]:
                 self._print(f"  {line}")
 

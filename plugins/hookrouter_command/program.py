@@ -12,15 +12,18 @@ import tempfile
 import time
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Annotated, Literal, cast
 
 import attrs
 
-from hookrouter import checking
-from hookrouter.answering import Wake, Woken
-from hookrouter.home import Home
-from hookrouter.names import encode_name, printable
-from hookrouter.outbox import CLAUDE_SECRETS, LOG_BYTES, LOG_FLAGS, prepare_log
+from hookrouter.messaging.environment import is_claudes
+from hookrouter.messaging.fields import FilePath, Seconds, refuse
+from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.secrets import SecretError, named_secret, read_secret, secret_faults
+from hookrouter.storage.home import Home
+from hookrouter.storage.logs import LOG_BYTES, LOG_FLAGS, prepare_log
+from hookrouter.util.filenames import encode_name
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["CommandGateway"]
 
 DEFAULT_TIMEOUT = 60.0
-"""Seconds that a program may run where the table names no ``timeout``."""
+"""Seconds that a program may run if the table names no ``timeout``."""
 
 TAIL_BYTES = 2000
 """How much of the end of stderr becomes the reason of a failure."""
@@ -39,133 +42,143 @@ STDERR_BYTES = 64 * 1024
 TERMINATE_SECONDS = 2.0
 """Seconds between SIGTERM and SIGKILL for a program that ran too long."""
 
-FORMATS = ("text", "json")
-
-_SESSION_VARIABLES = frozenset(
-    {
-        "CLAUDECODE",
-        "CLAUDE_CODE_CHILD_SESSION",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CLAUDE_CODE_SESSION_ATTENDED",
-        "CLAUDE_CODE_SESSION_ID",
-        "CLAUDE_EFFORT",
-        "CLAUDE_ENV_FILE",
-        "CLAUDE_PID",
-        "CLAUDE_PROJECT_DIR",
-        "TMUX_PANE",
-    }
-)
-"""Variables of the hook that say which session and pane a process belongs to. The program belongs to neither: an agent
-started by it must not take itself for the session that asks."""
+HOPELESS = {
+    os.EX_USAGE: "it was called wrongly",
+    os.EX_DATAERR: "it cannot use this message",
+    os.EX_CONFIG: "its configuration is wrong",
+}
+"""Exit codes by which a program says that trying again cannot help. All others but 0 ask for another try, as
+``EX_TEMPFAIL`` (75) says in so many words."""
 
 LOOK_SECONDS = 1.0
 """How often the size of the output is looked at."""
 
 
-@attrs.frozen
-class _Table:
-    """A ``[gateways.NAME]`` table that was checked."""
+def _program(value: list[str]) -> list[str]:
+    if not value or not value[0] or not all(map(_is_argument, value)):
+        refuse(value, 'a list of texts that begins with the program, as in ["my-agent", "--wake"]')
+    return value
 
-    argv: list[str]
-    timeout: float = DEFAULT_TIMEOUT
-    cwd: str = "~"
-    format: str = "text"
-    env: list[str] | None = None
-    set: dict[str, str] = attrs.field(factory=dict)
+
+def _globs(value: list[str]) -> list[str]:
+    if not all(_is_argument(name) and name and "=" not in name for name in value):
+        refuse(value, 'a list of names and globs, as in ["PATH", "LC_*"]')
+    return value
+
+
+@attrs.frozen
+class CommandSettings:
+    """A ``[gateways.NAME]`` table."""
+
+    argv: Annotated[list[str], _program] = attrs.field(
+        metadata={
+            "help": "the program and its arguments; no shell reads it",
+            "example": '["~/bin/wake-agent", "night-shift"]',
+        },
+    )
+    timeout: Seconds = attrs.field(
+        default=DEFAULT_TIMEOUT, metadata={"help": "seconds that the program may run", "example": "60"}
+    )
+    cwd: FilePath = attrs.field(
+        default="~",
+        metadata={"help": "the folder in which it runs", "example": '"~/agent"'},
+    )
+    format: Literal["text", "json"] = attrs.field(
+        default="text",
+        metadata={
+            "help": "what comes on stdin: text, the message alone; json, all of it as one object",
+            "example": '"json"',
+        },
+    )
+    env: Annotated[list[str], _globs] | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "names and globs of the variables that are passed on; without it, all but those of the session",
+            "example": '["PATH", "LC_*"]',
+        },
+    )
+    set: dict[str, str] = attrs.field(
+        factory=dict,
+        metadata={
+            "help": "further variables; a secret is named as NAME_env or NAME_file",
+            "example": '{ MODE = "night" }',
+        },
+    )
 
 
 class CommandGateway:
     """Wakes an agent by running a program."""
 
     type = "command"
+    settings = CommandSettings
 
-    def check(self, settings: Mapping[str, object]) -> list[str]:
-        """Return one problem for each key that is missing, unknown or of the wrong kind.
-
-        In a table without any, the program is looked up, as the delivery does it.
-        """
-        problems = self._faults(settings)
+    def check(self, settings: CommandSettings) -> list[str]:
+        """Return what is wrong with the variables that are set, or why the program would not be found."""
+        problems = _set_faults(settings.set)
         if problems:
             return problems
-        table = _Table(**cast("dict[str, Any]", dict(settings)))
         try:
-            environ = _variables(table, os.environ)
-        except checking.SecretError as error:
+            environ = _variables(settings, os.environ)
+        except SecretError as error:
             return [str(error)]
-        missing = _missing(os.path.expanduser(table.argv[0]), os.path.expanduser(table.cwd), environ)
+        missing = _missing(os.path.expanduser(settings.argv[0]), os.path.expanduser(settings.cwd), environ)
         return [f"argv: {missing}"] if missing else []
 
-    def _faults(self, settings: Mapping[str, object]) -> list[str]:
-        problems = []
-        argv = settings.get("argv")
-        if "argv" not in settings:
-            problems.append('argv: missing; a list of texts is needed, as in ["my-agent", "--wake"]')
-        elif not isinstance(argv, list) or not argv or not all(_is_argument(part) for part in argv) or not argv[0]:
-            problems.append(f"argv: found {argv!r}, allowed is a list of texts that begins with the program")
-        if "timeout" in settings:
-            problems += checking.seconds_faults(settings, "timeout")
-        problems += checking.path_faults(settings, "cwd")
-        problems += checking.choice_faults(settings, "format", FORMATS)
-        env = settings.get("env", [])
-        if not isinstance(env, list) or not all(_is_argument(name) and name and "=" not in name for name in env):
-            problems.append(f'env: found {env!r}, allowed is a list of names and globs, as in ["PATH", "LC_*"]')
-        problems += _set_faults(settings.get("set", {}))
-        return problems + checking.unknown_keys(settings, [field.name for field in attrs.fields(_Table)])
-
-    def deliver(self, wake: Wake, settings: Mapping[str, object]) -> Woken:
+    def deliver(self, message: Message, settings: CommandSettings) -> SendResult:
         """Run the program and wait for it: delivered is an exit code of 0 within the timeout.
+
+        Of the other codes :data:`HOPELESS` are not tried again, until the table or a secret of it changes.
 
         Its stdout goes to ``logs/gateway-<name>.log``, its stderr too, after it has ended. A program that leaves a
         process behind and exits has delivered; that process is left alone.
         """
-        # A program that is missing now may be there at the next try.
-        problems = self._faults(settings)
-        if problems:
-            return Woken(delivered=False, reason="; ".join(problems), retry=False)
-        table = _Table(**cast("dict[str, Any]", dict(settings)))
         try:
-            return _run(wake, table)
-        except checking.SecretError as error:
-            return Woken(delivered=False, reason=str(error))
+            return _run(message, settings)
+        except SecretError as error:
+            return SendResult(delivered=False, reason=str(error))
         except OSError as error:
-            return Woken(delivered=False, reason=f"{error.strerror or error}: {error.filename or table.argv[0]}")
+            # A program that is missing now may be there at the next try.
+            return SendResult(
+                delivered=False, reason=f"{error.strerror or error}: {error.filename or settings.argv[0]}"
+            )
 
 
-def _run(wake: Wake, table: _Table) -> Woken:
-    argv = [os.path.expanduser(table.argv[0]), *table.argv[1:]]
-    cwd = os.path.expanduser(table.cwd)
+def _run(message: Message, settings: CommandSettings) -> SendResult:
+    argv = [os.path.expanduser(settings.argv[0]), *settings.argv[1:]]
+    cwd = os.path.expanduser(settings.cwd)
     if not os.path.isdir(cwd):
-        return Woken(delivered=False, reason=f"cwd is not a folder: {cwd}")
-    environ = _variables(table, os.environ) | _about(wake)
-    path = prepare_log(Home.from_environ(os.environ), f"gateway-{encode_name(wake.gateway)}.log")
+        return SendResult(delivered=False, reason=f"cwd is not a folder: {cwd}")
+    environ = _variables(settings, os.environ) | _about(message)
+    path = prepare_log(Home.from_environ(os.environ), f"gateway-{encode_name(message.gateway)}.log")
     log = os.open(path, LOG_FLAGS, 0o600)
     # Files, not pipes: a program that does not read, or that leaves a child behind, blocks nobody.
     with os.fdopen(log, "ab", buffering=0) as output, tempfile.TemporaryFile() as stdin, _appending_file() as stderr:
-        stdin.write(_message(wake, table.format))
+        stdin.write(_stdin(message, settings.format))
         stdin.seek(0)
         try:
             process = subprocess.Popen(
                 argv, stdin=stdin, stdout=output, stderr=stderr, cwd=cwd, env=environ, start_new_session=True
             )
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            return Woken(delivered=False, reason=_not_started(argv[0], cwd, environ, error))
+            return SendResult(delivered=False, reason=_not_started(argv[0], cwd, environ, error))
         try:
-            code = _wait(process, table.timeout, output, stderr)
+            code = _wait(process, settings.timeout, output, stderr)
         finally:
             if process.returncode is None:
                 _kill_group(process)
         said = _end(stderr, STDERR_BYTES)
         output.write(said)
     if code == 0:
-        return Woken(delivered=True, reason=f"{argv[0]} exited with 0")
+        return SendResult(delivered=True, reason=f"{argv[0]} exited with 0")
     if code is None:
-        reason = f"{argv[0]} took longer than its timeout of {table.timeout:g} s and was killed"
+        reason = f"{argv[0]} took longer than its timeout of {settings.timeout:g} s and was killed"
     elif code < 0:
         reason = f"{argv[0]} was killed by {_signal_name(-code)}"
     else:
-        reason = f"{argv[0]} exited with {code}"
+        meaning = f" ({HOPELESS[code]})" if code in HOPELESS else ""
+        reason = f"{argv[0]} exited with {code}{meaning}"
     tail = printable(said[-TAIL_BYTES:].decode("utf-8", "replace").strip(), keep_newlines=True)
-    return Woken(delivered=False, reason=f"{reason}: {tail}" if tail else reason)
+    return SendResult(delivered=False, reason=f"{reason}: {tail}" if tail else reason, retry=code not in HOPELESS)
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float, *files: IO[bytes]) -> int | None:
@@ -207,51 +220,52 @@ def _end(file: IO[bytes], limit: int) -> bytes:
     return os.pread(file.fileno(), limit, max(0, size - limit))
 
 
-def _message(wake: Wake, layout: str) -> bytes:
-    text = json.dumps(wake._asdict(), ensure_ascii=True) if layout == "json" else wake.text
+def _stdin(message: Message, layout: str) -> bytes:
+    text = (
+        json.dumps({**message._asdict(), "data": dict(message.data)}, ensure_ascii=True)
+        if layout == "json"
+        else message.text
+    )
     # Half of a surrogate pair has no UTF-8 form, and the payload may hold one.
     return text.encode("utf-8", "backslashreplace")
 
 
-def _variables(table: _Table, environ: Mapping[str, str]) -> dict[str, str]:
+def _variables(settings: CommandSettings, environ: Mapping[str, str]) -> dict[str, str]:
     """Return what the table lets through of an environment, and what it adds. Raises SecretError."""
-    hidden = CLAUDE_SECRETS | _SESSION_VARIABLES
     variables = {
         name: value
         for name, value in environ.items()
-        if name not in hidden and (table.env is None or any(fnmatchcase(name, glob) for glob in table.env))
+        if not is_claudes(name) and (settings.env is None or any(fnmatchcase(name, glob) for glob in settings.env))
     }
-    for key, value in table.set.items():
-        name, indirect = checking.named_secret(key)
+    for key, value in settings.set.items():
+        name, indirect = named_secret(key)
         try:
-            variables[name] = checking.read_secret({key: value}, name, environ) if indirect else value
-        except checking.SecretError as error:
-            raise checking.SecretError(f"set.{error}") from None
+            variables[name] = read_secret({key: value}, name, environ) if indirect else value
+        except SecretError as error:
+            raise SecretError(f"set.{error}") from None
     return variables
 
 
-def _set_faults(found: object) -> list[str]:
-    if not isinstance(found, dict):
-        return [f"set: found {found!r}, allowed is a table of variables"]
+def _set_faults(variables: Mapping[str, str]) -> list[str]:
     problems = []
-    for key, value in found.items():
-        name, indirect = checking.named_secret(key)
+    for key, value in variables.items():
+        name, indirect = named_secret(key)
         if not name or "=" in name or not name.isprintable():
-            problems.append(f"set: found {key!r}, allowed is the name of an environment variable")
+            problems.append(f"set: found {key!r}; allowed: the name of an environment variable")
         elif indirect:
-            problems += [f"set.{fault}" for fault in checking.secret_faults({key: value}, name, "the value")]
+            problems += [f"set.{fault}" for fault in secret_faults({key: value}, name, "the value")]
         elif not _is_argument(value):
-            problems.append(f"set.{key}: found {value!r}, allowed is a text")
+            problems.append(f"set.{key}: found {value!r}; allowed: a text without NUL")
     return problems
 
 
-def _about(wake: Wake) -> dict[str, str]:
+def _about(message: Message) -> dict[str, str]:
     about = {
-        "ID": wake.id,
-        "KIND": wake.kind,
-        "SESSION": wake.session,
-        "TOOL_USE_ID": wake.tool_use_id,
-        "AGENT": wake.agent,
+        "ID": message.id,
+        "KIND": message.kind,
+        "SESSION": message.session,
+        "TOOL_USE_ID": message.tool_use_id,
+        "AGENT": message.agent,
     }
     # What a variable cannot hold is left out: NUL, and half of a surrogate pair.
     texts = {name: value.replace("\0", "").encode("utf-8", "ignore").decode() for name, value in about.items()}
@@ -269,7 +283,7 @@ def _not_started(program: str, cwd: str, environ: Mapping[str, str], error: OSEr
 
 
 def _missing(program: str, cwd: str, environ: Mapping[str, str]) -> str:
-    """Say why a program would not be found from ``cwd``; empty where it would."""
+    """Say why a program would not be found from ``cwd``; empty if it would."""
     folders = [""] if "/" in program else os.get_exec_path(environ)
     files = [path for path in (os.path.join(cwd, folder, program) for folder in folders) if os.path.isfile(path)]
     if not files:
@@ -277,8 +291,8 @@ def _missing(program: str, cwd: str, environ: Mapping[str, str]) -> str:
     return "" if any(os.access(path, os.X_OK) for path in files) else f"program not executable: {files[0]}"
 
 
-def _is_argument(value: object) -> bool:
-    return isinstance(value, str) and "\0" not in value
+def _is_argument(value: str) -> bool:
+    return "\0" not in value
 
 
 def _signal_name(number: int) -> str:

@@ -4,7 +4,7 @@ Claude Code calls PermissionRequest while it draws the dialog, and takes an answ
 somebody else has given one (measured on 2.0.76 to 2.1.330). So this plugin's hook waits until ``hookrouter answer``
 hands it the decisions, and returns them; no terminal is needed. A person at the keyboard may answer first and wins.
 
-A session without a person (``claude -p``, an SDK) draws no dialog and calls no PermissionRequest. Where
+A session without a person (``claude -p``, an SDK) draws no dialog and calls no PermissionRequest. If
 ``[plugins.hook-reply.settings] headless = true``, the PreToolUse hook waits in its place, in such sessions only.
 
 This module holds the hooks only. What they need is imported when they are called.
@@ -18,7 +18,7 @@ from hookrouter.markers import hookimpl, waits
 
 if TYPE_CHECKING:
     from hookrouter import events
-    from hookrouter.answering import AnswerChannel
+    from hookrouter.answering.interfaces import AnswerChannel
     from hookrouter.context import Context
     from hookrouter.replies import PermissionRequestReply, PreToolUseReply
     from hookrouter.tools import AskUserQuestionInput
@@ -37,7 +37,7 @@ def permission_request_ask_user_question(
     tool_input: AskUserQuestionInput,
     context: Context,
 ) -> PermissionRequestReply | None:
-    """Wait beside the dialog for the agent's answer; None where it is not needed any more, or did not come."""
+    """Wait beside the dialog for the agent's answer; None if it is not needed any more, or did not come."""
     from hookrouter_hook_reply.waiting import beside_the_dialog
 
     return beside_the_dialog(tool_input.raw, context)
@@ -50,7 +50,7 @@ def pre_tool_use_ask_user_question(
     tool_input: AskUserQuestionInput,
     context: Context,
 ) -> PreToolUseReply | None:
-    """Wait for the agent's answer where nobody else could give one; None in a session that draws a dialog."""
+    """Wait for the agent's answer if nobody else could give one; None in a session that draws a dialog."""
     from hookrouter_hook_reply.waiting import instead_of_a_dialog
 
     return instead_of_a_dialog(tool_input.raw, context)
@@ -62,7 +62,7 @@ def post_tool_use_ask_user_question(
     tool_input: AskUserQuestionInput,
     context: Context,
 ) -> None:
-    """Tell the hook that still waits beside this question, which a person has answered, that it is over."""
+    """Tell the hook that still waits beside this question, which a person has answered, that it has ended."""
     from hookrouter_hook_reply.handover import Handover
 
     Handover.of(context.store, context.session_id, tool_input.raw).end()
@@ -70,7 +70,7 @@ def post_tool_use_ask_user_question(
 
 @hookimpl
 def stop(event: events.Stop, context: Context) -> None:
-    """End the hooks that still wait when Claude's turn is over: a chat leaves the hook of the declined question."""
+    """End the hooks that still wait when Claude's turn has ended: a chat leaves the hook of the declined question."""
     from hookrouter_hook_reply.handover import end_all
 
     if not event.agent_id:

@@ -5,27 +5,30 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.answering import Delivery, DeliveryOutcome
-from hookrouter.decisions import Chat, MultiSelect, Select
-from hookrouter.labels import joined_items, recorded_label
-from hookrouter.store import StoreError
-from hookrouter.watch import FolderWatch
-from hookrouter_hook_reply.handover import Handover
+from hookrouter.answering.decisions import Chat, Select
+from hookrouter.answering.interfaces import AnswerOutcome, AnswerStatus
+from hookrouter.answering.recording import recorded_answer
+from hookrouter.storage.interface import StoreError
+from hookrouter_hook_reply.handover import ANSWER, WAITING, Handover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrouter.answering import AnswerRequest
-    from hookrouter.decisions import Decision
-    from hookrouter.store import Store
+    from hookrouter.answering.decisions import Decision
+    from hookrouter.answering.interfaces import AnswerRequest
+    from hookrouter.storage.interface import DocumentStore, DocumentWatch
     from hookrouter.tools import AskUserQuestionInput, Question
 
 __all__ = ["ReplyChannel", "answer_document"]
 
 _COMING = 3.0
-"""Seconds to wait for a hook where no other channel could serve: it starts just after the question was saved."""
+"""Seconds to wait for a hook if no other channel could serve: it starts just after the question was saved."""
 _TAKING = 5.0
 """Seconds that a waiting hook may need to take an answer; it takes milliseconds."""
+_RECORDING = 2.0
+"""Seconds in which a question goes away whose answer was given by a hook that was killed just then."""
+_LOOK = 0.5
+"""Seconds between two looks whether the hook still lives, of which nothing tells."""
 
 
 class ReplyChannel:
@@ -33,64 +36,97 @@ class ReplyChannel:
 
     name = "reply"
 
-    def deliver(self, request: AnswerRequest) -> Delivery:
-        """Hand the answer over. See :class:`hookrouter.answering.AnswerChannel`."""
+    def deliver(self, request: AnswerRequest) -> AnswerOutcome:
+        """Hand the answer over. See :class:`hookrouter.answering.interfaces.AnswerChannel`."""
         if request.store is None:
-            return Delivery(DeliveryOutcome.UNAVAILABLE, "there is no state folder to hand the answer over in")
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, "there is no state folder to hand the answer over in")
         handover = Handover.of(request.store, request.session_id, request.form.raw)
         try:
             return self._deliver(request, handover)
         except StoreError as error:
-            return Delivery(DeliveryOutcome.UNAVAILABLE, f"the answer cannot be handed over: {error}")
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, f"the answer cannot be handed over: {error}")
 
-    def is_waiting(self, store: Store, session_id: str, form: AskUserQuestionInput) -> bool:
-        """Whether a hook waits. See :class:`hookrouter.answering.WaitingChannel`."""
+    def is_waiting(self, store: DocumentStore, session_id: str, form: AskUserQuestionInput) -> bool:
+        """Whether a hook waits. See :class:`hookrouter.answering.interfaces.WaitingChannel`."""
         return Handover.of(store, session_id, form.raw).waiting() is not None
 
-    def _deliver(self, request: AnswerRequest, handover: Handover) -> Delivery:
+    def _deliver(self, request: AnswerRequest, handover: Handover) -> AnswerOutcome:
         waiting = self._waiting(request, handover)
         if waiting is None:
-            return Delivery(DeliveryOutcome.UNAVAILABLE, "no hook is waiting beside the dialog")
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, "no hook is waiting beside the dialog")
         if waiting.get("disputed"):
-            return Delivery(
-                DeliveryOutcome.UNAVAILABLE,
+            return AnswerOutcome(
+                AnswerStatus.UNAVAILABLE,
                 "the session asks the same question twice, and hooks cannot tell which is which",
             )
         if reason := request.stopped():
-            return Delivery(DeliveryOutcome.REFUSED, reason)
-        with FolderWatch(handover.store.folder) as watch:
-            handover.give(answer_document(request.form.questions, request.decisions))
-            taken = self._is_taken(request, handover, watch)
-        if not taken and handover.take_back():
-            return Delivery(DeliveryOutcome.UNAVAILABLE, "the waiting hook did not take the answer")
+            return AnswerOutcome(AnswerStatus.REFUSED, reason)
+        with handover.store.watch(ANSWER, handover.name) as watch:
+            answer = answer_document(request.form.questions, request.decisions)
+            handover.give({**answer, "by": request.by}, waiting, request.tool_use_id)
+            _wait_until_taken(request, handover, waiting, watch)
+            if handover.take_back():
+                return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the waiting hook did not take the answer")
+            if not _is_given(request, handover, waiting, watch):
+                return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the hook that took the answer ended before it gave it")
         what = "the message" if isinstance(request.decisions[-1], Chat) else "the answer"
-        return Delivery(
-            DeliveryOutcome.DELIVERED,
+        return AnswerOutcome(
+            AnswerStatus.DELIVERED,
             f"the waiting hook gave {what} to Claude Code",
             (f"{what} was handed to the hook that waits beside the dialog (process {waiting.get('pid')})",),
         )
 
     def _waiting(self, request: AnswerRequest, handover: Handover) -> Mapping[str, Any] | None:
-        """Return who waits; where the answer can go no other way, a hook that is just starting is waited for."""
+        """Return who waits; if the answer can go no other way, a hook that is just starting is waited for."""
         patience = _COMING if request.is_last or request.terminal is None else 0
         deadline = min(time.monotonic() + patience, request.deadline)
         found = handover.waiting()
         if found is not None or not patience:
             return found
-        with FolderWatch(handover.store.folder) as watch:
+        with handover.store.watch(WAITING, handover.name) as watch:
             while found is None and request.still_open() and (left := deadline - time.monotonic()) > 0:
                 watch.wait(left)
                 found = handover.waiting()
         return found
 
-    def _is_taken(self, request: AnswerRequest, handover: Handover, watch: FolderWatch) -> bool:
-        deadline = min(time.monotonic() + _TAKING, request.deadline)
-        while handover.peek() is not None:
-            left = deadline - time.monotonic()
-            if left <= 0 or handover.waiting() is None:
-                return False
-            watch.wait(min(left, 0.5))
-        return True
+
+def _wait_until_taken(
+    request: AnswerRequest, handover: Handover, waiting: Mapping[str, Any], watch: DocumentWatch
+) -> None:
+    """Wait until the hook has taken the answer, or is gone, or takes too long."""
+    deadline = min(time.monotonic() + _TAKING, request.deadline)
+    while (answer := handover.peek()) is not None and not answer.get("taken"):
+        left = deadline - time.monotonic()
+        if left <= 0 or not _is_alive(handover, waiting):
+            return
+        watch.wait(min(left, _LOOK))
+
+
+def _is_given(request: AnswerRequest, handover: Handover, waiting: Mapping[str, Any], watch: DocumentWatch) -> bool:
+    """Whether the hook that took the answer writes it to Claude Code: False if it ended before. Waits for either."""
+    while handover.peek() is not None and (left := request.deadline - time.monotonic()) > 0:
+        if _is_alive(handover, waiting):
+            watch.wait(min(left, _LOOK))
+        elif handover.peek() is not None:
+            # It may have been killed after it had written its reply.
+            given = _is_over_soon(request)
+            handover.given()
+            return given
+    return True
+
+
+def _is_over_soon(request: AnswerRequest) -> bool:
+    deadline = time.monotonic() + _RECORDING
+    while request.still_open():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_LOOK / 10)
+    return True
+
+
+def _is_alive(handover: Handover, waiting: Mapping[str, Any]) -> bool:
+    now = handover.waiting()
+    return now is not None and now.get("token") == waiting.get("token")
 
 
 def answer_document(questions: Sequence[Question], decisions: Sequence[Decision]) -> dict[str, object]:
@@ -104,7 +140,7 @@ def answer_document(questions: Sequence[Question], decisions: Sequence[Decision]
     for question, decision in zip(questions, decisions, strict=False):
         if isinstance(decision, Chat):
             return {"message": _message(decision.text, answers)}
-        answer = _answer(question, decision)
+        answer = recorded_answer(question, decision)
         if answer is not None:
             answers[question.question] = answer
         if isinstance(decision, Select):
@@ -113,18 +149,6 @@ def answer_document(questions: Sequence[Question], decisions: Sequence[Decision]
             if kept := {key: value for key, value in found.items() if value}:
                 annotations[question.question] = kept
     return {"answers": answers, "annotations": annotations}
-
-
-def _answer(question: Question, decision: Decision) -> str | None:
-    if isinstance(decision, Select):
-        return recorded_label(question.options[decision.option_index].label)
-    if isinstance(decision, MultiSelect):
-        chosen = sorted(set(decision.selected_indices))
-        items = [recorded_label(question.options[index].label) for index in chosen]
-        if decision.text is not None:
-            items.append(decision.text)
-        return joined_items(items) if items else None
-    return decision.text
 
 
 def _message(text: str, answers: Mapping[str, str]) -> str:

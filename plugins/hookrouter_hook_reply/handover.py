@@ -1,11 +1,14 @@
 """How an answer gets from ``hookrouter answer`` to the hook that waits: two documents and a lock, by question.
 
-PermissionRequest payloads have no ``tool_use_id``, so a question is known by its session and its own words.
+PermissionRequest payloads have no ``tool_use_id``, so a question is known by its session and its own words. The same
+words may be asked again, so an answer is addressed to the hook that was seen waiting (its ``token``), and no hook takes
+one that was meant for an earlier one.
 
 ``reply-waiting``: written by the hook when it begins to wait, removed when it ends, or by whoever knows that the
-question is over. While the hook lives, it holds the lock of the same name, so that a killed one leaves no doubt.
-``reply-answer``: written by ``answer``. Hook and ``answer`` each take it by removing it, which only one of them can:
-the hook to give the answer, ``answer`` to take it back. So an answer is given or taken back, never both.
+question has ended. While the hook lives, it holds the lock of the same name, so that a killed one leaves no doubt.
+``reply-answer``: written by ``answer``. The hook marks it as taken, or ``answer`` as withdrawn, which only one of them
+can. So an answer is given or taken back, never both. The hook removes it, and ends its waiting, once its reply is
+written to Claude Code: one that is still there, marked as taken, while its hook is gone was never given.
 """
 
 from __future__ import annotations
@@ -13,14 +16,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter import _json
-from hookrouter.labels import recorded_label
-from hookrouter.names import digest
+from hookrouter.answering.labels import recorded_label
+from hookrouter.util import fastjson
+from hookrouter.util.filenames import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.store import Lock, Store
+    from hookrouter.storage.interface import DocumentLock, DocumentStore
 
 __all__ = ["ANSWER", "WAITING", "Handover", "end_all", "identity"]
 
@@ -33,7 +36,7 @@ def identity(session_id: str, tool_input: object) -> str:
     """Return the name of a question: a digest of its session and of the texts and labels of its form."""
     questions = tool_input.get("questions") if isinstance(tool_input, dict) else None
     words = [_words(question) for question in questions] if isinstance(questions, list) else []
-    return digest(_json.dumps([session_id, words]))
+    return digest(fastjson.dumps([session_id, words]))
 
 
 def _words(question: object) -> list[object]:
@@ -47,8 +50,8 @@ def _words(question: object) -> list[object]:
     return [question.get("question"), bool(question.get("multiSelect")), shown]
 
 
-def end_all(store: Store, session_id: str) -> None:
-    """Tell every hook that waits in this session that its question is over. Raises StoreError."""
+def end_all(store: DocumentStore, session_id: str) -> None:
+    """Tell every hook that waits in this session that its question has ended. Raises StoreError."""
     for name, document in store.entries(WAITING):
         if document.get("session_id") == session_id:
             Handover(store, name).end()
@@ -57,26 +60,33 @@ def end_all(store: Store, session_id: str) -> None:
 class Handover(NamedTuple):
     """The documents and the lock of one question."""
 
-    store: Store
+    store: DocumentStore
     name: str
 
     @classmethod
-    def of(cls, store: Store, session_id: str, tool_input: object) -> Handover:
+    def of(cls, store: DocumentStore, session_id: str, tool_input: object) -> Handover:
         """Return those of a question, known by its session and its raw tool input."""
         return cls(store, identity(session_id, tool_input))
 
-    def lock(self, timeout: float = 0) -> Lock:
-        """Return the lock that the waiting hook holds; :meth:`waiting` holds it for an instant too."""
+    def lock(self, timeout: float = 0) -> DocumentLock:
+        """Return the lock that the waiting hook holds."""
         return self.store.lock(WAITING, self.name, timeout)
 
-    def begin(self, session: str, session_id: str) -> None:
-        """Note that a hook waits; what an earlier one left behind is removed. Only for the lock's holder."""
-        self.store.delete(ANSWER, self.name)
+    def begin(self, session: str, session_id: str) -> str:
+        """Note that a hook waits, and return the token by which answers are addressed to it.
+
+        An answer to an earlier hook is taken back by who gave it, and never given here; one that nobody addressed is
+        removed. Only for the lock's holder.
+        """
+        token = os.urandom(8).hex()
+        if "to" not in (self.store.read(ANSWER, self.name) or {"to": ""}):
+            self.store.delete(ANSWER, self.name)
         document = {"version": VERSION, "session": session, "session_id": session_id, "pid": os.getpid()}
-        self.store.write(WAITING, self.name, document, durable=False)
+        self.store.write(WAITING, self.name, {**document, "token": token}, durable=False)
+        return token
 
     def is_wanted(self) -> bool:
-        """Whether the waiting document is there: False once somebody knows that the question is over."""
+        """Whether the waiting document is there: False once somebody knows that the question has ended."""
         return self.store.read(WAITING, self.name) is not None
 
     def end(self) -> bool:
@@ -90,28 +100,39 @@ class Handover(NamedTuple):
             self.store.write(WAITING, self.name, {**document, "disputed": True}, durable=False)
 
     def waiting(self) -> Mapping[str, Any] | None:
-        """Return the waiting document, where a live hook holds the lock; else None."""
-        from hookrouter.store import StoreBusy
+        """Return the waiting document if a live hook holds the lock; else None. Disturbs nobody."""
+        return self.store.read(WAITING, self.name) if self.store.lock_holder(WAITING, self.name) is not None else None
 
-        try:
-            with self.lock():
-                return None
-        except StoreBusy:
-            return self.store.read(WAITING, self.name)
+    def give(self, answer: Mapping[str, object], waiting: Mapping[str, Any], tool_use_id: str) -> None:
+        """Put the answer to a question where the hook of this waiting document finds it, and no later hook."""
+        addressed = {"to": waiting["token"]} if "token" in waiting else {}
+        document = {"version": VERSION, "tool_use_id": tool_use_id, **addressed, **answer}
+        self.store.write(ANSWER, self.name, document, durable=False)
 
-    def give(self, answer: Mapping[str, object]) -> None:
-        """Put an answer where the hook finds it."""
-        self.store.write(ANSWER, self.name, {"version": VERSION, **answer}, durable=False)
+    def peek(self, token: str | None = None) -> Mapping[str, Any] | None:
+        """Return the answer that was given, and leave it; with a ``token`` only one that is addressed to it."""
+        answer = self.store.read(ANSWER, self.name)
+        if answer is None or answer.get("withdrawn"):
+            return None
+        return answer if token is None or answer.get("to", token) == token else None
 
-    def peek(self) -> Mapping[str, Any] | None:
-        """Return the answer that was given, and leave it."""
-        return self.store.read(ANSWER, self.name)
+    def take(self, token: str) -> Mapping[str, Any] | None:
+        """Take the answer that was given to this hook; None if there is none, or it was taken back."""
+        answer = self.peek(token)
+        return answer if answer is not None and self._mark(answer, "taken") else None
 
-    def take(self) -> Mapping[str, Any] | None:
-        """Take the answer that was given; None where there is none, or it was taken back."""
-        answer = self.peek()
-        return answer if answer is not None and self.store.delete(ANSWER, self.name) else None
+    def given(self) -> None:
+        """Remove the answer that was taken: it is given to Claude Code, or never will be."""
+        self.store.delete(ANSWER, self.name)
 
     def take_back(self) -> bool:
-        """Remove the answer again; False where the hook has taken it already."""
-        return self.store.delete(ANSWER, self.name)
+        """Remove the answer again; False if the hook has taken it already."""
+        answer = self.peek()
+        # A hook of an older version takes an answer by removing it.
+        return answer is not None and self._mark(answer, "withdrawn") and self.store.delete(ANSWER, self.name)
+
+    def _mark(self, answer: Mapping[str, Any], mark: str) -> bool:
+        """Mark the answer; False if it has a mark already, or is another one by now."""
+        if answer.get("taken") or answer.get("withdrawn"):
+            return False
+        return self.store.replace(ANSWER, self.name, {**answer, mark: True}, unchanged=answer, durable=False)

@@ -7,37 +7,45 @@ kills the hook (measured on 2.0.76 to 2.1.330). A client that was killed says no
 from __future__ import annotations
 
 import os
+import select
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hookrouter.pause import is_paused
-from hookrouter.store import StoreBusy
-from hookrouter_hook_reply.handover import Handover
+from hookrouter.messaging import pauses
+from hookrouter.storage.interface import StoreBusy
+from hookrouter.util.claude_process import client_pid, is_gone
+from hookrouter_hook_reply.handover import ANSWER, WAITING, Handover
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hookrouter.context import Context
     from hookrouter.replies import PermissionRequestReply, PreToolUseReply
+    from hookrouter.storage.interface import DocumentWatch
 
     R = TypeVar("R", PermissionRequestReply, PreToolUseReply)
 
-__all__ = ["beside_the_dialog", "instead_of_a_dialog", "wait_for_answer"]
+__all__ = ["beside_the_dialog", "instead_of_a_dialog"]
 
 _LOOK = 5.0
 """Seconds after which it is looked whether the client still runs, and whether a message to an agent is due."""
 
-_LOCK_SECONDS = 0.5
-"""``answer`` may hold the lock for an instant, to see whether a hook waits; another hook holds it for long."""
+_UNTOLD_LOOK = 0.2
+"""Seconds between two looks at the documents if the system does not tell of changes."""
 
-_INTERACTIVE = "cli"
-"""``CLAUDE_CODE_ENTRYPOINT`` of a session at a terminal; ``claude -p`` and the SDKs have others (seen on 2.1.330)."""
+_LOCK_SECONDS = 0.5
+"""For how long an earlier hook of the same question may still be ending; another one that waits holds it for long."""
+
+_WITHOUT_DIALOG = ("sdk-cli", "sdk-py", "sdk-ts")
+"""``CLAUDE_CODE_ENTRYPOINT`` of ``claude -p`` and of the SDKs, which draw no dialog. In any other a person may be
+able to answer: ``cli`` is a session at a terminal, and 2.1.330 knows several of editors and apps."""
 
 
 def beside_the_dialog(tool_input: Any, context: Context) -> PermissionRequestReply | None:
     """Wait for the answer to the question whose dialog is open, and return it as PermissionRequest's reply.
 
-    None leaves the dialog as it is. Raises StoreError where the state folder fails.
+    None leaves the dialog as it is. Raises StoreError if the state folder fails.
     """
     from hookrouter.replies import PermissionRequestReply
 
@@ -47,30 +55,25 @@ def beside_the_dialog(tool_input: Any, context: Context) -> PermissionRequestRep
 def instead_of_a_dialog(tool_input: Any, context: Context) -> PreToolUseReply | None:
     """Wait for the answer to a question that draws no dialog, and return it as PreToolUse's reply.
 
-    None, at once, in a session at a terminal; else where no answer came, and Claude Code then asks its permission host.
-    Raises StoreError where the state folder fails.
+    None, at once, in a session that may draw one; else if no answer came, and Claude Code then asks its permission
+    host. Raises StoreError if the state folder fails.
     """
     from hookrouter.replies import PreToolUseReply
 
-    if context.environ.get("CLAUDE_CODE_ENTRYPOINT", _INTERACTIVE) == _INTERACTIVE:
+    entrypoint = context.environ.get("CLAUDE_CODE_ENTRYPOINT", "")
+    if entrypoint not in _WITHOUT_DIALOG:
+        if entrypoint not in ("", "cli"):
+            known = ", ".join(_WITHOUT_DIALOG)
+            context.debug(f"CLAUDE_CODE_ENTRYPOINT {entrypoint}: known to draw no dialog are {known}")
         return None
     return _reply(PreToolUseReply, tool_input, context)
 
 
 def _reply(kind: type[R], tool_input: Any, context: Context) -> R | None:
-    answer = wait_for_answer(tool_input, context)
-    if answer is None:
-        return None
-    if "message" in answer:
-        return kind.deny(answer["message"])
-    return kind.allow(updated_input=_updated(tool_input, answer))
+    """Wait for the answer to a question and return it as a reply of this kind.
 
-
-def wait_for_answer(tool_input: Any, context: Context) -> Mapping[str, Any] | None:
-    """Wait for the answer to a question and return it: ``answers`` and ``annotations``, or ``message``.
-
-    None, and a reason in the journal, where no agent is to answer, the question is over, the client is gone, or
-    ``[answer] wait`` has passed. Raises StoreError where the state folder fails.
+    None, and a reason in the journal, if no agent is to answer, the question has ended, the client is gone, or
+    ``[answer] wait`` has passed. Raises StoreError if the state folder fails.
     """
     if context.agent is None:
         context.debug(f"unmanaged session {context.session}: no [[agents]] entry matches it and {context.cwd}")
@@ -81,30 +84,39 @@ def wait_for_answer(tool_input: Any, context: Context) -> Mapping[str, Any] | No
         return None
     handover = Handover.of(context.store, context.session_id, tool_input)
     try:
-        with handover.lock(_LOCK_SECONDS):
-            handover.begin(context.session, context.session_id)
-            try:
-                answer = _wait(handover, context, seconds)
-            finally:
-                handover.end()
+        with ExitStack() as stack:
+            stack.enter_context(handover.lock(_LOCK_SECONDS))
+            token = handover.begin(context.session, context.session_id)
+            stack.callback(handover.end)
+            reply = _wait(kind, tool_input, handover, token, context, seconds)
+            if reply is not None:
+                # Until then whoever handed the answer over can see whether it was given.
+                stack.callback(handover.given)
+                context.after_reply(stack.pop_all().close)
+            return reply
     except StoreBusy:
         handover.disputed()
         context.debug("another hook waits for an answer to the very same question")
         return None
-    return None if answer is None else _checked(answer, context)
 
 
-def _wait(handover: Handover, context: Context, seconds: float) -> Mapping[str, Any] | None:
-    from hookrouter.outbox import push
-    from hookrouter.watch import FolderWatch
+def _wait(kind: type[R], tool_input: Any, handover: Handover, token: str, context: Context, seconds: float) -> R | None:
+    from hookrouter.messaging.spawn import push
 
-    deadline = time.monotonic() + seconds
+    store, deadline = context.store, time.monotonic() + seconds
     client = _Client(context.environ)
-    with FolderWatch(context.store.folder) as watch:
+    with ExitStack() as stack:
+        watched = [(ANSWER, handover.name), (WAITING, handover.name), (pauses.KIND, pauses.NAME)]
+        watches = [stack.enter_context(store.watch(*names)) for names in watched]
         while True:
-            # A paused session's dialog is left alone, also by an answer that was given a moment ago.
-            if is_paused(context.store, context.session) is None and (answer := handover.take()) is not None:
-                return answer
+            answer = handover.peek(token)
+            # A paused session's dialog is left alone, also by an agent's answer that was given a moment ago.
+            if answer is not None and (answer.get("by") == "person" or not pauses.is_paused(store, context.session)):
+                reply = _made(kind, tool_input, answer)
+                # Taken once the reply is made: whatever fails before leaves the answer to who gave it.
+                if handover.take(token) is not None:
+                    _note(answer, reply, context)
+                    return reply
             left = deadline - time.monotonic()
             if not handover.is_wanted():
                 context.note("outcome", "not needed")
@@ -114,12 +126,29 @@ def _wait(handover: Handover, context: Context, seconds: float) -> Mapping[str, 
             elif client.is_gone():
                 context.note("outcome", "client gone")
             else:
-                if not watch.wait(min(left, _LOOK)):
+                if not _is_changed(watches, min(left, _LOOK)):
                     # No other hook of this session runs while it waits.
                     push(context.environ, context.home)
                 continue
-            # Whoever handed an answer over at this moment takes it back, or learns that it is lost.
-            return handover.take()
+            # Whoever handed an answer over at this moment takes it back.
+            return None
+
+
+def _is_changed(watches: Sequence[DocumentWatch], seconds: float) -> bool:
+    """Wait up to ``seconds`` until one of the watched documents has changed; say whether one has."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if any(watch.wait(0) for watch in watches):
+            return True
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        poll = select.poll()
+        descriptors = [watch.fileno() for watch in watches]
+        for descriptor in descriptors:
+            if descriptor >= 0:
+                poll.register(descriptor, select.POLLIN)
+        poll.poll(1000 * (left if min(descriptors) >= 0 else min(left, _UNTOLD_LOOK)))
 
 
 class _Client:
@@ -127,37 +156,31 @@ class _Client:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._parent = os.getppid()
-        text = environ.get("CLAUDE_PID", "")
-        self._pid = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        self._pid = client_pid(environ)
 
     def is_gone(self) -> bool:
         """Whether it has certainly ended."""
-        if os.getppid() != self._parent:
-            return True
-        if not self._pid:
-            return False
-        try:
-            os.kill(self._pid, 0)
-        except ProcessLookupError:
-            return True
-        except OSError:
-            return False
-        return False
+        return os.getppid() != self._parent or is_gone(self._pid)
 
 
-def _checked(answer: Mapping[str, Any], context: Context) -> Mapping[str, Any] | None:
-    """Return an answer that can be used, and note what kind it is; None for any other."""
+def _made(kind: type[R], tool_input: Any, answer: Mapping[str, Any]) -> R | None:
+    """Return the reply that gives an answer to Claude Code; None for an answer that cannot be used.
+
+    It is the tool's input with the answers, and the annotations if there are any (older clients know none).
+    """
     if isinstance(answer.get("message"), str):
-        context.note("outcome", "chat")
-        return {"message": answer["message"]}
+        return kind.deny(answer["message"])
     answers, annotations = answer.get("answers"), answer.get("annotations")
     if not isinstance(answers, dict) or not isinstance(annotations, dict):
-        context.warn("the answer that was handed over cannot be used: it has no answers")
         return None
-    context.note("outcome", "replied")
-    return {"answers": answers, "annotations": annotations}
+    given = {"answers": answers} | ({"annotations": annotations} if annotations else {})
+    return kind.allow(updated_input={**tool_input, **given})
 
 
-def _updated(tool_input: Any, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tool's input with the answers, and the annotations where there are any (older clients know none)."""
-    return {**tool_input, **{key: value for key, value in answer.items() if value or key == "answers"}}
+def _note(answer: Mapping[str, Any], reply: object, context: Context) -> None:
+    if reply is None:
+        context.warn("the answer that was handed over cannot be used: it has no answers")
+        return
+    context.note("outcome", "chat" if "message" in answer else "replied")
+    if isinstance(answer.get("tool_use_id"), str):
+        context.note("answers", answer["tool_use_id"])

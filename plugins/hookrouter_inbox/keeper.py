@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
-from hookrouter import notices
-from hookrouter.answering import Wake, Woken
-from hookrouter.home import Home
-from hookrouter.store import Store, StoreError
+import attrs
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from hookrouter.messaging import notices
+from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.storage.engine import open_store
+from hookrouter.storage.home import Home
+from hookrouter.storage.interface import StoreError
 
 __all__ = ["InboxGateway"]
+
+
+@attrs.frozen
+class InboxSettings:
+    """A ``[gateways.NAME]`` table, which has no keys of its own."""
 
 
 class InboxGateway:
     """Keeps what is not a question as a notice; a question waits as its own document already."""
 
     type = "inbox"
+    settings = InboxSettings
 
-    def check(self, settings: Mapping[str, object]) -> list[str]:
-        """Return one problem for each key, because this gateway takes none."""
-        return [f'{key}: unknown key; a gateway of type "inbox" has no keys of its own' for key in settings]
-
-    def deliver(self, wake: Wake, settings: Mapping[str, object]) -> Woken:  # noqa: ARG002 - the interface
+    def deliver(self, message: Message, settings: InboxSettings) -> SendResult:  # noqa: ARG002 - the interface
         """Keep the message in the state folder of this process's home."""
-        if wake.kind in ("question", "reminder"):
-            return Woken(delivered=True, reason="the question waits in the state folder")
-        store = Store(Home.from_environ(os.environ).state, _report)
+        if message.kind in ("question", "reminder"):
+            return SendResult(delivered=True, reason="the question waits in the state folder")
+        store = open_store(Home.from_environ(os.environ), _report)
         try:
-            notices.save(store, wake)
+            notices.save(store, message)
         except StoreError as error:
-            return Woken(delivered=False, reason=str(error))
-        return Woken(delivered=True, reason="kept as a notice in the state folder")
+            return SendResult(delivered=False, reason=str(error))
+        return SendResult(delivered=True, reason="kept as a notice in the state folder")
 
 
 def _report(text: str) -> None:

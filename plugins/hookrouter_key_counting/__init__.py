@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hookrouter.markers import hookimpl
 
 if TYPE_CHECKING:
-    from hookrouter.answering import KeystrokePlanner
+    from hookrouter.answering.interfaces import KeystrokePlanner
 
 __all__ = ["keystroke_planner"]
 

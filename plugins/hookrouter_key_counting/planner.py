@@ -3,11 +3,11 @@
 It knows what the keys do, which has been the same from Claude Code 2.0.76 to 2.1.330, and nothing about how the client
 draws rows, boxes or a cursor. What it asks of the screen is text:
 
-* a page counts as shown where the question is on screen, and below it every option with its number, in order;
+* a page counts as shown if the question is on screen, and below it every option with its number, in order;
 * the first key moves the cursor, which does no harm anywhere; the dialog is taken to be there once it has reacted;
 * every key is followed by a change below the question, or by the next page, before the next key;
 * a typed text must have replaced the empty field's own words, and nothing else may have changed;
-* a review is submitted only where the intended answers are on it, in order.
+* a review is submitted only if the intended answers are on it, in order.
 
 Options are chosen and ticked by number, which does not depend on where the cursor was. How far it is, is told by
 ``taken`` alone, so a dialog that somebody has half filled is at most left as it is, with the reason.
@@ -22,22 +22,23 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering import Paste, Press, Stop, Wait
-from hookrouter.decisions import Chat, MultiSelect, Select, Type
-from hookrouter.labels import cut, recorded_label
-from hookrouter.typing_limits import text_faults
+from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
+from hookrouter.answering.forms import has_previews, has_review, outline, why_untypable
+from hookrouter.answering.interfaces import Done, Effect, GiveUp, Paste, Press, View, Wait
+from hookrouter.answering.labels import cut, recorded_label
+from hookrouter.answering.recording import chosen_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrouter.answering import Screen, Step, Taken
-    from hookrouter.decisions import Decision
+    from hookrouter.answering.decisions import Decision
+    from hookrouter.answering.interfaces import Screen, Step, Taken
     from hookrouter.tools import AskUserQuestionInput, Question
 
 __all__ = ["KeyCountingPlanner"]
 
 _EMPTY_FIELD = "Typesomething"
-"""What an empty field begins with, on every client so far; asked for only where a text is too long to be seen whole."""
+"""What an empty field begins with, on every client so far; asked for only if a text is too long to be seen whole."""
 _BOX = re.compile(r"[\[(].?[\])]")
 _END = 40
 """How much of the end of such a text must be on screen."""
@@ -48,25 +49,26 @@ class KeyCountingPlanner:
 
     name = "key-counting"
 
+    def read(self, screen: Screen, form: AskUserQuestionInput) -> View:  # noqa: ARG002 - it does not read the dialog
+        """Return the screen as it is: this planner does not read the dialog, so any change counts."""
+        return View(screen, screen.lines)
+
     def next_step(
         self,
-        screen: Screen,
+        view: View,
         form: AskUserQuestionInput,
         decisions: Sequence[Decision],
         taken: Sequence[Taken],
     ) -> Step:
-        """Return what to do on this screen. See :class:`hookrouter.answering.KeystrokePlanner`."""
+        """Return what to do on this screen. See :class:`hookrouter.answering.interfaces.KeystrokePlanner`."""
         refusal = _refusal(form, decisions)
         if refusal is not None:
-            return Stop(delivered=False, why=refusal)
-        return _Delivery(form, decisions, taken).step(screen)
+            return GiveUp(refusal)
+        return _Count(form, decisions, taken).step(view.screen)
 
     def outline(self, form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:
         """Describe what a freshly opened dialog would get, one line a step."""
-        refusal = _refusal(form, decisions)
-        if refusal is not None:
-            return [f"nothing: {refusal}"]
-        return [_described(key) for key in _script(form, decisions)]
+        return outline(_refusal(form, decisions), lambda: [_described(key) for key in _script(form, decisions)])
 
 
 class _Key(NamedTuple):
@@ -76,7 +78,7 @@ class _Key(NamedTuple):
     question: int
     """The index of the question whose page it is for; the number of questions for the review."""
     only_if_still_there: bool = False
-    """Whether the step is left out where the one before it has already led to the next page."""
+    """Whether the step is left out if the one before it has already led to the next page."""
 
 
 def _described(key: _Key) -> str:
@@ -88,16 +90,18 @@ def _script(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[_
     keys: list[_Key] = []
     for number, (question, decision) in enumerate(zip(form.questions, decisions, strict=True)):
         keys += [_Key(*entry) for entry in _page_keys(question, decision, number)]
-    if _has_review(form):
+    if has_review(form):
         keys.append(_Key(Press("Enter", "submit: every intended answer is on screen"), len(form.questions)))
-    return keys
+    # The one before the last may have done it already.
+    ending = keys[-2:] if keys[-1].only_if_still_there else keys[-1:]
+    return keys[: len(keys) - len(ending)] + [_submitting(key) for key in ending]
 
 
 def _page_keys(question: Question, decision: Decision, number: int) -> Iterator[tuple[Press | Paste, int, bool]]:
     count, what = len(question.options), f"question {number + 1}"
     if isinstance(decision, Select):
         yield Press("Down", f"see whether {what} reacts"), number, False
-        if _has_previews(question):
+        if has_previews(question):
             # With previews a number only moves there, and moving to where the cursor is would show no effect.
             if decision.option_index == 1:
                 yield Press("Up", "back to the first option"), number, False
@@ -105,7 +109,7 @@ def _page_keys(question: Question, decision: Decision, number: int) -> Iterator[
             yield Press("Enter", "choose it, unless its number did"), number, True
         else:
             yield Press(str(decision.option_index + 1), f"choose option {decision.option_index + 1}"), number, False
-    elif isinstance(decision, Type):
+    elif isinstance(decision, FreeText):
         yield Press("Down", f"see whether {what} reacts"), number, False
         yield Press(str(count + 1), "to the row for typed text, by its number"), number, False
         yield Paste(decision.text, f"the text for {what}"), number, False
@@ -127,20 +131,18 @@ def _page_keys(question: Question, decision: Decision, number: int) -> Iterator[
         yield Press("Enter", f"leave {what}"), number, False
 
 
-def _has_previews(question: Question) -> bool:
-    return any(option.preview for option in question.options)
-
-
-def _has_review(form: AskUserQuestionInput) -> bool:
-    return len(form.questions) > 1 or bool(form.questions[0].multi_select)
+def _submitting(key: _Key) -> _Key:
+    step = key.step
+    return key._replace(step=step._replace(effect=Effect.SUBMITS)) if isinstance(step, Press) else key
 
 
 def _refusal(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> str | None:
-    """Return why these decisions cannot be entered by counting keys, or None where they can."""
+    """Return why these decisions cannot be entered by counting keys, or None if they can."""
     if any(isinstance(decision, Chat) for decision in decisions):
         return "counting keys cannot tell whether a form was declined for a chat; use the planner grammar"
-    if not form.questions or len(decisions) != len(form.questions):
-        return "there must be one decision for each question"
+    refusal = why_untypable(form, decisions)
+    if refusal is not None:
+        return refusal
     keys = [_key(question.question) for question in form.questions]
     if not all(keys) or len(set(keys)) < len(keys):
         return "counting keys tells questions apart by their letters and digits, which these do not allow"
@@ -152,34 +154,21 @@ def _refusal(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> str |
 
 
 def _question_refusal(question: Question, decision: Decision) -> str | None:
-    count = len(question.options)
-    if isinstance(decision, Chat):
-        return "a chat declines the whole form"
-    if isinstance(decision, MultiSelect) != bool(question.multi_select):
-        several = "several options, so its decision must be multi-select"
-        return f"it takes {several if question.multi_select else 'one option, not several'}"
     if isinstance(decision, Select):
-        if decision.notes is not None:
-            return "counting keys cannot enter a note safely; use the planner grammar"
-        return None if 0 <= decision.option_index < count else f"its options are numbered 0 to {count - 1}"
-    if isinstance(decision, Type):
-        if _has_previews(question):
+        return None if decision.notes is None else "counting keys cannot enter a note safely; use the planner grammar"
+    if isinstance(decision, FreeText):
+        if has_previews(question):
             return "its dialog shows previews and takes no typed answer"
         return _text_refusal(decision.text)
-    if not all(0 <= index < count for index in decision.selected_indices):
-        return f"its options are numbered 0 to {count - 1}"
     labels = [_bare(recorded_label(option.label)) for option in question.options]
-    if not all(labels) or len(set(labels)) < count:
+    if not all(labels) or len(set(labels)) < len(labels):
         return "counting keys tells options apart by their letters and digits, which these do not allow"
-    if decision.text is not None:
+    if isinstance(decision, MultiSelect) and decision.text is not None:
         return _text_refusal(decision.text)
-    return None if decision.selected_indices else "counting keys cannot confirm that nothing was chosen"
+    return None if chosen_options(decision) else "counting keys cannot confirm that nothing was chosen"
 
 
 def _text_refusal(text: str) -> str | None:
-    faults = text_faults(text)
-    if faults:
-        return f"the text {faults[0]}"
     if text in tuple("0123456789"):
         return "clients up to 2.1.71 take a text of one digit for the number of an option"
     return None if _key(text) else "the text has no letter or digit by which it could be read back"
@@ -197,12 +186,12 @@ def _bare(text: str) -> str:
 
 
 def _drawn(text: str) -> tuple[str, ...]:
-    """Return the keys of a text as clients draw it: whole, or cut where it is long; the longest first."""
+    """Return the keys of a text as clients draw it: whole, or cut if it is long; the longest first."""
     found = {_key(text), _key(cut(text)), _key(recorded_label(text))}
     return tuple(sorted(found, key=len, reverse=True))
 
 
-class _Delivery:
+class _Count:
     """One call of the planner."""
 
     def __init__(self, form: AskUserQuestionInput, decisions: Sequence[Decision], taken: Sequence[Taken]) -> None:
@@ -214,7 +203,7 @@ class _Delivery:
     def step(self, screen: Screen) -> Step:
         at = self.position()
         if at is None:
-            return Stop(delivered=False, why="other keys were pressed than those that were counted")
+            return GiveUp("other keys were pressed than those that were counted")
         if at == len(self.script):
             return self.over(screen)
         key = self.script[at]
@@ -229,14 +218,14 @@ class _Delivery:
             is_review = key.question == len(self.form.questions)
             what = "the review with every intended answer" if is_review else "the question with all its options"
             return Wait(f"{what} is not on screen")
-        if self.taken and self.below(key.question, screen) == self.below(key.question, self.taken[-1].screen):
+        if self.taken and self.below(key.question, screen) == self.below(key.question, self.taken[-1].view.screen):
             return Wait(f"the client has not reacted to {self.taken[-1].step[0]!r} yet")
         if at and isinstance(self.script[at - 1].step, Paste) and not self.was_typed(key.question, screen):
             return Wait("what stands in the row for typed text is not the text alone")
         return key.step
 
     def position(self) -> int | None:
-        """Return how many steps of the script are done; None where something else was done."""
+        """Return how many steps of the script are done; None if something else was done."""
         at = 0
         for taken in self.taken:
             if at < len(self.script) and self.script[at].only_if_still_there and not _same(taken, self.script[at]):
@@ -248,7 +237,7 @@ class _Delivery:
 
     def over(self, screen: Screen) -> Step:
         """Return the end, once the last page has given way."""
-        last, before = self.script[-1].question, self.taken[-1].screen
+        last, before = self.script[-1].question, self.taken[-1].view.screen
         if last == len(self.form.questions):
             # What the client says of an answered form may look like the review but for the rows to choose from.
             is_open = self.review(screen) is not None and self.review(screen) == self.review(before)
@@ -256,7 +245,7 @@ class _Delivery:
             is_open = self.page_start(last, screen) is not None
         if is_open or not any(screen.lines):
             return Wait("the dialog is still on screen")
-        return Stop(delivered=True, why="every key was pressed and the dialog has closed")
+        return Done("every key was pressed and the dialog has closed")
 
     def shows(self, question: int, screen: Screen) -> bool:
         if question == len(self.form.questions):
@@ -282,7 +271,7 @@ class _Delivery:
 
     def was_typed(self, question: int, screen: Screen) -> bool:
         """Whether nothing but the pasted text came to the page, in the place of the empty field's own words."""
-        step, before = self.taken[-1].step, self.taken[-1].screen
+        step, before = self.taken[-1].step, self.taken[-1].view.screen
         if not isinstance(step, Paste):
             return True
         # A box that is ticked with the text may be ticked with a letter.
@@ -303,7 +292,7 @@ class _Delivery:
         """Whether the question was scrolled away by a long text, whose end is on screen instead."""
         if not self.taken or not isinstance(self.taken[-1].step, Paste) or at == 0:
             return False
-        text, before = _key(self.taken[-1].step.text), self.taken[-1].screen
+        text, before = _key(self.taken[-1].step.text), self.taken[-1].view.screen
         question = self.script[at].question
         field = f"{len(self.form.questions[question].options) + 1}."
         held = _key("".join(self.below(question, before)))
@@ -360,11 +349,11 @@ def _lists(text: str, at: int, question: Question) -> bool:
 
 
 def _answer_end(text: str, at: int, question: Question, decision: Decision) -> int | None:
-    """Return where the intended answer ends that begins at ``at``; None where another one, or a longer one, does."""
-    if isinstance(decision, Type):
+    """Return where the intended answer ends that begins at ``at``; None if another one, or a longer one, does."""
+    if isinstance(decision, FreeText):
         answers = [_bare(decision.text)]
     elif isinstance(decision, MultiSelect):
-        items = [question.options[index].label for index in sorted(set(decision.selected_indices))]
+        items = [question.options[index].label for index in chosen_options(decision)]
         parts = [{_bare(recorded_label(item)), _bare(item)} for item in items]
         typed = [{_bare(decision.text)}] if decision.text is not None else []
         answers = [",".join(each) for each in itertools.product(*parts, *typed)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hookrouter.markers import hookimpl
 
 if TYPE_CHECKING:
-    from hookrouter.answering import AnswerChannel, KeystrokePlanner
+    from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner
 
 __all__ = ["answer_channel", "keystroke_planner"]
 
@@ -15,7 +15,7 @@ __all__ = ["answer_channel", "keystroke_planner"]
 @hookimpl
 def keystroke_planner() -> KeystrokePlanner:
     """Contribute the planner named ``grammar``."""
-    from hookrouter_keystrokes.planner import GrammarPlanner
+    from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 
     return GrammarPlanner()
 

@@ -1,7 +1,7 @@
 """What the dialogs of Claude Code look like: every glyph and text that the parser relies on.
 
 Data only, so that a new client version is a change of this file. Seen on real clients 2.0.76 to 2.1.330 in tmux 3.3a;
-where versions differ, all forms are listed with the first version that was seen to draw them, and the parser accepts
+If versions differ, all forms are listed with the first version that was seen to draw them, and the parser accepts
 each of them on any client: what is on screen is matched against the saved question, not against a version.
 """
 
@@ -23,6 +23,7 @@ __all__ = [
     "DECLINED",
     "FOOTER_EDITOR",
     "FOOTER_END",
+    "FOOTER_INSERT",
     "FOOTER_START",
     "MORE_ABOVE",
     "NEXT",
@@ -49,20 +50,20 @@ __all__ = [
     "TAB_OPEN",
     "TICKED",
     "UNTICKED",
+    "ClientText",
     "DialogKind",
     "OtherForm",
-    "Seen",
 ]
 
 
-class Seen(NamedTuple):
+class ClientText(NamedTuple):
     """A text of the client."""
 
     text: str
     since: str
     """The oldest client version on which it was seen."""
     until: str = ""
-    """The last one; empty where today's client still draws it."""
+    """The last one; empty if today's client still draws it."""
 
 
 BANNER = "Claude Code"
@@ -86,49 +87,53 @@ UNTICKED, TICKED = "[ ]", "[✔]"
 CHOSEN = "✔"
 """After the label of the option that was chosen before, when its tab is shown again."""
 
-PLACEHOLDERS = (Seen("Type something.", "2.0.76"), Seen("Type something", "2.0.76"))
+PLACEHOLDERS = (ClientText("Type something.", "2.0.76"), ClientText("Type something", "2.0.76"))
 """The empty type row; without the full stop in a multi-select."""
 
 SUBMIT, NEXT = "Submit", "Next"
 """The row that leaves a multi-select: ``Next`` when another tab follows."""
 
-CHAT = Seen("Chat about this", "2.1.8")
-SKIP = Seen("Skip interview and plan immediately", "2.1.8", "2.1.136")
+CHAT = ClientText("Chat about this", "2.1.8")
+SKIP = ClientText("Skip interview and plan immediately", "2.1.8", "2.1.136")
 """An extra last row in plan mode."""
 
 FOOTER_START, FOOTER_END = "Enter to select ·", "Esc to cancel"
 FOOTER_EDITOR = "ctrl+g to edit in"
 """Also in the footer while a text field has the focus (2.1.12 on; it stays there on the Submit and chat rows)."""
-QUEUED = (Seen("  ❯ ", "2.1.30"), Seen("  > ", "2.0.76"))
+FOOTER_INSERT = ClientText("-- INSERT -- ·", "2.1.330")
+"""Before the footer in vim mode while a text field takes text; it then ends in the editor's name instead of
+``FOOTER_END``. In vim's normal mode the footer is that of other modes. Entering a field begins in insert mode. In both
+modes a paste, C-e, C-u, Enter and the arrows do what they do without vim; BSpace only moves in normal mode."""
+QUEUED = (ClientText("  ❯ ", "2.1.30"), ClientText("  > ", "2.0.76"))
 """Before a prompt that waits for the end of Claude's turn; below an open dialog's footer (2.1.250)."""
 MORE_ABOVE = r"\s*↑ (\d+) more lines?"
 """Between the rows and the footer, when the top of the dialog does not fit the pane."""
 
 NOTES = "Notes:"
-NOTES_EMPTY = Seen("press n to add notes", "2.1.50")
-NOTES_OPEN = Seen("Add notes on this design…", "2.1.50")
+NOTES_EMPTY = ClientText("press n to add notes", "2.1.50")
+NOTES_OPEN = ClientText("Add notes on this design…", "2.1.50")
 """The notes field of the preview layout, without and with the focus, when it is empty."""
 NOTES_ESCAPE_RETURNS = (2, 1, 144)
 """Before this version Escape in the notes field declines the whole form instead of returning to the options."""
 
 REVIEW = "Review your answers"
 REVIEW_NOTICES = (
-    Seen("Ready to submit your answers?", "2.0.76", "2.1.326"),
-    Seen("⚠ You have not answered all questions", "2.0.76", "2.1.326"),
-    Seen("⚠ Some questions are unanswered", "2.1.327"),
+    ClientText("Ready to submit your answers?", "2.0.76", "2.1.326"),
+    ClientText("⚠ You have not answered all questions", "2.0.76", "2.1.326"),
+    ClientText("⚠ Some questions are unanswered", "2.1.327"),
 )
 BULLET, ARROW = "●", "→"
 """On the review screen a question is behind the bullet, its answer behind the arrow."""
 SUBMIT_ANSWERS, CANCEL = "1. Submit answers", "2. Cancel"
 
 ANSWERED = (
-    Seen("User answered Claude's questions:", "2.0.76", "2.1.326"),
-    Seen("Answered Claude's questions:", "2.1.327"),
+    ClientText("User answered Claude's questions:", "2.0.76", "2.1.326"),
+    ClientText("Answered Claude's questions:", "2.1.327"),
 )
 DECLINED = (
-    Seen("User declined to answer questions", "2.0.76", "2.1.326"),
-    Seen("Tool use rejected", "2.1.12", "2.1.100"),
-    Seen("Declined to answer Claude's questions:", "2.1.327"),
+    ClientText("User declined to answer questions", "2.0.76", "2.1.326"),
+    ClientText("Tool use rejected", "2.1.12", "2.1.100"),
+    ClientText("Declined to answer Claude's questions:", "2.1.327"),
 )
 """What the transcript says after the dialog has closed; a chat counts as declined."""
 RESULT = "  ⎿"
@@ -156,14 +161,14 @@ class OtherForm(NamedTuple):
 
     kind: str
     """One of the values of DialogKind."""
-    above: Seen
+    above: ClientText
     """How the paragraph directly above the rows begins."""
     rows: tuple[str, ...]
     """How its first rows begin, behind the cursor's column; numbered ones may follow."""
     footers: tuple[str, ...]
     """Of which one is all that is below the rows; ``…`` stands for any text, but for no cursor and no rule."""
     title: str = ""
-    """How a line above all that begins; empty where a tall dialog may have scrolled it away."""
+    """How a line above all that begins; empty if a tall dialog may have scrolled it away."""
 
 
 _YES = ("1. Yes", "2. ")
@@ -185,53 +190,56 @@ _DEFAULT_MODEL = ("1. Default (recommended)", "2. ")
 _NO_TRUST, _TRUST = "No, exit", "Yes, I trust this folder"
 
 OTHER_DIALOGS = (
-    OtherForm(DialogKind.PERMISSION, Seen("Do you want to proceed?", "2.0.76"), _YES, _AMEND),
-    OtherForm(DialogKind.PERMISSION, Seen("Do you want to make this edit to ", "2.0.76"), _YES, _AMEND),
-    OtherForm(DialogKind.PERMISSION, Seen("Do you want to create ", "2.0.76"), _YES, _AMEND),
+    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to proceed?", "2.0.76"), _YES, _AMEND),
+    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to make this edit to ", "2.0.76"), _YES, _AMEND),
+    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to create ", "2.0.76"), _YES, _AMEND),
     OtherForm(
-        DialogKind.PERMISSION, Seen("Do you want to allow Claude to fetch this content?", "2.0.76"), _YES, ("", *_AMEND)
+        DialogKind.PERMISSION,
+        ClientText("Do you want to allow Claude to fetch this content?", "2.0.76"),
+        _YES,
+        ("", *_AMEND),
     ),
-    OtherForm(DialogKind.PLAN, Seen("Would you like to proceed?", "2.0.76", "2.1.12"), _YES, _EDIT_PLAN),
+    OtherForm(DialogKind.PLAN, ClientText("Would you like to proceed?", "2.0.76", "2.1.12"), _YES, _EDIT_PLAN),
     OtherForm(
         DialogKind.PLAN,
-        Seen("Claude has written up a plan and is ready to execute. Would you like to proceed?", "2.1.100"),
+        ClientText("Claude has written up a plan and is ready to execute. Would you like to proceed?", "2.1.100"),
         _YES,
         _EDIT_PLAN,
     ),
     OtherForm(
         DialogKind.PLAN,
-        Seen("Claude wants to exit plan mode", "2.1.12"),
+        ClientText("Claude wants to exit plan mode", "2.1.12"),
         ("1. Yes", "2. No"),
         ("",),
         "Exit plan mode?",
     ),
     OtherForm(
         DialogKind.TRUST,
-        Seen("Learn more", "2.0.76", "2.1.12"),
+        ClientText("Learn more", "2.0.76", "2.1.12"),
         ("1. Yes, proceed", "2. No, exit"),
         _CONFIRM,
         "Do you trust the files in this folder?",
     ),
     OtherForm(
         DialogKind.TRUST,
-        Seen("Security guide", "2.1.100", "2.1.200"),
+        ClientText("Security guide", "2.1.100", "2.1.200"),
         (f"1. {_TRUST}", f"2. {_NO_TRUST}"),
         _CONFIRM,
         "Accessing workspace:",
     ),
     OtherForm(
-        DialogKind.TRUST, Seen("Security guide", "2.1.330"), (_NO_TRUST, _TRUST), _CONFIRM, "Accessing workspace:"
+        DialogKind.TRUST, ClientText("Security guide", "2.1.330"), (_NO_TRUST, _TRUST), _CONFIRM, "Accessing workspace:"
     ),
     OtherForm(
         DialogKind.MODEL,
-        Seen("Switch between Claude models.", "2.0.76", "2.1.200"),
+        ClientText("Switch between Claude models.", "2.0.76", "2.1.200"),
         _DEFAULT_MODEL,
         _CHOOSE_MODEL,
         "Select model",
     ),
     OtherForm(
         DialogKind.MODEL,
-        Seen("Your pick is the default for new sessions.", "2.1.330"),
+        ClientText("Your pick is the default for new sessions.", "2.1.330"),
         _DEFAULT_MODEL,
         _CHOOSE_MODEL,
         "Select model",

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from hookrouter import hookimpl
 
 if TYPE_CHECKING:
-    from hookrouter.answering import Gateway
+    from hookrouter.messaging.gateway import Gateway
 
 
 @hookimpl

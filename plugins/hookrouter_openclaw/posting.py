@@ -10,25 +10,22 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import quote
 
 import attrs
 
-from hookrouter import checking, http
-from hookrouter.answering import Probe, Wake, Woken
-from hookrouter.names import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from hookrouter.messaging import http
+from hookrouter.messaging.fields import FilePath, Line, Matching, VariableName, Within
+from hookrouter.messaging.gateway import Message, Probe, SendResult
+from hookrouter.messaging.secrets import SecretError, read_secret, secret_faults
+from hookrouter.util.text import printable
 
 __all__ = ["OpenClawGateway"]
 
-ROUTES = ("agent", "mapping", "wake", "operator")
-FORMATS = ("text", "notice")
-MODES = ("isolated", "persistent")
-
 DEFAULT_URL = "http://127.0.0.1:18789"
+DEFAULT_HOOKS = "/hooks"
+DEFAULT_NAME = "hookrouter"
 
 ADMISSION = 15.0
 """Seconds after which the gateway itself gives a run up that could not begin: a timeout must be longer."""
@@ -59,35 +56,89 @@ _ROUTES_OF = {
 """The keys that mean something on some routes only."""
 
 
-@attrs.frozen
-class _Table:
-    """A ``[gateways.NAME]`` table that was checked."""
+def _timeout(value: float) -> float:
+    return Within(ADMISSION, 3600, "seconds", ", because the gateway may take that long to begin")(value)
 
-    url: str = DEFAULT_URL
-    agent: str = ""
-    token_env: str = ""
-    token_file: str = ""
-    route: str = "agent"
-    mapping: str = ""
-    name: str = "hookrouter"
-    model: str = ""
-    timeout: float = 0.0
-    session_key: str = ""
-    session_mode: str = ""
-    hooks_path: str = "/hooks"
-    format: str = "text"
-    allow_http: bool = False
-    ca_file: str = ""
+
+@attrs.frozen
+class OpenClawSettings:
+    """A ``[gateways.NAME]`` table."""
+
+    url: str = attrs.field(
+        default=DEFAULT_URL,
+        metadata={
+            "help": "the address of the OpenClaw gateway",
+            "example": '"http://127.0.0.1:18789"',
+        },
+    )
+    agent: Line = attrs.field(default="", metadata={"help": "the agent's id in OpenClaw", "example": '"main"'})
+    token_env: VariableName = attrs.field(
+        default="",
+        metadata={
+            "help": "the environment variable that holds the token (hooks.token; on route operator the gateway's own)",
+            "example": '"OPENCLAW_TOKEN"',
+        },
+    )
+    token_file: FilePath = attrs.field(
+        default="",
+        metadata={
+            "help": "the file that holds the token, chmod 600",
+            "example": '"~/.config/hookrouter/openclaw-token"',
+        },
+    )
+    route: Literal["agent", "mapping", "wake", "operator"] = attrs.field(
+        default="agent", metadata={"help": "agent, mapping, wake or operator", "example": '"wake"'}
+    )
+    mapping: Line = attrs.field(
+        default="", metadata={"help": "the name of the mapping, on route mapping", "example": '"night"'}
+    )
+    name: Line = attrs.field(
+        default="hookrouter",
+        metadata={
+            "help": "who the message is from, on routes agent and mapping",
+            "example": '"hookrouter"',
+        },
+    )
+    model: Line = attrs.field(
+        default="", metadata={"help": "the model for the turn, on route agent", "example": '"sonnet"'}
+    )
+    timeout: Annotated[float, _timeout] = attrs.field(
+        default=0.0, metadata={"help": "seconds for the request; 0: 20, on route operator 600", "example": "30"}
+    )
+    session_key: Annotated[str, Matching(r"[!-~]{1,256}", "plain ASCII without spaces")] = attrs.field(
+        default="",
+        metadata={
+            "help": "the session of the agent that gets the turn, on routes agent, wake and operator",
+            "example": '"night"',
+        },
+    )
+    session_mode: Literal["isolated", "persistent"] | None = attrs.field(
+        default=None, metadata={"help": "isolated or persistent, on route agent", "example": '"persistent"'}
+    )
+    hooks_path: Annotated[str, Matching(r"(?a:(/[\w.~-]+)+)", "a path such as '/hooks'")] = attrs.field(
+        default="/hooks", metadata={"help": "where OpenClaw has its hooks", "example": '"/hooks"'}
+    )
+    format: Literal["text", "notice"] = attrs.field(
+        default="text", metadata={"help": "text, the message; notice, only that there is one", "example": '"notice"'}
+    )
+    allow_http: bool = attrs.field(
+        default=False, metadata={"help": "whether plain http may go to another machine", "example": "true"}
+    )
+    ca_file: FilePath = attrs.field(
+        default="",
+        metadata={
+            "help": "a file with the certificates to trust instead of the usual ones",
+            "example": '"~/ca.pem"',
+        },
+    )
 
     @property
     def seconds(self) -> float:
+        """The upper limit of one try."""
         return self.timeout or (OPERATOR_TIMEOUT if self.route == "operator" else DEFAULT_TIMEOUT)
 
-    @property
-    def certificates(self) -> str | None:
-        return os.path.expanduser(self.ca_file) or None
-
     def address(self, path: str) -> str:
+        """Return where a path of the gateway is."""
         return f"{self.url.rstrip('/')}{path}"
 
 
@@ -101,9 +152,10 @@ class OpenClawGateway:
     """Wakes an agent of an OpenClaw gateway."""
 
     type = "openclaw"
+    settings = OpenClawSettings
 
-    def check(self, settings: Mapping[str, object]) -> list[str]:
-        """Return one problem for each key that is missing, unknown or wrong, or the token that cannot be read.
+    def check(self, settings: OpenClawSettings) -> list[str]:
+        """Return what does not go together, or the token that cannot be read.
 
         Asks the gateway nothing: one that is down now may be up at the delivery.
         """
@@ -111,25 +163,23 @@ class OpenClawGateway:
         if problems:
             return problems
         try:
-            checking.read_secret(settings, "token", os.environ)
-        except checking.SecretError as error:
+            read_secret(settings, "token", os.environ)
+        except SecretError as error:
             return [str(error)]
-        table = _table(settings)
-        if table.certificates is not None and not os.path.isfile(table.certificates):
-            return [f"ca_file: {table.certificates} is not a file"]
+        if settings.ca_file and not os.path.isfile(settings.ca_file):
+            return [f"ca_file: {settings.ca_file} is not a file"]
         return []
 
-    def probe(self, settings: Mapping[str, object]) -> Probe:
+    def probe(self, settings: OpenClawSettings) -> Probe:
         """Ask the gateway for its version; wakes nobody and needs no token."""
-        table = _table(settings)
         try:
-            version = _version(table)
+            version = _version(settings)
         except http.HttpError as error:
             return Probe(False, str(error), "start the OpenClaw gateway, or correct url")
         if version is None:
-            found = f"what listens at {http.origin(table.url)} is not an OpenClaw gateway that is ready"
+            found = f"what listens at {http.origin(settings.url)} is not an OpenClaw gateway that is ready"
             return Probe(False, found, "wait until it has started, or correct url")
-        found = f"OpenClaw {version} at {http.origin(table.url)}"
+        found = f"OpenClaw {version} at {http.origin(settings.url)}"
         numbers = re.match(r"(\d+)\.(\d+)", version)
         if numbers is not None and tuple(map(int, numbers.groups())) < IDEMPOTENT:
             return Probe(
@@ -137,117 +187,97 @@ class OpenClawGateway:
             )
         return Probe(True, found)
 
-    def deliver(self, wake: Wake, settings: Mapping[str, object]) -> Woken:
+    def deliver(self, message: Message, settings: OpenClawSettings) -> SendResult:
         """Post the message. Delivered is one that the gateway admitted, on the route ``operator`` one it answered.
 
         A timeout leaves open whether the gateway has it; the next try carries the same key.
         """
-        problems = _faults(settings)
-        if problems:
-            return Woken(delivered=False, reason="; ".join(problems), retry=False)
         try:
-            token = checking.read_secret(settings, "token", os.environ)
-        except checking.SecretError as error:
-            return Woken(delivered=False, reason=str(error))
-        woken = _post(wake, _table(settings), token)
-        return woken._replace(reason=http.redact(woken.reason, [token]))
+            token = read_secret(settings, "token", os.environ)
+        except SecretError as error:
+            return SendResult(delivered=False, reason=str(error))
+        result = _post(message, settings, token)
+        return result._replace(reason=http.redact(result.reason, [token]))
 
 
-def _table(settings: Mapping[str, object]) -> _Table:
-    return _Table(**cast("dict[str, Any]", dict(settings)))
-
-
-def _faults(settings: Mapping[str, object]) -> list[str]:
-    route = settings.get("route", "agent")
-    problems = checking.choice_faults(settings, "route", ROUTES)
-    problems += checking.flag_faults(settings, "allow_http")
-    problems += http.url_faults(settings.get("url", DEFAULT_URL), allow_http=settings.get("allow_http") is True)
-    problems += checking.secret_faults(settings, "token", "the token of OpenClaw's hooks (route operator: its gateway)")
-    problems += checking.text_faults(
-        settings, "agent", "the agent's id in OpenClaw", required=route in ("agent", "wake", "operator")
-    )
-    problems += checking.text_faults(settings, "mapping", "the name of a mapping", required=route == "mapping")
-    for key in ("name", "model"):
-        problems += checking.text_faults(settings, key, "a text of one line")
-    session_key = settings.get("session_key", "main")
-    if not isinstance(session_key, str) or not re.fullmatch(r"[!-~]{1,256}", session_key):
-        problems.append(f"session_key: found {session_key!r}, allowed is plain ASCII without spaces")
-    problems += checking.choice_faults(settings, "format", FORMATS)
-    problems += checking.choice_faults(settings, "session_mode", MODES)
-    if settings.get("session_mode") == "persistent" and "session_key" not in settings:
-        problems.append("session_mode: found 'persistent' without session_key, allowed with one")
-    if "timeout" in settings:
-        problems += checking.seconds_faults(
-            settings, "timeout", above=ADMISSION, most=3600, why=", because the gateway may take that long to begin"
-        )
-    hooks_path = settings.get("hooks_path", "/hooks")
-    if not isinstance(hooks_path, str) or not re.fullmatch(r"(/[\w.~-]+)+", hooks_path, re.ASCII):
-        problems.append(f"hooks_path: found {hooks_path!r}, allowed is a path such as '/hooks'")
-    problems += checking.path_faults(settings, "ca_file")
+def _faults(settings: OpenClawSettings) -> list[str]:
+    problems = http.url_faults(settings.url, allow_http=settings.allow_http)
+    problems += secret_faults(settings, "token", "the token of OpenClaw's hooks (route operator: its gateway)")
+    if not settings.agent and settings.route != "mapping":
+        problems.append("agent: missing; the agent's id in OpenClaw is needed")
+    if not settings.mapping and settings.route == "mapping":
+        problems.append("mapping: missing; the name of a mapping is needed")
+    if settings.session_mode == "persistent" and not settings.session_key:
+        problems.append("session_mode: found 'persistent' without session_key; allowed: with one")
     if not problems:
+        defaults = {field.name: field.default for field in attrs.fields(OpenClawSettings)}
         for key, routes in _ROUTES_OF.items():
-            if key in settings and route not in routes:
-                problems.append(f"{key}: found with route {route!r}, allowed with {' and '.join(map(repr, routes))}")
-    return problems + checking.unknown_keys(settings, [field.name for field in attrs.fields(_Table)])
+            if getattr(settings, key) != defaults[key] and settings.route not in routes:
+                allowed = " and ".join(map(repr, routes))
+                problems.append(f"{key}: found with route {settings.route!r}; allowed: with {allowed}")
+    return problems
 
 
-def _post(wake: Wake, table: _Table, token: str) -> Woken:
-    request = _request(wake, table)
+def _post(message: Message, settings: OpenClawSettings, token: str) -> SendResult:
+    request = _request(message, settings)
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
-        "Idempotency-Key": wake.id[:256],
+        "Idempotency-Key": message.id[:256],
         **request.headers,
     }
     try:
         answer = http.send(
             "POST",
-            table.address(request.path),
+            settings.address(request.path),
             headers=headers,
             body=json.dumps(request.body).encode("ascii"),
-            timeout=table.seconds,
-            ca_file=table.certificates,
+            timeout=settings.seconds,
+            ca_file=settings.ca_file or None,
         )
     except http.HttpError as error:
         hint = "" if error.sent else "is the OpenClaw gateway running?"
         return http.not_sent(error, hint)
     document = _json(answer.text)
-    whom = _whom(table)
+    whom = _whom(settings)
     if answer.status == 200:
         taken = _taken(document)
         if taken is not None:
-            return Woken(delivered=True, reason=f"{whom} {taken}")
-        return Woken(delivered=False, reason=f"{whom} answered 200, but not as OpenClaw does; correct url")
-    return http.failed(answer, whom, said=_said(document), hint=_hint(answer.status, table))
+            return SendResult(delivered=True, reason=f"{whom} {taken}")
+        return SendResult(delivered=False, reason=f"{whom} answered 200, but not as OpenClaw does; correct url")
+    return http.failed(answer, whom, said=_said(document), hint=_hint(answer.status, settings))
 
 
-def _request(wake: Wake, table: _Table) -> _Request:
-    text = wake.text if table.format == "text" else _notice(wake)
-    keys = {"sessionKey": table.session_key} if table.session_key else {}
-    if table.route == "operator":
-        headers = {"x-openclaw-session-key": table.session_key} if table.session_key else {}
+def _request(message: Message, settings: OpenClawSettings) -> _Request:
+    text = message.text if settings.format == "text" else _notice(message)
+    keys = {"sessionKey": settings.session_key} if settings.session_key else {}
+    if settings.route == "operator":
+        headers = {"x-openclaw-session-key": settings.session_key} if settings.session_key else {}
         messages = [{"role": "user", "content": f"{text.rstrip()}\n\n{VISIBLE}"}]
-        return _Request("/v1/chat/completions", {"model": f"openclaw/{table.agent}", "messages": messages}, headers)
-    if table.route == "wake":
-        return _Request(f"{table.hooks_path}/wake", {"text": text, "mode": "now", "agentId": table.agent, **keys}, {})
-    if table.route == "mapping":
-        fields = {key: value for key, value in wake._asdict().items() if key not in ("gateway", "text")}
-        agent = {"agentId": table.agent} if table.agent else {}
-        path = f"{table.hooks_path}/{quote(table.mapping, safe='')}"
-        return _Request(path, {**fields, "message": text, "name": table.name, **agent}, {})
-    optional = {"model": table.model, "sessionMode": table.session_mode}
+        return _Request("/v1/chat/completions", {"model": f"openclaw/{settings.agent}", "messages": messages}, headers)
+    if settings.route == "wake":
+        return _Request(
+            f"{settings.hooks_path}/wake", {"text": text, "mode": "now", "agentId": settings.agent, **keys}, {}
+        )
+    if settings.route == "mapping":
+        fields = {key: value for key, value in message._asdict().items() if key not in ("gateway", "text")}
+        agent = {"agentId": settings.agent} if settings.agent else {}
+        path = f"{settings.hooks_path}/{quote(settings.mapping, safe='')}"
+        return _Request(path, {**fields, "message": text, "name": settings.name, **agent}, {})
+    optional = {"model": settings.model, "sessionMode": settings.session_mode}
     return _Request(
-        f"{table.hooks_path}/agent",
+        f"{settings.hooks_path}/agent",
         # Without deliver: false, what the agent says goes to the last chat of a person too.
-        {"message": text, "name": table.name, "agentId": table.agent, "deliver": False, **keys}
+        {"message": text, "name": settings.name, "agentId": settings.agent, "deliver": False, **keys}
         | {key: value for key, value in optional.items() if value},
         {},
     )
 
 
-def _notice(wake: Wake) -> str:
-    about = f", question {wake.tool_use_id}" if wake.tool_use_id else ""
-    return f"hookrouter notice ({wake.kind}): session {printable(wake.session)}{about}. {printable(wake.subject)}"
+def _notice(message: Message) -> str:
+    session = f"session {printable(message.session)}" if message.session else "no session"
+    about = f", question {message.tool_use_id}" if message.tool_use_id else ""
+    return f"hookrouter notice ({message.kind}): {session}{about}. {printable(message.subject)}"
 
 
 def _taken(document: object) -> str | None:
@@ -263,7 +293,7 @@ def _taken(document: object) -> str | None:
 
 
 def _said(document: object) -> str | None:
-    """Return the message of an error, which has two shapes; None where the body is not JSON."""
+    """Return the message of an error, which has two shapes; None if the body is not JSON."""
     error = document.get("error") if isinstance(document, dict) else None
     if isinstance(error, dict):
         error = error.get("message")
@@ -277,36 +307,36 @@ def _json(text: str) -> object:
         return None
 
 
-def _hint(status: int, table: _Table) -> str:
-    key = "token_env" if table.token_env else "token_file"
+def _hint(status: int, settings: OpenClawSettings) -> str:
+    key = "token_env" if settings.token_env else "token_file"
     if status in (401, 403):
-        which = "gateway.auth.token" if table.route == "operator" else "hooks.token"
+        which = "gateway.auth.token" if settings.route == "operator" else "hooks.token"
         return f"correct the token that {key} names: it must be {which} of OpenClaw's configuration"
     if status == 429:
         return f"is the token right that {key} names? The gateway locks out who sends wrong ones"
     if status in (404, 405):
-        if table.route == "operator":
+        if settings.route == "operator":
             return "enable gateway.http.endpoints.chatCompletions in OpenClaw's configuration"
-        if table.route == "mapping":
-            return f"enable OpenClaw's hooks, with a mapping {table.mapping!r}, or correct url and hooks_path"
+        if settings.route == "mapping":
+            return f"enable OpenClaw's hooks, with a mapping {settings.mapping!r}, or correct url and hooks_path"
         return "enable OpenClaw's hooks, or correct url and hooks_path"
-    if status == 400 and table.route != "operator":
+    if status == 400 and settings.route != "operator":
         return "compare agent, session_key and model with OpenClaw's configuration"
     return ""
 
 
-def _whom(table: _Table) -> str:
-    """Return how the gateway is called in a reason: with its version, where it tells it."""
+def _whom(settings: OpenClawSettings) -> str:
+    """Return how the gateway is called in a reason: with its version, if it tells it."""
     try:
-        version = _version(table)
+        version = _version(settings)
     except http.HttpError:
         version = None
     return f"OpenClaw {version}" if version else "the OpenClaw gateway"
 
 
-def _version(table: _Table) -> str | None:
-    """Return the version that the gateway tells, or None where it tells none. Raises HttpError."""
-    answer = http.send("GET", table.address("/startupz"), timeout=VERSION_SECONDS, ca_file=table.certificates)
+def _version(settings: OpenClawSettings) -> str | None:
+    """Return the version that the gateway tells, or None if it tells none. Raises HttpError."""
+    answer = http.send("GET", settings.address("/startupz"), timeout=VERSION_SECONDS, ca_file=settings.ca_file or None)
     document = _json(answer.text)
     version = document.get("version") if isinstance(document, dict) else None
     return printable(version)[:40] if isinstance(version, str) else None

@@ -1,6 +1,7 @@
 """Drives one tmux pane, named by its id on its server's socket.
 
-What tmux does, measured on 3.3a, and what follows from it here:
+Needs tmux 3.2: ``hold`` has a command run later (``run-shell -d … -C``), which older versions do not take. What tmux
+does, measured on 3.3a, and what follows from it here:
 
 * A session name as a target also matches by prefix, and ``display-message`` without a target answers for whatever
   client is attached. Only pane ids are used as targets, and an answer about a pane is checked to be about that pane.
@@ -17,17 +18,22 @@ What tmux does, measured on 3.3a, and what follows from it here:
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering import Screen, TerminalAddress, TerminalError, TerminalGone
-from hookrouter_tmux.process import Finished, ProcessTimeoutError, run
+from hookrouter.answering.interfaces import Probe, Screen, TerminalAddress, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["KEYS", "TmuxBackend"]
+__all__ = ["KEYS", "MINIMUM_TMUX", "TmuxBackend"]
+
+MINIMUM_TMUX = (3, 2)
+"""The oldest tmux that has all that the backend uses."""
 
 KEYS = {
     "Enter": "\r",
@@ -61,11 +67,11 @@ _GONE = (
     "server exited",
     "lost server",
 )
-_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE")
+_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMUX_TMPDIR")
 
 
 class TmuxBackend:
-    """The terminal backend for tmux, 3.2 or newer; every method is one or two calls of ``tmux``."""
+    """The terminal backend for tmux, MINIMUM_TMUX or newer; every method is one or two calls of ``tmux``."""
 
     name = "tmux"
 
@@ -77,7 +83,7 @@ class TmuxBackend:
     def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:
         """Return the pane that ``TMUX_PANE`` and ``TMUX`` name, or None outside tmux.
 
-        Raises TerminalGone where the pane or its server does not exist, TerminalError where tmux cannot be asked.
+        Raises TerminalGone if the pane or its server does not exist, TerminalError if tmux cannot be asked.
         """
         pane, server = environ.get("TMUX_PANE", ""), environ.get("TMUX", "").partition(",")[0]
         if not _is_pane_id(pane) or not server:
@@ -107,10 +113,10 @@ class TmuxBackend:
         return Screen(tuple(row.rstrip(" ") for row in rows), int(fields[1]), int(fields[2]), unchanged)
 
     def press(self, address: TerminalAddress, key: str) -> None:
-        """Press one of KEYS or one printable character, in this pane alone even where panes are synchronized.
+        """Press one of KEYS or one printable character, in this pane alone even if panes are synchronized.
 
-        Raises TerminalError for any other key, where input to the pane is switched off, and where a hold of this
-        object has run out; TerminalGone where the pane is gone.
+        Raises TerminalError for any other key, if input to the pane is switched off, and if a hold of this
+        object has run out; TerminalGone if the pane is gone.
         """
         pane = _pane(address)
         if key not in KEYS and not (len(key) == 1 and key.isprintable()):
@@ -138,14 +144,15 @@ class TmuxBackend:
                 stdin=text.encode(),
             )
         except TerminalError:
-            self._run(address, ["delete-buffer", "-b", buffer])
+            with contextlib.suppress(TerminalError):
+                self._run(address, ["delete-buffer", "-b", buffer])
             raise
 
     def hold(self, address: TerminalAddress, seconds: float) -> bool:
         """Keep every key and paste but this object's out of the pane, for ``seconds`` from now or until released.
 
         Returns whether the pane was held without a gap since the call before; a first call returns False. The hold
-        ends in time even if this process is killed. Raises TerminalError where the user has switched the pane's input
+        ends in time even if this process is killed. Raises TerminalError if the user has switched the pane's input
         off, and TerminalGone.
         """
         pane = _pane(address)
@@ -167,11 +174,36 @@ class TmuxBackend:
         return bool(former) and holder == former
 
     def release(self, address: TerminalAddress) -> None:
-        """End a hold of this object; does nothing where there is none, or the pane is gone."""
+        """End a hold of this object; does nothing if there is none, or the pane is gone."""
         pane, token = _pane(address), self._held.pop(address, "")
         if token:
             is_own = f"#{{==:#{{{_HOLD}}},{token}}}"
-            self._run(address, ["if-shell", "-F", "-t", pane, is_own, _free(pane)])
+            with contextlib.suppress(TerminalError):
+                self._run(address, ["if-shell", "-F", "-t", pane, is_own, _free(pane)])
+
+    def probe(self) -> Probe:
+        """Look whether a tmux is on PATH whose version can be driven; starts no server and needs none."""
+        wanted = ".".join(map(str, MINIMUM_TMUX))
+        install = f"install tmux {wanted} or newer"
+        try:
+            said = self._call(["tmux", "-V"])
+        except TerminalError as error:
+            return Probe(usable=False, message=str(error), fix=install)
+        output = said.stdout.decode(errors="replace").strip()
+        # "tmux 3.3a"; a build from the development tree says "tmux next-3.5".
+        version = re.search(r"(\d+)\.(\d+)", output)
+        if said.returncode != 0 or version is None:
+            wrong = said.stderr.decode(errors="replace").strip() or output or f"exit status {said.returncode}"
+            return Probe(usable=False, message=f"tmux -V does not tell its version: {wrong}", fix="reinstall tmux")
+        if (int(version[1]), int(version[2])) < MINIMUM_TMUX:
+            return Probe(usable=False, message=f"{output} is too old; {wanted} is needed", fix=install)
+        return Probe(usable=True, message=output)
+
+    def sessions(self, environ: Mapping[str, str]) -> list[str]:
+        """Return the names of the sessions of the server that ``TMUX`` names, else of the user's own; starts none."""
+        server = environ.get("TMUX", "").partition(",")[0]
+        said = self._call(["tmux", "-u", *(["-S", server] if server else []), "list-sessions", "-F", "#{session_name}"])
+        return said.stdout.decode(errors="replace").splitlines() if said.returncode == 0 else []
 
     def _send(
         self, address: TerminalAddress, command: str, *, before: tuple[str, ...] = (), stdin: bytes = b""
@@ -194,24 +226,28 @@ class TmuxBackend:
 
     def _tmux(self, address: TerminalAddress, *command: str, stdin: bytes = b"") -> str:
         finished = self._run(address, list(command), stdin)
-        if finished is None:
-            raise TerminalError(f"tmux did not answer within {self._timeout:g} s")
-        if finished.status == 0:
-            return finished.output.decode(errors="replace")
-        said = finished.errors.decode(errors="replace").strip() or f"exit status {finished.status}"
+        if finished.returncode == 0:
+            return finished.stdout.decode(errors="replace")
+        said = finished.stderr.decode(errors="replace").strip() or f"exit status {finished.returncode}"
         if any(sign in said.lower() for sign in _GONE):
             raise TerminalGone(f"tmux: {said}")
         raise TerminalError(f"tmux: {said}")
 
-    def _run(self, address: TerminalAddress, command: list[str], stdin: bytes = b"") -> Finished | None:
+    def _run(
+        self, address: TerminalAddress, command: list[str], stdin: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]:
+        # -u: without a UTF-8 locale tmux would print every other character as "_".
+        return self._call(["tmux", "-u", "-S", address.server, *command], stdin)
+
+    def _call(self, arguments: list[str], stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         # Neither TMUX nor TMUX_PANE is passed on: whether the caller itself sits in some tmux must not matter.
         environ = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-        # -u: without a UTF-8 locale tmux would print every other character as "_".
-        arguments = ["tmux", "-u", "-S", address.server, *command]
         try:
-            return run(arguments, environ=environ, timeout=self._timeout, stdin=stdin)
-        except ProcessTimeoutError:
-            return None
+            return subprocess.run(
+                arguments, env=environ, input=stdin, capture_output=True, timeout=self._timeout, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise TerminalError(f"tmux did not answer within {self._timeout:g} s") from error
         except FileNotFoundError as error:
             raise TerminalError("there is no tmux program on PATH") from error
         except OSError as error:

@@ -2,7 +2,7 @@
 
 ``[gateways.NAME]``, with ``type = "webhook"``:
 
-- ``url``, or ``url_env`` or ``url_file`` where the address itself is a secret; https, or http to this machine, and to
+- ``url``, or ``url_env`` or ``url_file`` if the address itself is a secret; https, or http to this machine, and to
   others with ``allow_http = true``; ``ca_file`` names certificates to trust instead of the usual ones;
 - ``method``: ``POST`` (default), ``PUT`` or ``PATCH``;
 - ``headers``: a table; a value that is a secret is named as ``NAME_env`` or ``NAME_file``, as in
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from hookrouter import hookimpl
 
 if TYPE_CHECKING:
-    from hookrouter.answering import Gateway
+    from hookrouter.messaging.gateway import Gateway
 
 
 @hookimpl

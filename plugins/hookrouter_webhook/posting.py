@@ -8,22 +8,23 @@ import json
 import os
 import re
 import time
-from difflib import get_close_matches
 from string import Template
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote_plus
 
 import attrs
 
-from hookrouter import checking, http
-from hookrouter.answering import Wake, Woken
+from hookrouter.messaging import http
+from hookrouter.messaging.fields import FilePath, VariableName, Within, refuse
+from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.secrets import SecretError, named_secret, read_secret, secret_faults
+from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["WebhookGateway", "signature"]
 
-METHODS = ("POST", "PUT", "PATCH")
 DEFAULT_TIMEOUT = 20.0
 LONGEST_TIMEOUT = 3600.0
 LONGEST_BODY = 64 * 1024
@@ -32,30 +33,96 @@ TIMESTAMP = "X-Hookrouter-Timestamp"
 SIGNATURE = "X-Hookrouter-Signature"
 KEY = "Idempotency-Key"
 
-FIELDS = tuple(field for field in Wake._fields if field != "gateway")
-"""What a template may name."""
+FIELDS = tuple(field for field in Message._fields if field not in ("gateway", "data"))
+"""What a template may name; without one, ``data`` is sent beside them."""
 
 _OURS = {name.lower() for name in (TIMESTAMP, SIGNATURE, KEY, "Content-Length", "Host", "Transfer-Encoding")}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
 
-@attrs.frozen
-class _Table:
-    """A ``[gateways.NAME]`` table that was checked."""
+def _template(value: str) -> str:
+    if len(value) > LONGEST_BODY:
+        refuse(value, f"a text of up to {LONGEST_BODY} characters")
+    if not Template(value).is_valid():
+        refuse(value, "a text in which $ begins $name or ${name}, and $$ stands for the sign itself")
+    return value
 
-    url: str = ""
-    url_env: str = ""
-    url_file: str = ""
-    method: str = "POST"
-    headers: dict[str, str] = attrs.field(factory=dict)
-    body: str | None = None
-    secret_env: str = ""
-    secret_file: str = ""
-    success: tuple[int, ...] = tuple(range(200, 300))
-    timeout: float = DEFAULT_TIMEOUT
-    allow_http: bool = False
-    ca_file: str = ""
+
+def _statuses(value: tuple[int, ...]) -> tuple[int, ...]:
+    if not value or not all(200 <= status < 300 for status in value):
+        refuse(list(value), "a list of statuses from 200 to 299")
+    return value
+
+
+@attrs.frozen
+class WebhookSettings:
+    """A ``[gateways.NAME]`` table."""
+
+    url: str = attrs.field(
+        default="",
+        metadata={
+            "help": "the address; https, or http to this machine",
+            "example": '"https://chat.example.org/hooks/x"',
+        },
+    )
+    url_env: VariableName = attrs.field(
+        default="",
+        metadata={
+            "help": "the environment variable that holds the address, if it is a secret",
+            "example": '"CHAT_URL"',
+        },
+    )
+    url_file: FilePath = attrs.field(
+        default="",
+        metadata={
+            "help": "the file that holds the address, if it is a secret",
+            "example": '"~/.config/chat-url"',
+        },
+    )
+    method: Literal["POST", "PUT", "PATCH"] = attrs.field(
+        default="POST", metadata={"help": "POST, PUT or PATCH", "example": '"PUT"'}
+    )
+    headers: dict[str, str] = attrs.field(
+        factory=dict,
+        metadata={
+            "help": "further headers; a secret is named as NAME_env or NAME_file",
+            "example": '{ X-Team = "night" }',
+        },
+    )
+    body: Annotated[str, _template] | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "a template with $subject, $text, $kind, $session and so on; without it, the message as JSON",
+            "example": '\'{"text": "$text"}\'',
+        },
+    )
+    secret_env: VariableName = attrs.field(
+        default="",
+        metadata={
+            "help": "the variable that holds the key with which timestamp and body are signed (HMAC-SHA256)",
+            "example": '"CHAT_SIGNING_SECRET"',
+        },
+    )
+    secret_file: FilePath = attrs.field(
+        default="", metadata={"help": "the file that holds that key", "example": '"~/.config/chat-key"'}
+    )
+    success: Annotated[tuple[int, ...], _statuses] = attrs.field(
+        default=tuple(range(200, 300)), metadata={"help": "the statuses that mean delivered", "example": "[200, 204]"}
+    )
+    timeout: Annotated[float, Within(0, LONGEST_TIMEOUT, "seconds")] = attrs.field(
+        default=DEFAULT_TIMEOUT, metadata={"help": "seconds for the whole request", "example": "20"}
+    )
+    allow_http: bool = attrs.field(
+        default=False, metadata={"help": "whether plain http may go to another machine", "example": "true"}
+    )
+    ca_file: FilePath = attrs.field(
+        default="",
+        metadata={
+            "help": "a file with the certificates to trust instead of the usual ones",
+            "example": '"~/ca.pem"',
+        },
+    )
 
 
 @attrs.frozen
@@ -66,50 +133,47 @@ class _Secrets:
     headers: dict[str, str]
     signing: str | None
 
-    def all(self, table: _Table) -> list[str]:
-        hidden = [value for name, value in self.headers.items() if name not in table.headers]
+    def all(self, settings: WebhookSettings) -> list[str]:
+        hidden = [value for name, value in self.headers.items() if name not in settings.headers]
         # Of "Bearer abc", the other side may repeat the second part alone.
         parts = [part for value in hidden for part in value.split() if len(part) > 7]
-        return [*hidden, *parts, self.signing or "", "" if table.url else self.url]
+        # The path of an address in the table may be a secret as well.
+        return [*hidden, *parts, self.signing or "", *http.address_secrets(self.url)]
 
 
 class WebhookGateway:
     """Wakes an agent by an HTTP request."""
 
     type = "webhook"
+    settings = WebhookSettings
 
-    def check(self, settings: Mapping[str, object]) -> list[str]:
-        """Return one problem for each key that is missing, unknown or wrong, or the secret that cannot be read.
+    def check(self, settings: WebhookSettings) -> list[str]:
+        """Return what is wrong with the address, headers and body, or the secret that cannot be read.
 
         Sends nothing.
         """
         problems = _faults(settings)
         if problems:
             return problems
-        table = _table(settings)
         try:
-            _secrets(table, settings)
-        except checking.SecretError as error:
+            _secrets(settings)
+        except SecretError as error:
             return [str(error)]
-        if table.ca_file and not os.path.isfile(os.path.expanduser(table.ca_file)):
-            return [f"ca_file: {table.ca_file} is not a file"]
+        if settings.ca_file and not os.path.isfile(settings.ca_file):
+            return [f"ca_file: {settings.ca_file} is not a file"]
         return []
 
-    def deliver(self, wake: Wake, settings: Mapping[str, object]) -> Woken:
+    def deliver(self, message: Message, settings: WebhookSettings) -> SendResult:
         """Send the message. Delivered is an answer with one of the ``success`` statuses within the timeout.
 
         A timeout leaves open whether the other side has it; the next try carries the same key.
         """
-        problems = _faults(settings)
-        if problems:
-            return Woken(delivered=False, reason="; ".join(problems), retry=False)
-        table = _table(settings)
         try:
-            secrets = _secrets(table, settings)
-        except checking.SecretError as error:
-            return Woken(delivered=False, reason=str(error))
-        woken = _send(wake, table, secrets)
-        return woken._replace(reason=http.redact(woken.reason, secrets.all(table)))
+            secrets = _secrets(settings)
+        except SecretError as error:
+            return SendResult(delivered=False, reason=str(error))
+        result = _send(message, settings, secrets)
+        return result._replace(reason=http.redact(result.reason, secrets.all(settings)))
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
@@ -121,74 +185,50 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-def _table(settings: Mapping[str, object]) -> _Table:
-    return _Table(**cast("dict[str, Any]", dict(settings)))
-
-
-def _faults(settings: Mapping[str, object]) -> list[str]:
-    problems = checking.flag_faults(settings, "allow_http")
-    if "url" not in settings:
-        problems += checking.secret_faults(settings, "url", "the address, if url does not")
+def _faults(settings: WebhookSettings) -> list[str]:
+    if settings.url:
+        problems = http.url_faults(settings.url, allow_http=settings.allow_http)
+        problems += [f"url: found together with {key}; allowed: one of them" for key in _named("url", settings)]
     else:
-        problems += http.url_faults(settings["url"], allow_http=settings.get("allow_http") is True)
-        problems += [f"url: found together with {key}, allowed is one of them" for key in _named("url", settings)]
-    problems += checking.choice_faults(settings, "method", METHODS)
-    headers = settings.get("headers", {})
-    problems += _header_faults(headers) if isinstance(headers, dict) else [f"headers: found {headers!r}, not a table"]
-    if "body" in settings:
-        problems += _body_faults(settings["body"], _content_type(headers))
-    problems += checking.secret_faults(settings, "secret", "the secret that signs", required=False)
-    success = settings.get("success", [200])
-    if not isinstance(success, list) or not success or not all(_is_success(status) for status in success):
-        problems.append(f"success: found {success!r}, allowed is a list of statuses from 200 to 299")
-    if "timeout" in settings:
-        problems += checking.seconds_faults(settings, "timeout", most=LONGEST_TIMEOUT)
-    problems += checking.path_faults(settings, "ca_file")
-    return problems + checking.unknown_keys(settings, [field.name for field in attrs.fields(_Table)])
+        problems = secret_faults(settings, "url", "the address, if url does not")
+    problems += _header_faults(settings.headers)
+    if settings.body is not None:
+        problems += _body_faults(settings.body, _content_type(settings.headers))
+    return problems + secret_faults(settings, "secret", "the secret that signs", required=False)
 
 
-def _named(name: str, settings: Mapping[str, object]) -> list[str]:
-    return [f"{name}{suffix}" for suffix in ("_env", "_file") if f"{name}{suffix}" in settings]
+def _named(name: str, settings: WebhookSettings) -> list[str]:
+    return [key for key in (f"{name}_env", f"{name}_file") if getattr(settings, key)]
 
 
-def _is_success(status: object) -> bool:
-    return isinstance(status, int) and not isinstance(status, bool) and 200 <= status < 300
-
-
-def _header_faults(headers: Mapping[str, object]) -> list[str]:
+def _header_faults(headers: Mapping[str, str]) -> list[str]:
     problems, seen = [], set()
     for key, value in headers.items():
-        name, indirect = checking.named_secret(key)
+        name, indirect = named_secret(key)
         if not _HEADER_NAME.fullmatch(name):
-            problems.append(f"headers: found the name {key!r}, allowed are letters, digits and dashes")
+            problems.append(f"headers: found the name {key!r}; allowed: letters, digits and dashes")
         elif name.lower() in _OURS:
             problems.append(f"headers: {name} is set by hookrouter")
         elif name.lower() in seen:
             problems.append(f"headers: {name} is there twice")
         elif indirect:
-            problems += [f"headers.{fault}" for fault in checking.secret_faults({key: value}, name, "the header")]
-        elif not isinstance(value, str) or not _HEADER_VALUE.fullmatch(value):
-            problems.append(f"headers.{key}: found {value!r}, allowed is one line of plain ASCII")
+            problems += [f"headers.{fault}" for fault in secret_faults({key: value}, name, "the header")]
+        elif not _HEADER_VALUE.fullmatch(value):
+            problems.append(f"headers.{key}: found {value!r}; allowed: one line of plain ASCII")
         seen.add(name.lower())
     return problems
 
 
-def _content_type(headers: object) -> str:
-    found = headers.items() if isinstance(headers, dict) else ()
-    return next((str(value) for key, value in found if key.lower() == "content-type"), "application/json")
+def _content_type(headers: Mapping[str, str]) -> str:
+    return next((value for key, value in headers.items() if key.lower() == "content-type"), "application/json")
 
 
-def _body_faults(body: object, content_type: str) -> list[str]:
-    if not isinstance(body, str) or len(body) > LONGEST_BODY:
-        return [f"body: found {str(body)[:80]!r}, allowed is a text of up to {LONGEST_BODY} characters"]
+def _body_faults(body: str, content_type: str) -> list[str]:
     template = Template(body)
-    if not template.is_valid():
-        return ["body: found a $ without a name; allowed: $name, ${name}, and $$ for the sign itself"]
     problems = []
     for name in template.get_identifiers():
         if name not in FIELDS:
-            close = get_close_matches(name, FIELDS, n=1)
-            hint = f"did you mean ${close[0]}?" if close else f"known are {', '.join(FIELDS)}"
+            hint = did_you_mean(name, FIELDS, f"known are {', '.join(FIELDS)}")
             problems.append(f"body: ${name} is unknown; {hint}")
     if not problems and _is_json(content_type):
         try:
@@ -202,54 +242,54 @@ def _is_json(content_type: str) -> bool:
     return "json" in content_type.lower()
 
 
-def _secrets(table: _Table, settings: Mapping[str, object]) -> _Secrets:
+def _secrets(settings: WebhookSettings) -> _Secrets:
     """Read what the table names. Raises SecretError."""
-    url = table.url
+    url = settings.url
     if not url:
-        url = checking.read_secret(settings, "url", os.environ)
-        faults = http.url_faults(url, *_named("url", settings), allow_http=table.allow_http)
+        url = read_secret(settings, "url", os.environ)
+        faults = http.url_faults(url, *_named("url", settings), allow_http=settings.allow_http)
         if faults:
-            raise checking.SecretError(faults[0])
+            raise SecretError(faults[0])
     headers = {}
-    for key, value in table.headers.items():
-        name, indirect = checking.named_secret(key)
+    for key, value in settings.headers.items():
+        name, indirect = named_secret(key)
         try:
-            headers[name] = checking.read_secret({key: value}, name, os.environ) if indirect else value
-        except checking.SecretError as error:
-            raise checking.SecretError(f"headers.{error}") from None
-    signing = checking.read_secret(settings, "secret", os.environ) if _named("secret", settings) else None
+            headers[name] = read_secret({key: value}, name, os.environ) if indirect else value
+        except SecretError as error:
+            raise SecretError(f"headers.{error}") from None
+    signing = read_secret(settings, "secret", os.environ) if _named("secret", settings) else None
     return _Secrets(url, headers, signing)
 
 
-def _send(wake: Wake, table: _Table, secrets: _Secrets) -> Woken:
-    content_type = _content_type(table.headers)
-    body = _body(wake, table.body, content_type)
-    headers = {"Content-Type": content_type, **secrets.headers, KEY: wake.id}
+def _send(message: Message, settings: WebhookSettings, secrets: _Secrets) -> SendResult:
+    content_type = _content_type(settings.headers)
+    body = _body(message, settings.body, content_type)
+    headers = {"Content-Type": content_type, **secrets.headers, KEY: message.id}
     if secrets.signing is not None:
         headers[TIMESTAMP] = str(int(time.time()))
         headers[SIGNATURE] = signature(secrets.signing, headers[TIMESTAMP], body)
     whom = http.origin(secrets.url)
     try:
         answer = http.send(
-            table.method,
+            settings.method,
             secrets.url,
             headers=headers,
             body=body,
-            timeout=table.timeout,
-            ca_file=os.path.expanduser(table.ca_file) or None,
+            timeout=settings.timeout,
+            ca_file=settings.ca_file or None,
         )
     except http.HttpError as error:
         return http.not_sent(error)
-    if answer.status in table.success:
-        return Woken(delivered=True, reason=f"{whom} answered {answer.status}")
+    if answer.status in settings.success:
+        return SendResult(delivered=True, reason=f"{whom} answered {answer.status}")
     hint = "correct the secrets that this gateway's table names" if answer.status in (401, 403) else ""
     return http.failed(answer, whom, hint=hint)
 
 
-def _body(wake: Wake, template: str | None, content_type: str) -> bytes:
-    fields = {name: getattr(wake, name) for name in FIELDS}
+def _body(message: Message, template: str | None, content_type: str) -> bytes:
+    fields = {name: getattr(message, name) for name in FIELDS}
     if template is None:
-        return json.dumps(fields).encode("ascii")
+        return json.dumps({**fields, "data": dict(message.data)}).encode("ascii")
     escape = _escape(content_type)
     text = Template(template).substitute({name: escape(value) for name, value in fields.items()})
     # Half of a surrogate pair has no UTF-8 form, and the payload may hold one.

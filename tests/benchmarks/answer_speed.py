@@ -1,11 +1,12 @@
 """How long an answer takes on the real client: from the start of `hookrouter answer` to the PostToolUse record.
 
-    python tests/benchmarks/answer_speed.py [--rounds N] [--idle SECONDS]
+    python tests/benchmarks/answer_speed.py [--rounds N] [--idle SECONDS] [--write]
 
 Each round asks each form three times: it is answered by the real `hookrouter answer` through each channel, and by a
 blind sender of the same keys, which looks at nothing and leaves 50 ms between two keys (closer together, keys gave
 wrong answers on some client versions). All end when hookrouter's PostToolUse hook writes its record.
 Printed are medians, in seconds and as a ratio to `python -c pass` in the same run.
+``--write`` puts the medians into docs/evidence/speed.md.
 """
 
 from __future__ import annotations
@@ -18,16 +19,23 @@ import sys
 import tempfile
 import time
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.executable import script_argv
-from hookrouter.testing.client import find_client
-from hookrouter.testing.scripted_model import ScriptedModel, ask
-from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import PrivateTmux, wait_until
+from hookrouter._sandbox.client import find_client
+from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter._sandbox.waiting import wait_until
+from hookrouter.util.program import script_argv
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.machine import with_client
+from support.manual import write_part
 
 if TYPE_CHECKING:
-    from hookrouter.testing.client import ClientSession
+    from hookrouter._sandbox.client import ClientSession
 
 LIMITS = {
     ("one question", "keys"): 0.6,
@@ -151,11 +159,23 @@ def bare_start() -> float:
     return time.perf_counter() - started
 
 
+def written(times: dict[str, dict[str, list[float]]], base: float, rounds: int) -> str:
+    """Return the table of the manual; ``base`` are the seconds of `python -c pass`."""
+    lines = ["| form | keys | reply | blind keys |", "|---|---|---|---|"]
+    for name, by in times.items():
+        medians = [statistics.median(by[how]) for how in (*CHANNELS, "blind")]
+        cells = [f"{median:.2f} s ({median / base:.0f})" for median in medians]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    note = f"Medians of {rounds}; in brackets, as a ratio to `python -c pass`. On {with_client()}."
+    return "\n".join([*lines, "", note])
+
+
 def main() -> int:
     """Run the rounds and print the table; exits 1 where a median is above its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--idle", type=float, default=1.5, help="how long the dialog stands before it is answered")
+    parser.add_argument("--write", action="store_true", help="put the medians into docs/evidence/speed.md")
     parsed = parser.parse_args()
     program = find_client()
     if program is None:
@@ -186,6 +206,8 @@ def main() -> int:
             failed |= limit is not None and median > limit
             print(f"{name:16} {how:8} {median:9.3f} {max(values):8.3f} {median / base:7.1f} {limit or '':>8}")
     print(f"python -c pass: {base * 1000:.1f} ms; the dialog stood {parsed.idle:g} s before each answer")
+    if parsed.write:
+        write_part("docs/evidence/speed.md", "answer-speed", written(times, base, parsed.rounds))
     return int(failed)
 
 

@@ -1,10 +1,11 @@
 """What one hook run costs, as a ratio to `python -c pass` in the same run.
 
-    python tests/benchmarks/hook_run.py [--rounds N]
+    python tests/benchmarks/hook_run.py [--rounds N] [--write]
 
 Every case is a fresh process of the installed script; the cases are interleaved and their order is reversed every
 round, so that a busy machine slows all of them alike. Printed are the medians of wall-clock time, which the limits are
-about, and of processor time, which says more while the machine has other work.
+about, and of processor time, which says more while the machine has other work. ``--write`` puts the ratios into
+docs/evidence/speed.md.
 """
 
 from __future__ import annotations
@@ -20,10 +21,21 @@ import tempfile
 import time
 from pathlib import Path
 
-from hookrouter.executable import script_argv
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
+from support.manual import write_part
 
 LIMITS = {"nobody listens": 1.7, "one plugin looks at the event": 3.3, "AskUserQuestion PreToolUse, whole": 6.0}
+
+TOLD = {
+    "nobody listens": "nobody listens to this event and tool",
+    "one plugin looks at the event": "one plugin looks at the event and its tool's input",
+    "AskUserQuestion PreToolUse, whole": "AskUserQuestion's PreToolUse, whole: session looked up in tmux, question and "
+    "wake saved, delivery started",
+}
+"""The cases as the manual calls them."""
 
 UNWANTED = ("TMUX", "TMUX_PANE", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 """Variables that would change what is measured; without compiled modules every run compiles them anew."""
@@ -58,20 +70,27 @@ def main() -> int:
     """Run the cases and print the table; exits 1 where a ratio is above its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=25)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--write", action="store_true", help="put the ratios into docs/evidence/speed.md")
+    given = parser.parse_args()
+    rounds = given.rounds
     with tempfile.TemporaryDirectory() as folder, private_tmux(Path(folder)) as tmux:
         times = measure(cases(Path(folder), tmux), rounds)
     wall, cpu = ({name: statistics.median(column) for name, column in table.items()} for table in transposed(times))
     base = "python -c pass"
     failed = False
+    lines = ["| a hook process | ratio | limit |", "|---|---|---|"]
     print(f"{'case':36} {'wall ms':>8} {'ratio':>6} {'cpu ms':>8} {'ratio':>6} {'limit':>6}   ({rounds} rounds)")
     for name in times:
         ratio, limit = wall[name] / wall[base], LIMITS.get(name)
         failed |= limit is not None and ratio > limit
+        if limit is not None:
+            lines.append(f"| {TOLD[name]} | {ratio:.1f} | {limit} |")
         cpu_ratio = cpu[name] / cpu[base]
         print(
             f"{name:36} {wall[name] * 1000:8.1f} {ratio:6.2f} {cpu[name] * 1000:8.1f} {cpu_ratio:6.2f} {limit or '':>6}"
         )
+    if given.write:
+        write_part("docs/evidence/speed.md", "benchmark", "\n".join(lines))
     return int(failed)
 
 

@@ -1,11 +1,12 @@
 """What a trivial PreToolUse hook costs with other hook libraries, as a ratio to `python -c pass` in the same run.
 
-    python tests/benchmarks/peers.py [--rounds N] [--folder F]
+    python tests/benchmarks/peers.py [--rounds N] [--folder F] [--write]
 
 Each peer comes from the package index into one virtual environment below ``--folder`` (``.live/peers``), hookrouter
 beside them. All do the same, as their own documentation writes such a hook: look at a Bash call, find its command
 harmless, and let it pass. claudekit has no hook commands, only callbacks for the Agent SDK in the same process; a
-script calls one. The cases are interleaved, and every case is a fresh process.
+script calls one. The cases are interleaved, and every case is a fresh process. ``--write`` puts the ratios into
+docs/evidence/speed.md.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ from hook_run import CALL, UNWANTED, one_run, transposed
 from hookrouter.testing.plugins import write_plugin
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.machine import machine  # noqa: E402
+from support.manual import write_part  # noqa: E402
+
 PEERS = {"cchooks": "0.1.5", "claude-hook-utils": "0.4.0", "nah": "0.11.0", "claudekit": "0.1.1"}
 
 LOOKER = """\
@@ -85,25 +91,49 @@ if said:
 }
 """Case -> the hook's script; nah is a finished guard, with a module of its own to start."""
 
+BASE = "python -c pass"
+TOLD = {
+    "bare script (json)": "a bare script, `json` from stdin",
+    "hookrouter, nobody listens": "hookrouter, nobody listens",
+    "hookrouter, one plugin": "hookrouter, one plugin",
+    **{name: f"{name} {version}" for name, version in PEERS.items()},
+    "nah": f"nah {PEERS['nah']}, a finished guard",
+}
+"""Case -> how the manual names it, in the order of its table."""
+
 
 def main() -> int:
     """Install what is missing, run the cases and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--folder", type=Path, default=ROOT / ".live" / "peers")
+    parser.add_argument("--write", action="store_true", help="put the ratios into docs/evidence/speed.md")
     parsed = parser.parse_args()
     python = prepared(parsed.folder)
     with tempfile.TemporaryDirectory() as folder:
         times = measure(cases(Path(folder), python), parsed.rounds)
     wall, cpu = ({name: statistics.median(column) for name, column in table.items()} for table in transposed(times))
-    base = "python -c pass"
+    base = BASE
     print(f"{'case':36} {'wall ms':>8} {'ratio':>6} {'cpu ms':>8} {'ratio':>6}   ({parsed.rounds} rounds)")
     for name in times:
         print(
             f"{name:36} {wall[name] * 1000:8.1f} {wall[name] / wall[base]:6.2f} "
             f"{cpu[name] * 1000:8.1f} {cpu[name] / cpu[base]:6.2f}"
         )
+    if parsed.write:
+        write_part("docs/evidence/speed.md", "peers", written(wall, cpu, parsed.rounds))
     return 0
+
+
+def written(wall: dict[str, float], cpu: dict[str, float], rounds: int) -> str:
+    """Return the table of the manual."""
+    lines = ["| hook | ratio (wall) | ratio (processor time) |", "|---|---|---|"]
+    for name, told in TOLD.items():
+        ratios = (wall[name] / wall[BASE], cpu[name] / cpu[BASE])
+        lines.append(
+            f"| {told} | {' | '.join(f'{ratio:.3g}' if ratio >= 10 else f'{ratio:.1f}' for ratio in ratios)} |"
+        )
+    return "\n".join([*lines, "", f"Medians of {rounds} on {machine()}."])
 
 
 def prepared(folder: Path) -> Path:
@@ -125,7 +155,7 @@ def cases(folder: Path, python: Path) -> dict[str, tuple[list[str], bytes, dict[
     router = [str(python.parent / "hookrouter"), "run", "pre-tool-use"]
     call = json.dumps(CALL).encode()
     found = {
-        "python -c pass": ([str(python), "-c", "pass"], b"", clean),
+        BASE: ([str(python), "-c", "pass"], b"", clean),
         "hookrouter, one plugin": (router, call, {**clean, "PYTHONPATH": str(folder / "plugins")}),
         "hookrouter, nobody listens": (router, call, {**clean, "HOOKROUTER_HOME": str(folder / "nobody")}),
         "nah": ([str(python), "-m", "nah.hook"], call, clean),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.columns import column_widths, columns
+from hookrouter.util.text_width import column_widths, text_width
 
 if TYPE_CHECKING:
-    from hookrouter.testing.terminal import PrivateTmux
+    from hookrouter._sandbox.tmux_server import PrivateTmux
 
 PRINT = "import sys, time; print(end=sys.argv[1] + '\\x1b]2;drawn\\x07', flush=True); time.sleep(60)"
 
@@ -35,6 +35,6 @@ def test_columns_are_those_that_tmux_gives_a_text(text: str, tmux_server: Privat
     cursor = int(tmux_server.run("display-message", "-p", "-t", pane.target, "#{cursor_x}"))
     captured = pane.capture().split("\n", 1)[0]
 
-    assert columns(text) == cursor
-    assert columns(captured) == cursor
+    assert text_width(text) == cursor
+    assert text_width(captured) == cursor
     assert len(list(column_widths(text))) == len(text)

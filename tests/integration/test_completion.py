@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.executable import script_argv
-from hookrouter.home import Home
-from hookrouter.store import Store
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter.storage.documents import Store
+from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.testing.pytest_plugin import skip_without
-from hookrouter.testing.terminal import PrivateTmux
+from hookrouter.util.program import script_argv
 from hookrouter_ask_user_question.documents import Question, save_question
 
 if TYPE_CHECKING:

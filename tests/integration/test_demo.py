@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter.executable import script_argv
-from hookrouter.testing.client import find_client
-from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import PrivateTmux, wait_until
-from hookrouter_ask_user_question.demo.rule_agent import decide
-from hookrouter_ask_user_question.demo.scenes import SCENES
-from hookrouter_ask_user_question.demo.show import SESSION, config, play
+from hookrouter._demo.rule_agent import decide
+from hookrouter._demo.scenes import SCENES
+from hookrouter._demo.show import SESSION, config, play
+from hookrouter._sandbox.client import find_client
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter._sandbox.waiting import wait_until
+from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
 
 
 def environ(folder: Path, **more: str) -> dict[str, str]:
@@ -45,8 +47,15 @@ def test_the_demo_verifies_all_scenes_and_leaves_nothing(tmp_path: Path) -> None
         [*script_argv(), "demo"], env=environ(tmp_path), capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {len(SCENES)} forms verified" in done.stdout
-    for part in ("❯ 1. Rewrite it", "[✔] Driver path", "Review your answers", *(scene.title for scene in SCENES)):
+    assert f"All {len(SCENES) + 1} forms verified" in done.stdout
+    for part in (
+        "By reply: ",
+        "By keys: ",
+        "❯ 1. Rewrite it",
+        "[✔] Driver path",
+        "Review your answers",
+        *(scene.title for scene in SCENES),
+    ):
         assert part in done.stdout
     assert os.listdir(tmp_path) == []
     assert processes_of(tmp_path) == []
@@ -66,7 +75,7 @@ def test_the_demo_does_the_same_on_the_real_client(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {len(SCENES)} forms verified" in done.stdout
+    assert f"All {len(SCENES) + 1} forms verified" in done.stdout
     assert os.listdir(tmp_path) == []
     assert processes_of(tmp_path) == []
     assert not {path for path in folders_of_clients() - shared if "hookrouter-demo-" in path}
@@ -118,9 +127,31 @@ def test_an_interrupted_demo_cleans_up(tmp_path: Path, number: int) -> None:
     wait_until(lambda: not processes_of(tmp_path), 5, "end of all processes", lambda: str(processes_of(tmp_path)))
 
 
-def test_without_tmux_the_demo_says_so(tmp_path: Path) -> None:
+def test_without_tmux_the_demo_shows_the_loop_by_reply(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "tmp").mkdir()
     done = subprocess.run(
         [*script_argv(), "demo"],
+        env=environ(tmp_path / "tmp", PATH=str(tmp_path / "bin")),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"All {len(SCENES)} forms verified" in done.stdout
+    assert "hands it to the PermissionRequest hook" in done.stdout
+    assert "With tmux installed" in done.stdout
+    for part in ("❯ 1. Rewrite it", *(scene.title for scene in SCENES)):
+        assert part in done.stdout
+    assert os.listdir(tmp_path / "tmp") == []
+    assert processes_of(tmp_path / "tmp") == []
+
+
+@pytest.mark.parametrize("option", [["--terminal", "tmux"], ["--client", "/bin/sh"]])
+def test_what_needs_tmux_says_so_without_it(option: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*script_argv(), "demo", *option],
         env=environ(tmp_path, PATH=str(tmp_path)),
         capture_output=True,
         text=True,
@@ -129,6 +160,130 @@ def test_without_tmux_the_demo_says_so(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "tmux" in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+BACKEND = """
+import os
+
+from hookrouter import hookimpl
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter_tmux.backend import TmuxBackend
+
+
+class Shed(TmuxBackend):
+    name = "shed"
+
+    def locate(self, environ):
+        found = super().locate(environ)
+        return None if found is None else found._replace(backend="shed")
+
+    def open_pane(self, command, environ, folder, size):
+        self.server = PrivateTmux()
+        pane = self.server.start("in-the-shed", command, cwd=folder, environ=environ, width=size[0], height=size[1])
+        return self.locate(self.server.pane_environ(pane))
+
+    def close_pane(self, address):
+        self.server.stop()
+
+
+@hookimpl
+def terminal_backend():
+    return Shed()
+"""
+
+
+@pytest.fixture
+def shed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Install a plugin with a terminal backend that opens panes; return its name."""
+    write_plugin(tmp_path / "site", "shed", BACKEND)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    return "shed"
+
+
+@pytest.mark.tmux
+def test_another_terminal_can_be_chosen(tmp_path: Path, shed: str) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    done = subprocess.run(
+        [*script_argv(), "demo", "--terminal", shed],
+        env=environ(folder),
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "in a shed of its own" in done.stdout
+    assert "[✔] Driver path" in done.stdout
+    assert f"All {len(SCENES) + 1} forms verified" in done.stdout
+    assert os.listdir(folder) == []
+    assert processes_of(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("barn", "no active plugin offers the terminal 'barn'; there are: tmux"), ("", "offers the terminal ''")],
+)
+def test_a_terminal_that_is_not_there_is_refused(name: str, said: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*script_argv(), "demo", "--terminal", name],
+        env=environ(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+PLANNER = """
+from hookrouter import hookimpl
+from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
+
+
+class Single(GrammarPlanner):
+    name = "single"
+
+    def outline(self, form, decisions):
+        lines = super().outline(form, decisions)
+        return lines if len(form.questions) == 1 else ["nothing: it answers one question"]
+
+
+@hookimpl
+def keystroke_planner():
+    return Single()
+"""
+
+
+@pytest.mark.tmux
+def test_forms_that_a_planner_refuses_are_skipped(tmp_path: Path) -> None:
+    write_plugin(tmp_path / "site", "single", PLANNER)
+    done = subprocess.run(
+        [*script_argv(), "demo", "--planner", "single"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"All {len(SCENES)} forms verified" in done.stdout
+    assert f"Skipped, as the planner single refuses it: {SCENES[-1].title} (it answers one question)" in done.stdout
+
+
+def test_a_planner_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*script_argv(), "demo", "--planner", "gramar"],
+        env=environ(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "no active plugin offers the planner 'gramar'; did you mean 'grammar'" in done.stderr
     assert os.listdir(tmp_path) == []
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import json
 import os
 import subprocess
 import sys
-import tokenize
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hookrouter.executable import script_argv
+from hookrouter._sandbox.waiting import wait_until
 from hookrouter.samples import sample
-from hookrouter.testing.terminal import wait_until
+from hookrouter.util.program import script_argv
+from support.code_lines import code_lines
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 HOOKS = {
@@ -182,19 +180,6 @@ def test_it_has_less_than_a_hundred_lines_of_code(name: str) -> None:
     files = (EXAMPLES / f"hookrouter-{name}" / "src").rglob("*.py")
     counted = sum(len(code_lines(file.read_text(encoding="utf-8"))) for file in files)
     assert 0 < counted < 100
-
-
-def code_lines(source: str) -> set[int]:
-    """Return the numbers of the lines that hold code: not empty, not a comment, no docstring."""
-    prose: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            prose |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    blank = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {
-        line for token in tokens if token.type not in blank for line in range(token.start[0], token.end[0] + 1)
-    } - prose
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hookrouter.executable import script_argv
+from hookrouter.util.program import script_argv
 
 PLUGIN = """
 from hookrouter import hookimpl
@@ -234,10 +234,45 @@ def test_without_a_script_the_module_is_run(tmp_path: Path) -> None:
     bare.parent.mkdir()
     bare.symlink_to(sys.executable)
     code = "import sys; sys.executable = sys.argv.pop(1); sys.prefix = '/nowhere'\n"
-    code += "from hookrouter.executable import script_argv; print(script_argv())"
+    code += "from hookrouter.util.program import script_argv; print(script_argv())"
     environ = {**os.environ, "PYTHONUSERBASE": str(tmp_path)}
     out = subprocess.check_output([sys.executable, "-c", code, str(bare)], text=True, env=environ)
     assert out.strip() == str([str(bare), "-P", "-m", "hookrouter"])
     shutil.copy(script_argv()[0], tmp_path / "bin" / "hookrouter")
     out = subprocess.check_output([sys.executable, "-c", code, str(bare)], text=True, env=environ)
     assert out.strip() == str([str(tmp_path / "bin" / "hookrouter")])
+
+
+def test_an_entry_that_was_changed_by_hand_is_told_and_left(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    hookrouter("install", "--settings", str(path))
+    document = json.loads(path.read_text())
+    (group,) = document["hooks"]["PreToolUse"]
+    mine = f"timeout 30 {group['hooks'][0]['command']} || true"
+    group["hooks"][0]["command"] = mine
+    path.write_text(json.dumps(document))
+
+    said = json.loads(hookrouter("install", "--settings", str(path), "--json"))
+    assert len(said["warnings"]) == 1
+    assert "served by an entry that was changed by hand" in said["warnings"][0]
+    assert not said["changed"]
+
+    said = json.loads(hookrouter("uninstall", "--settings", str(path), "--json"))
+    assert "still runs hookrouter" in said["warnings"][0]
+    assert list(commands(path).values()) == [mine]
+
+
+@pytest.mark.parametrize(("scope", "is_told"), [("project", True), ("local", False)])
+def test_a_file_that_a_team_shares_gets_a_warning(
+    scope: str, is_told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    warnings = json.loads(hookrouter("install", "--scope", scope, "--json"))["warnings"]
+    assert [("others who use this file" in warning, "--scope local" in warning) for warning in warnings] == (
+        [(True, True)] if is_told else []
+    )
+
+
+def test_a_named_pipe_is_no_settings_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "settings.json")
+    assert "not a regular file" in hookrouter("install", "--settings", str(tmp_path / "settings.json"), code=2)

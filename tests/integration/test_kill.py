@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.executable import script_argv
-from hookrouter.store import Store
-from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import wait_until
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.waiting import wait_until
+from hookrouter.storage.documents import Store
+from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hookrouter.testing.terminal import PrivateTmux
+    from hookrouter._sandbox.tmux_server import PrivateTmux
 
 FORM = {
     "questions": [

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.testing import record_hook
-from hookrouter.testing.client import ClientHome, ClientSession, find_client, prompt_box, read_payloads, wait_payload
-from hookrouter.testing.scripted_model import Say, ScriptedModel, ToolUse, ask, bash
-from hookrouter.testing.terminal import PrivateTmux, TmuxError, WaitTimeoutError, wait_until
+from hookrouter._sandbox import record_hook
+from hookrouter._sandbox.client import ClientHome, ClientSession, find_client, prompt_box, read_payloads, wait_payload
+from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ToolUse, ask, bash
+from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.executable import script_argv
-from hookrouter.store import Store
-from hookrouter.testing.stage import Stage
+from hookrouter._sandbox.stage import Stage
+from hookrouter.storage.documents import Store
+from hookrouter.util.program import script_argv
 from hookrouter_ask_user_question import documents
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hookrouter.executable import script_argv
-from hookrouter.run import MAX_PAYLOAD
+from hookrouter._routing.hook_call import MAX_PAYLOAD
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
 
 BASH = {
     "session_id": "11111111-2222-3333-4444-555555555555",
@@ -469,7 +469,7 @@ BANNED = {"typer", "requests", "backoff", "asyncio", "importlib.metadata", "attr
 
 @pytest.mark.parametrize(
     ("listener", "most"),
-    [("", 62), ("@hookimpl\ndef pre_tool_use(event, context):\n    assert event.tool_name == 'Bash'\n", 118)],
+    [("", 63), ("@hookimpl\ndef pre_tool_use(event, context):\n    assert event.tool_name == 'Bash'\n", 134)],
     ids=["nobody listens", "one plugin"],
 )
 def test_the_module_budget_of_a_hook_run(hooks: Hooks, listener: str, most: int) -> None:
@@ -477,8 +477,8 @@ def test_the_module_budget_of_a_hook_run(hooks: Hooks, listener: str, most: int)
         hooks.write("looker", listener, header="from hookrouter import hookimpl\n")
     hooks.run("pre-tool-use", BASH)
     code = (
-        "import sys, io, os\nfrom hookrouter.run import handle\n"
-        "handle('pre-tool-use', sys.stdin.buffer.read(), os.environ)\n"
+        "import sys, io, os\nfrom hookrouter import _wiring\nfrom hookrouter._routing.hook_run import handle\n"
+        "handle('pre-tool-use', sys.stdin.buffer.read(), os.environ, _wiring)\n"
         "print('\\n'.join(sys.modules))"
     )
     environment = {**os.environ, "HOOKROUTER_HOME": str(hooks.home), "PYTHONPATH": str(hooks.plugins)}
@@ -491,6 +491,7 @@ def test_the_module_budget_of_a_hook_run(hooks: Hooks, listener: str, most: int)
     )
     modules = done.stdout.decode().split()
     assert not BANNED & set(modules)
+    assert listener or not {"hookrouter.events", "hookrouter.records", "importlib"} & set(modules)
     assert len(modules) <= most, sorted(modules)
 
 

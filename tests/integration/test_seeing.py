@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hookrouter.executable import script_argv
-from hookrouter.home import Home
-from hookrouter.journal import Journal
-from hookrouter.run import MAX_PAYLOAD
+from hookrouter._routing.hook_call import MAX_PAYLOAD
+from hookrouter._sandbox.waiting import wait_until
 from hookrouter.samples import sample
+from hookrouter.storage.home import Home
+from hookrouter.storage.journal import Journal
 from hookrouter.testing.plugins import write_plugin
-from hookrouter.testing.terminal import wait_until
+from hookrouter.util.program import script_argv
 
 HEADER = "from hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
 
@@ -253,11 +254,47 @@ def test_a_question_that_is_executed_wakes_no_agent(sight: Sight) -> None:
     assert json.loads(sight.run("outbox", "list", "--json").stdout) == []
 
 
+def test_nobody_is_waited_for(sight: Sight) -> None:
+    done = sight.run("explain", "PermissionRequest", "--tool", "AskUserQuestion", "--execute")
+
+    assert done.returncode == 0, done.stderr
+    assert "hook-reply (permission_request_ask_user_question): would wait" in done.stdout
+
+
+SLOW = """
+import os, time
+
+@hookimpl
+def stop(event, context):
+    open(os.environ["MARK"], "w").write("called")
+    time.sleep(60)
+"""
+
+
 def test_what_takes_too_long_is_ended(sight: Sight) -> None:
-    done = sight.run("explain", "PermissionRequest", "--tool", "AskUserQuestion", "--execute", "--timeout", "2")
+    sight.install("slow", SLOW)
+    done = sight.run("explain", "Stop", "--execute", "--timeout", "2")
 
     assert done.returncode == 1
     assert "run: ended, because it took longer than 2 s" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_dry_run_leaves_no_copy_of_the_state(sight: Sight, tmp_path: Path, number: signal.Signals) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    sight.install("slow", SLOW)
+    process = sight.start("explain", "Stop", "--execute", TMPDIR=str(temporary))
+    wait_until(sight.mark.exists, 60, "the call of the plugin")
+    assert len(list(temporary.iterdir())) == 1
+    process.send_signal(number)
+    process.wait(30)
+
+    if number == signal.SIGKILL:
+        # Nobody can clean up then; the next one does.
+        assert sight.run("explain", "SessionEnd", "--execute", TMPDIR=str(temporary)).returncode == 0
+
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize(

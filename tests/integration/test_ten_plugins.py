@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.executable import script_argv
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
     from pathlib import Path

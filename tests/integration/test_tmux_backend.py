@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.answering import TerminalAddress, TerminalError, TerminalGone
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter.answering.interfaces import ProbingTerminal, TerminalAddress, TerminalError, TerminalGone
 from hookrouter_tmux.backend import KEYS, TmuxBackend
-from hookrouter_tmux.process import ProcessTimeoutError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -277,24 +277,83 @@ def test_the_callers_own_tmux_does_not_matter(server: Server, monkeypatch: pytes
     assert received(got, b"\x1b[200~\xe6\x97\xa5\xe6\x9c\xac\x1b[201~") == b"\x1b[200~\xe6\x97\xa5\xe6\x9c\xac\x1b[201~"
 
 
-def test_a_hanging_or_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(ProcessTimeoutError):
-        run(["sleep", "60"], environ={}, timeout=0.05)
+def program(folder: Path, script: str) -> None:
+    """Put a program in the place of tmux into ``folder``."""
+    file = folder / "tmux"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o700)
 
+
+def test_a_hanging_or_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    address = TerminalAddress("tmux", "s", "%0", "/nowhere")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    program(tmp_path, "exec sleep 60")
+    with pytest.raises(TerminalError, match=r"did not answer within 0\.05 s"):
+        TmuxBackend(timeout=0.05).capture(address)
+
+    (tmp_path / "tmux").unlink()
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TerminalError, match="no tmux program"):
-        TmuxBackend().capture(TerminalAddress("tmux", "s", "%0", "/nowhere"))
+        TmuxBackend().capture(address)
 
 
-def test_run_keeps_both_outputs_and_large_input() -> None:
-    text = b"y" * 300_000
-    finished = run(["sh", "-c", "cat; echo oops >&2; exit 3"], environ={}, timeout=10, stdin=text)
+def test_probe_tells_the_version_of_the_real_tmux(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMUX", "TMUX_PANE"):
+        monkeypatch.delenv(name, raising=False)
+    backend = TmuxBackend()
 
-    assert finished == (3, text, b"oops\n")
+    assert isinstance(backend, ProbingTerminal)
+    probe = backend.probe()
+    assert (probe.usable, probe.fix) == (True, "")
+    assert probe.message.startswith("tmux ")
+
+
+def test_sessions_are_those_of_the_server_that_the_environment_names(tmp_path: Path) -> None:
+    backend = TmuxBackend()
+    with PrivateTmux() as server:
+        assert backend.sessions({"TMUX": f"{server.socket},1,0"}) == []
+        for name in ("work-1", "with space"):
+            server.start(name, ["sleep", "60"])
+        assert sorted(backend.sessions({"TMUX": f"{server.socket},1,0"})) == ["with space", "work-1"]
+    assert backend.sessions({"TMUX": f"{tmp_path}/none,1,0"}) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "usable", "message"),
+    [
+        ("echo tmux 3.2", True, "tmux 3.2"),
+        ("echo tmux 3.2a", True, "tmux 3.2a"),
+        ("echo tmux next-3.5", True, "tmux next-3.5"),
+        ("echo tmux 3.10", True, "tmux 3.10"),
+        ("echo tmux 3.1c", False, "3.2 is needed"),
+        ("echo tmux 3.0a", False, "3.2 is needed"),
+        ("echo tmux 2.9", False, "3.2 is needed"),
+        ("echo master", False, "does not tell its version: master"),
+        ("echo broken >&2; exit 1", False, "does not tell its version: broken"),
+        ("exit 3", False, "exit status 3"),
+    ],
+)
+def test_probe_refuses_a_tmux_that_cannot_hold_a_pane(
+    said: str, usable: bool, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program(tmp_path, said)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    probe = TmuxBackend().probe()
+
+    assert probe.usable is usable
+    assert message in probe.message
+    assert bool(probe.fix) is not usable
+
+
+def test_probe_says_that_there_is_no_tmux(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert TmuxBackend().probe() == (False, "there is no tmux program on PATH", "install tmux 3.2 or newer")
 
 
 def test_the_backend_is_light_to_import() -> None:
-    heavy = "subprocess", "json", "attr", "pathlib", "shutil", "tempfile"
+    heavy = "json", "attr", "pathlib", "shutil", "tempfile"
     code = (
         "import sys; old = set(sys.modules); import hookrouter_tmux.backend;"
         f"print([name for name in {heavy!r} if name in sys.modules and name not in old])"

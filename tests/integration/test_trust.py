@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter import breaker
-from hookrouter.executable import script_argv
-from hookrouter.home import Home
+from hookrouter._isolation import circuit_breaker
+from hookrouter._sandbox.waiting import wait_until
+from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
-from hookrouter.testing.terminal import wait_until
+from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -233,7 +234,7 @@ def test_a_plugin_that_fails_again_and_again_is_switched_off_and_comes_back(plac
 
     home = Home.in_folder(str(place.home))
     mended.touch()
-    assert breaker.reset(home, "shaky")
+    assert circuit_breaker.reset(home, "shaky")
     assert place.run() == {}
     assert place.calls() == [("shaky", "none")]
 
@@ -244,7 +245,7 @@ def test_a_plugin_that_is_due_is_tried_by_one_run_and_back_if_that_succeeds(plac
     place.run()
     health = place.home / "state" / "plugins-health.json"
     document = json.loads(health.read_text())
-    document["plugins"]["shaky"]["until"] -= breaker.COOL_DOWN + 1
+    document["plugins"]["shaky"]["until"] -= circuit_breaker.COOL_DOWN + 1
     health.write_text(json.dumps(document))
     place.write("shaky", "return PreToolUseReply.context('back')")
 
@@ -343,6 +344,16 @@ def test_a_plugin_that_closes_what_is_not_its_own_is_contained_from_the_next_run
         assert ("a", "died") in place.calls()
 
 
+@pytest.mark.parametrize("number", ["SIGKILL", "SIGSEGV"])
+def test_a_signal_that_ends_a_guard_is_named_in_every_run(place: Place, number: str) -> None:
+    place.write("a", f"import os, signal\n    os.kill(os.getpid(), signal.{number})")
+    place.config('[plugins.a]\non_error = "closed"\n')
+    for _ in range(12):
+        assert place.specific()["permissionDecision"] == "deny"
+        (call,) = place.record()["plugins"]
+        assert call["error"].startswith(f"it was ended by signal {int(getattr(signal, number))} ")
+
+
 def test_a_hook_that_is_killed_while_somebody_is_waited_for_blames_nobody(place: Place, tmp_path: Path) -> None:
     file = tmp_path / "waits"
     place.write("looks", "return None")
@@ -357,7 +368,7 @@ def test_a_hook_that_is_killed_while_somebody_is_waited_for_blames_nobody(place:
     place.write("waits", "return PreToolUseReply.context('here')")
     assert place.specific()["additionalContext"] == "here"
     assert "warnings" not in place.record()
-    assert breaker.read(Home.in_folder(str(place.home))) == {}
+    assert circuit_breaker.read(Home.in_folder(str(place.home))) == {}
 
 
 @pytest.mark.parametrize("on_error", ["open", "closed"])

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hookrouter.executable import script_argv
 from hookrouter.samples import sample
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
 
 HEAD = (
     "import sys\nfrom hookrouter import hookimpl\nfrom hookrouter.replies import PreToolUseReply, PostToolUseReply\n\n"
@@ -36,17 +36,16 @@ def run(folder: Path, source: str, event: str, payload: dict[str, Any]) -> dict[
     return found
 
 
-def test_a_hook_that_reads_no_field_of_the_tool_loads_no_tables_of_tools(tmp_path: Path) -> None:
+def test_a_hook_loads_the_classes_of_its_tool_and_of_no_other(tmp_path: Path) -> None:
     source = (
         "@hookimpl\ndef pre_tool_use_bash(event, tool_input, context):\n"
-        "    costly = {'hookrouter.tool_fields', 'hookrouter.tools', 'attr'}\n"
-        "    before = costly & set(sys.modules)\n"
-        "    command = tool_input.command\n"
-        "    after = 'hookrouter.tool_fields' in sys.modules\n"
-        "    return PreToolUseReply.deny(f'{sorted(before)} {command} {after} {\"attr\" in sys.modules}')\n"
+        "    loaded = {name.rpartition('.')[2] for name in sys.modules if name.startswith('hookrouter.tools.')}\n"
+        "    return PreToolUseReply.deny(f'{tool_input.command} {sorted(loaded)} {\"attr\" in sys.modules}')\n"
     )
     payload = sample("PreToolUse", "Bash", tool_input={"command": "ls"})
-    assert run(tmp_path, source, "pre-tool-use", payload)["permissionDecisionReason"].endswith("[] ls True False")
+    assert run(tmp_path, source, "pre-tool-use", payload)["permissionDecisionReason"].endswith(
+        "ls ['bash', 'calls'] False"
+    )
 
 
 @pytest.mark.parametrize("tool_input", [{"command": ["ls"]}, {}, {"cmd": "ls"}, {"command": "ls", "timeout": "soon"}])
@@ -83,8 +82,8 @@ def test_a_former_name_of_a_tool_has_the_typed_input_of_todays(tmp_path: Path) -
 def test_a_generic_hook_reads_the_input_of_the_tools_that_it_knows(tmp_path: Path) -> None:
     source = (
         "@hookimpl\ndef pre_tool_use(event, context):\n"
-        "    from hookrouter.tools import mcp_name, typed_input\n"
-        "    write = typed_input(event, 'Write')\n"
+        "    from hookrouter.tools import WriteInput, mcp_name, typed_input\n"
+        "    write = typed_input(event, WriteInput)\n"
         "    said = write.file_path if write is not None else mcp_name(event.tool_name)\n"
         "    assert 'attr' not in sys.modules\n"
         "    return PreToolUseReply.deny(f'{said}')\n"

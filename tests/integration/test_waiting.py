@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.executable import script_argv
 from hookrouter.markers import waits
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,20 +6,22 @@ import contextlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.executable import script_argv
-from hookrouter.testing.client import ClientSession, dialog_is_open, find_client, prompt_box
+from hookrouter._sandbox.client import ClientSession, dialog_is_open, find_client, prompt_box
+from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUses, ask
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from hookrouter.messaging.outbox import Outbox
 from hookrouter.testing.plugins import write_plugin
-from hookrouter.testing.scripted_model import ScriptedModel, ToolUses, ask
-from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import PrivateTmux, WaitTimeoutError, wait_until
+from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping
 
 CONFIG = """\
 [[agents]]
@@ -164,12 +166,14 @@ class Live:
         return identifier
 
     def answer(self, *decisions: dict[str, Any], options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        """Run the real ``hookrouter answer`` from outside tmux, as an agent does."""
+        """Run the real ``hookrouter answer`` from outside tmux, as an agent does: once it knows of the question."""
+        self._wait_told()
         arguments = ("answer", "--session", "managed", "--json", "--wait", "30", *options)
         return self.stage.run(*arguments, "--file", "-", stdin=json.dumps(decisions))
 
     def start_answer(self, *decisions: dict[str, Any], options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """Start the real ``hookrouter answer`` and return at once."""
+        self._wait_told()
         arguments = ["answer", "--session", "managed", "--json", "--wait", "30", *options, json.dumps(decisions)]
         return subprocess.Popen(
             [*script_argv(), *arguments],
@@ -179,6 +183,20 @@ class Live:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def _wait_told(self) -> None:
+        """Wait until the agent was told of what its session asks now, as one that answers has been.
+
+        Returns at once if nothing is on its way to it: the session is paused, or there is no message.
+        """
+        outbox = Outbox(self.stage.home, lambda _said: None)
+
+        def probe() -> bool:
+            coming = {one.tool_use_id for one in outbox.pending() if one.kind == "question"}
+            return coming <= {wake["tool_use_id"] for wake in self.wakes("question")}
+
+        if not self.stage.documents("paused"):
+            wait_until(probe, 30, "the message to the agent", lambda: f"{self._wakes}: {self.stage.journal()}")
 
     @contextlib.contextmanager
     def paused(
@@ -230,10 +248,13 @@ class Live:
             return
         pytest.fail((client or self.client).screen())
 
-    def leave_typed(self, text: str) -> None:
-        """Type ``text`` into the row that takes one, as a person who then goes away, and see that it stands there."""
+    def leave_typed(self, text: str, row: str = "❯ 5.") -> None:
+        """Type ``text`` into the row that takes one, as a person who then goes away, and see that it stands there.
+
+        ``row`` is what the screen shows if that row has the cursor; it may be drawn before it takes a text.
+        """
         pane = self.client.pane
-        self.press_until("Up", lambda: "❯ 5." in self.client.screen())
+        self.press_until("Up", lambda: row in self.client.screen())
         for _ in range(3):
             wait_until(pane.takes_keys, 20, "input of the pane", pane.state)
             pane.type(text)
@@ -293,7 +314,14 @@ class Live:
 
 @contextlib.contextmanager
 def _stage(
-    folder: Path, server: PrivateTmux, *, pauses: Path | None = None, channels: str = '["keys"]', more: str = ""
+    folder: Path,
+    server: PrivateTmux,
+    *,
+    pauses: Path | None = None,
+    channels: str = '["keys"]',
+    more: str = "",
+    settings: Mapping[str, object] | None = None,
+    keybindings: Mapping[str, object] | None = None,
 ) -> Iterator[Live]:
     wakes = folder / "wakes.jsonl"
     argv = json.dumps([sys.executable, "-c", APPEND, str(wakes)])
@@ -304,6 +332,10 @@ def _stage(
     stage = Stage(str(folder), config)
     stage.record("PreToolUse", "PermissionRequest", "PostToolUse", "Stop", "UserPromptSubmit")
     stage.install()
+    if settings is not None:
+        stage.client_home.write_settings({**stage.client_home.read_settings(), **settings})
+    if keybindings is not None:
+        Path(stage.client_home.settings_file).with_name("keybindings.json").write_text(json.dumps(keybindings))
     with ScriptedModel() as model:
         yield Live(stage, server, model, wakes, pauses)
 
@@ -345,6 +377,24 @@ def replying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Return a managed client whose questions are answered by the waiting hook; one for all tests of a module."""
     folder = tmp_path_factory.mktemp("replying")
     with PrivateTmux() as server, _stage(folder, server, channels='["reply", "keys"]') as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def vim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Return a managed client in vim mode; one for all tests of a module."""
+    with (
+        PrivateTmux() as server,
+        _stage(tmp_path_factory.mktemp("vim"), server, settings={"editorMode": "vim"}) as live,
+    ):
+        yield live
+
+
+@pytest.fixture
+def enter_is_newline(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Live]:
+    """Return a managed client in whose prompt box Enter makes a new line."""
+    bindings = {"bindings": [{"context": "Chat", "bindings": {"enter": "chat:newline", "ctrl+d": "chat:submit"}}]}
+    with _stage(tmp_path, tmux_server, keybindings=bindings) as live:
         yield live
 
 

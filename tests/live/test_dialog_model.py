@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.answering import Screen
-from hookrouter.converter import structure
-from hookrouter.testing.client import find_client, prompt_box
-from hookrouter.testing.fake_dialog import DialogModel
-from hookrouter.testing.random_forms import seeded_form
-from hookrouter.testing.scripted_model import ScriptedModel, ask
-from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import WaitTimeoutError, wait_until
-from hookrouter_keystrokes.dialog import Page, Review, read
-from hookrouter_keystrokes.dialog import key as exact
+from hookrouter._sandbox.client import find_client, prompt_box
+from hookrouter._sandbox.dialog_model import DialogModel
+from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from hookrouter.answering.interfaces import Screen
+from hookrouter.tools import AskUserQuestionInput
+from hookrouter_keystrokes.screens.model import Page, Review
+from hookrouter_keystrokes.screens.reading import read
+from hookrouter_keystrokes.screens.text import key as exact
 from hookrouter_tmux.backend import TmuxBackend
+from support.random_forms import seeded_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from hookrouter.answering import TerminalAddress
-    from hookrouter.testing.terminal import PrivateTmux
-    from hookrouter.tools import AskUserQuestionInput
-    from hookrouter_keystrokes.dialog import DialogState
+    from hookrouter._sandbox.tmux_server import PrivateTmux
+    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter_keystrokes.screens.model import DialogState
 
 pytestmark = pytest.mark.live
 
@@ -68,7 +68,7 @@ class Pair:
         self.scripted.script(f"form-{self.asked}", ask({"questions": questions}))
         self.client.submit(f"please ASK form-{self.asked}")
         self.stage.wait_payload("PreToolUse", self.asked)
-        self.form: AskUserQuestionInput = structure("AskUserQuestionInput", {"questions": questions})
+        self.form: AskUserQuestionInput = AskUserQuestionInput.from_json({"questions": questions})
         self.model = DialogModel(self.form)
         self.keys: list[str] = []
         self.same()

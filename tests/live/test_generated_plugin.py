@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrouter._sandbox.client import find_client
 from hookrouter.testing import PluginFailed, ScriptedClaude
-from hookrouter.testing.client import find_client
 
 if TYPE_CHECKING:
     from tests.conftest import Generated

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.testing.client import find_client
+from hookrouter._sandbox.client import find_client
+from hookrouter._sandbox.scripted_model import ScriptedModel, bash
+from hookrouter._sandbox.stage import Stage
 from hookrouter.testing.plugins import write_plugin
-from hookrouter.testing.scripted_model import ScriptedModel, bash
-from hookrouter.testing.stage import Stage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hookrouter.testing.terminal import PrivateTmux
+    from hookrouter._sandbox.tmux_server import PrivateTmux
 
 pytestmark = pytest.mark.live
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.testing.client import ClientSession, find_client
-from hookrouter.testing.terminal import wait_until
+from hookrouter._sandbox.client import ClientSession, find_client
+from hookrouter._sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path

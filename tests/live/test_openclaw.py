@@ -11,24 +11,30 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hookrouter import http
-from hookrouter.answering import Probe, ProbingGateway, Wake, Woken
-from hookrouter.home import Home
-from hookrouter.outbox import Outbox
-from hookrouter.testing.client import find_client
-from hookrouter.testing.fake_openclaw import FakeOpenClaw
-from hookrouter.testing.openclaw import OPENCLAW_VERSION, OpenClaw, find_openclaw
-from hookrouter.testing.scripted_chat import Call, Chat, ScriptedChat, Words
-from hookrouter.testing.scripted_model import ScriptedModel, ask
-from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import PrivateTmux, wait_until
+import hookrouter_openclaw
+from hookrouter._sandbox.client import find_client
+from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter._sandbox.waiting import wait_until
+from hookrouter.messaging import http
+from hookrouter.messaging.gateway import Message, Probe, ProbingGateway, SendResult
+from hookrouter.messaging.outbox import Outbox
+from hookrouter.storage.home import Home
 from hookrouter_ask_user_question.skill import install, skill_text
-from hookrouter_openclaw import gateway
+from support.fake_openclaw import FakeOpenClaw
+from support.openclaw import OPENCLAW_VERSION, OpenClaw, find_openclaw
+from support.scripted_chat import Call, Chat, ScriptedChat, Words
+from support.tabled_gateway import TabledGateway
 
 pytestmark = [pytest.mark.openclaw, pytest.mark.xdist_group("openclaw")]
 
 PATIENCE = 5
 """Tries for a message: a gateway on a busy machine may need more than its 15 s to begin a run, and then says 503."""
+
+
+def gateway() -> TabledGateway:
+    return TabledGateway(hookrouter_openclaw.gateway())
 
 
 class Claw(NamedTuple):
@@ -38,7 +44,7 @@ class Claw(NamedTuple):
     def table(self, **settings: object) -> dict[str, object]:
         return {"url": self.real.url, "agent": "main", "token_env": "HOOK_TOKEN", **settings}
 
-    def deliver(self, wake: Wake, **settings: object) -> Woken:
+    def deliver(self, wake: Message, **settings: object) -> SendResult:
         """Deliver as the deliverer does: again, while that can help."""
         for _ in range(PATIENCE):
             woken = gateway().deliver(wake, self.table(**settings))
@@ -46,7 +52,7 @@ class Claw(NamedTuple):
                 break
         return woken
 
-    def turns(self, wake: Wake) -> int:
+    def turns(self, wake: Message) -> int:
         return len(self.chat.turns(wake.text))
 
 
@@ -70,13 +76,13 @@ def claw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claw]:
             yield running
 
 
-def wake(what: str = "a question") -> Wake:
+def wake(what: str = "a question") -> Message:
     """Return a message that no other test has sent."""
     name = uuid.uuid4().hex
-    return Wake("question", "a", "claw", "managed", "sid", "toolu_1", "Claude asks", f"{what} <{name}>", name, "now")
+    return Message("question", "a", "claw", "managed", "sid", "toolu_1", "Claude asks", f"{what} <{name}>", name, "now")
 
 
-def run_of(woken: Woken) -> str:
+def run_of(woken: SendResult) -> str:
     assert woken.delivered, woken.reason
     return woken.reason.rpartition(" ")[2]
 
@@ -164,9 +170,8 @@ def test_a_turn_that_ends_in_silence_fails_on_the_operator_route_alone(
 
 
 def test_doctor_hears_the_version(claw: Claw) -> None:
-    made = gateway()
-    assert isinstance(made, ProbingGateway)
-    assert made.probe(claw.table()) == Probe(True, f"OpenClaw {OPENCLAW_VERSION} at {claw.real.url}")
+    assert isinstance(hookrouter_openclaw.gateway(), ProbingGateway)
+    assert gateway().probe(claw.table()) == Probe(True, f"OpenClaw {OPENCLAW_VERSION} at {claw.real.url}")
 
 
 def test_a_message_to_a_frozen_gateway_runs_once(claw: Claw) -> None:
@@ -358,7 +363,7 @@ def test_a_gateway_that_was_down_gets_each_message_once(claw: Claw, tmp_path: Pa
         assert made.run("deliver", timeout=300).returncode == 0
         message = outbox.get(kept[0].id)
         assert message is not None
-        assert "is the OpenClaw gateway running?" in message["last_error"]
+        assert "is the OpenClaw gateway running?" in message.last_error
     finally:
         claw.real.start()
 

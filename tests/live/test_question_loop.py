@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.testing.client import check_client, dialog_is_open, find_client
-from hookrouter.testing.terminal import WaitTimeoutError, wait_until
+from hookrouter._sandbox.client import check_client, dialog_is_open, find_client
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
     import subprocess
@@ -401,7 +401,7 @@ def test_an_unmanaged_session_is_left_alone(live: Live) -> None:
     other.wait_idle()
     assert [wake for kind in ("question", "unanswered") for wake in live.wakes(kind)] == []
     reasons = [record for record in live.stage.journal() if record.get("tool_use_id") == asked]
-    assert [record["level"] for record in reasons] == ["debug"]
+    assert [record["level"] for record in reasons] == ["warning"]
 
 
 @pytest.mark.capability("unmanaged session, other hooks")

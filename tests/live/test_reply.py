@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.testing.client import ClientSession, find_client
-from hookrouter.testing.scripted_model import ScriptedModel, ask
-from hookrouter.testing.stage import Stage
-from hookrouter.testing.terminal import PrivateTmux, wait_until
+from hookrouter._sandbox.client import ClientSession, find_client
+from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter._sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookrouter.testing.client import find_client
-from hookrouter.testing.soak import Verdict, report, soak, table
+from hookrouter._sandbox.client import find_client
+from support.soak import Verdict, report, soak, table
 
 pytestmark = pytest.mark.live
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.typing_limits import MAX_TEXT
+from hookrouter.answering.input_limits import MAX_TEXT
 
 if TYPE_CHECKING:
     import subprocess
@@ -122,6 +122,20 @@ def test_any_text_is_recorded_in_both_kinds_of_questions(names: list[str], calm:
         expected |= {single["question"]: text, multi["question"]: f"Option C, {quoted}"}
     asked = calm.ask(*form)
     assert verified(calm, asked, calm.answer(*decisions))["answers"] == expected
+
+
+def test_a_text_is_typed_beside_descriptions_with_a_tab(live: Live) -> None:
+    """2.1.150 draws such a description cut."""
+    options = [{"label": label, "description": "tab\tinside"} for label in ("No", "snake_case")]
+    form = {
+        "question": "Which of these: \"a\", 'b' or `c`?",
+        "header": "Odd",
+        "multiSelect": False,
+        "options": [{"label": "You decide", "description": "as you like"}, *options],
+    }
+    asked = live.ask(form)
+    done = live.answer({"action": "type", "text": "neither of them"})
+    assert verified(live, asked, done)["answers"] == {form["question"]: "neither of them"}
 
 
 @pytest.mark.parametrize("name", LONG)

@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
+from hookrouter._contract.tables import EVENT_NAMES, EVENTS, TOOLS
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.testing.pytest_plugin import skip_without
+from scripts.generate.hookspecs import TOOL_EXAMPLES
 
 SNIPPETS = Path(__file__).parent / "snippets"
 
@@ -126,6 +128,11 @@ def test_override_can_be_asked_for(checker: str, request: pytest.FixtureRequest)
     assert check(SNIPPETS / "good.py", options=options[checker]) == []
 
 
+TOOL_EXAMPLES_BY_HOOK = {
+    f"{EVENTS[EVENT_NAMES[event]].hook}_{TOOLS[tool]}": body for (event, tool), body in TOOL_EXAMPLES.items()
+}
+
+
 def test_the_examples_of_the_hook_reference_pass(mypy: Checker, tmp_path: Path) -> None:
     """Each example becomes the override of its spec, with the spec's own annotations."""
     modules = []
@@ -134,13 +141,15 @@ def test_the_examples_of_the_hook_reference_pass(mypy: Checker, tmp_path: Path) 
         imports = source[source.index("from __future__") : source.index("__all__")]
         body = []
         for name, function in inspect.getmembers(specs, inspect.isfunction):
-            example = inspect.cleandoc(function.__doc__ or "").split("Example::\n\n")[1]
-            lines = dedent(example).splitlines()
-            if "import" in example:
+            example = inspect.cleandoc(function.__doc__ or "").partition("Example::\n\n")[2]
+            lines = (
+                TOOL_EXAMPLES_BY_HOOK.get(name) or dedent(chr(10).join(dedent(example).splitlines()[2:])).splitlines()
+            )
+            if not lines or "import" in example:
                 # Contributions are imported from the author's own package.
                 continue
             signature = inspect.signature(function)
-            body.append(f"@hookimpl\ndef {name}{signature}:\n" + "\n".join(lines[2:]) + "\n")
+            body.append(f"@hookimpl\ndef {name}{signature}:\n" + indent("\n".join(lines), "    ") + "\n")
         if not body:
             continue
         module = tmp_path / f"example{number}.py"
@@ -151,5 +160,5 @@ def test_the_examples_of_the_hook_reference_pass(mypy: Checker, tmp_path: Path) 
             encoding="utf-8",
         )
         modules.append(module)
-    assert len(modules) == 7
+    assert len(modules) == 4
     assert mypy(*modules) == []

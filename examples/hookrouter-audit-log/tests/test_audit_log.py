@@ -8,7 +8,7 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.tables import EVENTS
+from hookrouter.events import EVENT_CLASSES
 
 from hookrouter_audit_log import AuditLog, append
 
@@ -25,10 +25,10 @@ def lines(path: Path | str) -> list[dict[str, Any]]:
 
 def test_every_event_is_kept_whole_and_for_the_owner_only(hooks: Hooks) -> None:
     hooks.add(AuditLog)
-    payloads = [hooks.fire(record.name, session="work").payload for record in EVENTS.values()]
+    payloads = [hooks.fire(name, session="work").payload for name in EVENT_CLASSES]
     path = os.path.join(hooks.home.logs, "audit", "events.jsonl")
     kept = lines(path)
-    assert [line["hook_event_name"] for line in kept] == [record.name for record in EVENTS.values()]
+    assert [line["hook_event_name"] for line in kept] == [*EVENT_CLASSES]
     for line, payload in zip(kept, payloads, strict=True):
         assert line.items() >= {**payload, "session": "work"}.items()
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hookrouter.testing import sample
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,12 @@ def test_the_root_folder_is_safe_without_any_settings(hooks: Hooks) -> None:
     assert decide(hooks, "cd / && sudo rm -r -f /") == "deny"
 
 
+@pytest.mark.parametrize("tool_input", [{"command": ["rm", "-rf", "/"]}, {"cmd": "rm -rf /"}])
+def test_a_command_that_is_no_text_is_not_let_through(hooks: Hooks, tool_input: dict[str, object]) -> None:
+    hooks.add(BashGuard)
+    assert hooks.fire({**sample("PreToolUse", "Bash"), "tool_input": tool_input}).decision == "deny"
+
+
 @pytest.mark.parametrize(
     ("command", "decision"),
     [
@@ -57,6 +64,14 @@ def test_claude_reads_which_rule_it_was(hooks: Hooks) -> None:
     hooks.configure(RULES)
     result = hooks.fire("PreToolUse", "Bash", tool_input={"command": "rm x"})
     assert result.reason == "bash-guard: '^rm ' is not allowed here"
+
+
+@pytest.mark.parametrize("on_error", ["open", "closed"])
+def test_what_it_cannot_read_is_refused(hooks: Hooks, on_error: str) -> None:
+    hooks.add(BashGuard)
+    hooks.configure(RULES.replace("closed", on_error))
+    payload = {**sample("PreToolUse", "Bash"), "tool_input": {"command": ["rm", "x"]}}
+    assert hooks.fire(payload).decision == "deny"
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.answering import TerminalAddress, TerminalError, TerminalGone
+from hookrouter.answering.interfaces import TerminalAddress, TerminalError, TerminalGone
+from hookrouter.testing import wait_until
 from hookrouter.testing.contracts import TerminalBackendContract
-from hookrouter.testing.terminal import wait_until
 from hookrouter_gnu_screen import terminal_backend
 from hookrouter_gnu_screen.backend import ScreenBackend
 
@@ -125,7 +125,9 @@ def backend() -> Iterator[ScreenBackend]:
 
 
 class TestScreenBackend(TerminalBackendContract):
-    """All of it: screen takes every key and every text."""
+    """All of it but one: screen takes every key and every text, and does not tell what a program asked for."""
+
+    knows_brackets = False
 
 
 def started(host: Host, backend: ScreenBackend, text: str) -> TerminalAddress:

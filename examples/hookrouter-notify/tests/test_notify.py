@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from hookrouter.testing.terminal import wait_until
+from hookrouter.testing import wait_until
 
 from hookrouter_notify import Notify
 

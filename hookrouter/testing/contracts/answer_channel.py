@@ -6,26 +6,29 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import pytest
 
-from hookrouter.answering import AnswerChannel, AnswerRequest, Delivery, DeliveryOutcome, WaitingChannel
-from hookrouter.decisions import Select
-from hookrouter.names import printable
+from hookrouter.answering.decisions import Select
+from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus, WaitingChannel
 from hookrouter.testing.contracts.keystroke_planner import CASES
+from hookrouter.testing.contracts.optional import misspelt_methods
 from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["AnswerChannelContract", "AskingClient", "Recorded"]
 
-_OUTCOMES = (DeliveryOutcome.DELIVERED, DeliveryOutcome.REFUSED, DeliveryOutcome.UNAVAILABLE)
+_STATUSES = (AnswerStatus.DELIVERED, AnswerStatus.REFUSED, AnswerStatus.UNAVAILABLE)
 _CASE = CASES["select-second"]
 
 
+@with_field_docs
 class Recorded(NamedTuple):
     """What the client has taken for the answer of a form."""
 
     answers: Mapping[str, str] | None
-    """Question text -> answer, as the client records it; None where the form was declined for a chat."""
+    """Question text -> answer, as the client records it; None if the form was declined for a chat."""
     notes: Mapping[str, str] = {}
     """Question text -> note."""
     said: str = ""
@@ -45,7 +48,7 @@ class AskingClient(Protocol):
         """Let the question be closed by somebody else, without an answer."""
 
     def recorded(self) -> Recorded | None:
-        """Return what the client has taken, waiting for it where it may be on its way; None where it took nothing."""
+        """Return what the client has taken, waiting for it if it may be on its way; None if it took nothing."""
 
 
 class AnswerChannelContract:
@@ -59,6 +62,9 @@ class AnswerChannelContract:
         assert isinstance(channel.name, str)
         assert channel.name == channel.name.strip() != ""
 
+    def test_optional_methods_are_spelt_right(self, channel: AnswerChannel) -> None:
+        assert misspelt_methods(channel, AnswerChannel, (WaitingChannel,)) == []
+
     @pytest.mark.parametrize("name", CASES)
     def test_an_answer_is_recorded_as_it_was_meant(
         self, channel: AnswerChannel, client: AskingClient, name: str
@@ -67,11 +73,11 @@ class AnswerChannelContract:
         request = client.ask(_form(*case.questions))
         delivery = _checked(channel.deliver(request._replace(decisions=case.decisions)))
         if name in self.refused:
-            assert delivery.outcome != DeliveryOutcome.DELIVERED
+            assert delivery.status != AnswerStatus.DELIVERED
             assert self.refused[name] in delivery.reason
             assert client.recorded() is None
             return
-        assert delivery.outcome == DeliveryOutcome.DELIVERED, delivery
+        assert delivery.status == AnswerStatus.DELIVERED, delivery
         recorded = client.recorded()
         assert recorded is not None, "the channel says delivered, and the client has taken nothing"
         assert recorded.answers == case.answers
@@ -83,7 +89,7 @@ class AnswerChannelContract:
     ) -> None:
         request = client.ask(_form(*_CASE.questions))._replace(stopped=lambda: "paused: I am at the keyboard")
         delivery = _checked(channel.deliver(request._replace(decisions=_CASE.decisions)))
-        assert delivery.outcome == DeliveryOutcome.REFUSED
+        assert delivery.status == AnswerStatus.REFUSED
         assert "I am at the keyboard" in delivery.reason
         assert client.recorded() is None
 
@@ -91,13 +97,13 @@ class AnswerChannelContract:
         request = client.ask(_form(*_CASE.questions))
         client.close()
         delivery = _checked(channel.deliver(request._replace(decisions=_CASE.decisions)))
-        assert delivery.outcome != DeliveryOutcome.DELIVERED
+        assert delivery.status != AnswerStatus.DELIVERED
         assert client.recorded() is None
 
     def test_another_question_gets_no_answer(self, channel: AnswerChannel, client: AskingClient) -> None:
         request = client.ask(_form(_question("Delete the production database?", "No", "Yes, delete it")))
         meant = request._replace(form=_form(*_CASE.questions), decisions=(Select(1),))
-        assert _checked(channel.deliver(meant)).outcome != DeliveryOutcome.DELIVERED
+        assert _checked(channel.deliver(meant)).status != AnswerStatus.DELIVERED
         assert client.recorded() is None
 
     def test_a_session_that_it_cannot_serve_is_left_to_the_next_channel(
@@ -106,8 +112,8 @@ class AnswerChannelContract:
         request = client.ask(_form(*_CASE.questions))
         nowhere = request._replace(decisions=_CASE.decisions, address=None, terminal=None, planner=None, store=None)
         delivery = _checked(channel.deliver(nowhere))
-        assert delivery.outcome in (DeliveryOutcome.UNAVAILABLE, DeliveryOutcome.DELIVERED)
-        assert (client.recorded() is not None) == (delivery.outcome == DeliveryOutcome.DELIVERED)
+        assert delivery.status in (AnswerStatus.UNAVAILABLE, AnswerStatus.DELIVERED)
+        assert (client.recorded() is not None) == (delivery.status == AnswerStatus.DELIVERED)
 
     def test_it_says_whether_somebody_waits(self, channel: AnswerChannel, client: AskingClient) -> None:
         if not isinstance(channel, WaitingChannel):
@@ -145,12 +151,12 @@ def _form(*questions: Question) -> AskUserQuestionInput:
             for question in questions
         ]
     }
-    return AskUserQuestionInput(questions=questions, raw=raw)
+    return AskUserQuestionInput.from_json(raw)
 
 
-def _checked(delivery: Delivery) -> Delivery:
-    assert isinstance(delivery, Delivery)
-    assert delivery.outcome in _OUTCOMES, delivery
+def _checked(delivery: AnswerOutcome) -> AnswerOutcome:
+    assert isinstance(delivery, AnswerOutcome)
+    assert delivery.status in _STATUSES, delivery
     assert delivery.reason.strip(), "an agent must be told why"
     assert printable(delivery.reason) == delivery.reason
     assert "\n" not in delivery.reason

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookrouter.answering import Gateway, Probe, ProbingGateway, Wake, Woken
-from hookrouter.names import printable
+from hookrouter._plugins.gateway_settings import read_gateway_settings
+from hookrouter.messaging.gateway import Gateway, Message, Probe, ProbingGateway, SendResult
+from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.text import printable
+from hookrouter.util.time_limit import time_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 __all__ = ["Arrived", "GatewayContract", "GatewayHost"]
 
@@ -31,6 +36,15 @@ TEXTS: Mapping[str, str] = {
 }
 """Texts by name; each must arrive exactly."""
 
+NAME = "contract"
+"""The name of the gateway's table."""
+
+AT_ONCE = 4
+"""How many messages of different sessions are delivered at the same time."""
+
+_OPTIONAL = ("check", "probe", "settings")
+_KNOWN = (*_OPTIONAL, "deliver", "type", "gateway")
+
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -38,12 +52,14 @@ _VALUES = st.recursive(
 )
 
 
+@with_field_docs
 class Arrived(NamedTuple):
     """One message on the other side."""
 
     id: str
     """The message's id, however the gateway passes it on."""
     text: str
+    """The message's text."""
 
 
 class GatewayHost(Protocol):
@@ -68,17 +84,29 @@ class GatewayContract:
     """Subclass it, and give two fixtures, in the class or in its module: ``gateway``, and ``host``, a GatewayHost."""
 
     kept_elsewhere: ClassVar[Collection[str]] = ()
-    """The kinds of messages of which nothing needs to arrive, because the agent finds them without it."""
+    """The kinds of messages that need not arrive, because the agent finds them without the gateway: ``question`` and
+    ``reminder`` for one whose agent reads ``hookrouter questions``."""
+    seconds: ClassVar[float] = 60.0
+    """Upper limit of each call of the gateway: one that blocks for longer fails the test instead of holding it up."""
+    in_memory: ClassVar[bool] = False
+    """Whether the other side lives in this process's memory, so that no other process can reach it."""
 
     def test_it_has_a_type(self, gateway: Gateway) -> None:
         assert isinstance(gateway.type, str)
         assert gateway.type == gateway.type.strip() != ""
 
+    def test_what_it_offers_besides_has_its_right_name(self, gateway: Gateway) -> None:
+        offered = [name for name in dir(gateway) if not name.startswith("_")]
+        for name in _OPTIONAL:
+            if name not in offered:
+                meant = [one for one in get_close_matches(name, offered, cutoff=0.75) if one not in _KNOWN]
+                assert not meant, f"{meant[0]!r} is never asked for: is it meant as {name!r}?"
+
     def test_a_good_table_has_no_fault(self, gateway: Gateway, host: GatewayHost) -> None:
-        assert gateway.check(host.settings) == []
+        assert self._faults(gateway, host.settings) == []
 
     def test_an_unknown_key_is_a_fault_that_names_it(self, gateway: Gateway, host: GatewayHost) -> None:
-        faults = gateway.check({**host.settings, "no_such_key": "x"})
+        faults = self._faults(gateway, {**host.settings, "no_such_key": "x"})
         assert any("no_such_key" in fault for fault in faults), faults
         assert all(_is_a_line(fault) for fault in faults)
 
@@ -90,51 +118,53 @@ class GatewayContract:
         spoilt = data.draw(st.dictionaries(st.sampled_from([*host.settings, "url", "timeout"]), _VALUES, max_size=3))
         table = {**host.settings, **spoilt, **changes}
         before = copy.deepcopy(table)
-        faults: Any = gateway.check(table)
+        faults = self._faults(gateway, table)
         assert table == before
-        assert isinstance(faults, list)
-        assert all(isinstance(fault, str) and fault.strip() for fault in faults), faults
+        assert all(fault.strip() for fault in faults), faults
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_kind_of_message_is_delivered(self, gateway: Gateway, host: GatewayHost, kind: str) -> None:
-        wake = _wake(kind=kind)
-        _delivered(gateway.deliver(wake, host.settings))
+        message = _message(kind=kind)
+        _delivered(self._deliver(gateway, message, host))
         if kind not in self.kept_elsewhere:
-            assert list(host.arrived()) == [Arrived(wake.id, wake.text)]
+            assert list(host.arrived()) == [Arrived(message.id, message.text)]
 
     @pytest.mark.parametrize("name", TEXTS)
     def test_a_text_arrives_as_it_is(self, gateway: Gateway, host: GatewayHost, name: str) -> None:
-        wake = _wake(text=TEXTS[name])
-        _delivered(gateway.deliver(wake, host.settings))
-        assert list(host.arrived()) == [Arrived(wake.id, TEXTS[name])]
+        message = _message(text=TEXTS[name])
+        _delivered(self._deliver(gateway, message, host))
+        assert list(host.arrived()) == [Arrived(message.id, TEXTS[name])]
 
     @pytest.mark.parametrize(
         "text", ["", "half a pair \ud800", "null \0 and \x1b[31m"], ids=["empty", "half", "control"]
     )
     def test_no_text_makes_it_raise(self, gateway: Gateway, host: GatewayHost, text: str) -> None:
-        _checked(gateway.deliver(_wake(text=text, subject=text, session=text), host.settings))
+        _checked(self._deliver(gateway, _message(text=text, subject=text, session=text), host))
 
     def test_the_same_message_again_has_the_same_id(self, gateway: Gateway, host: GatewayHost) -> None:
-        first, other = _wake(id="1-1-1"), _wake(id="1-1-2")
-        for wake in (first, first, other):
-            _delivered(gateway.deliver(wake, host.settings))
-        assert {message.id for message in host.arrived()} == {first.id, other.id}
+        first, other = _message(id="1-1-1"), _message(id="1-1-2")
+        for message in (first, first, other):
+            _delivered(self._deliver(gateway, message, host))
+        assert {one.id for one in host.arrived()} == {first.id, other.id}
 
     def test_an_outage_is_said_and_over_when_it_ends(self, gateway: Gateway, host: GatewayHost) -> None:
         host.fail()
-        woken = _checked(gateway.deliver(_wake(), host.settings))
-        assert not woken.delivered
-        assert woken.retry, "an outage ends, so trying again can help"
+        result = _checked(self._deliver(gateway, _message(), host))
+        assert not result.delivered
+        assert result.retry, "an outage ends, so trying again can help"
         host.work()
-        _delivered(gateway.deliver(_wake(), host.settings))
-        assert [message.id for message in host.arrived()] == [_wake().id]
+        _delivered(self._deliver(gateway, _message(), host))
+        assert [one.id for one in host.arrived()] == [_message().id]
 
     def test_no_secret_is_told(self, gateway: Gateway, host: GatewayHost) -> None:
-        said = [gateway.deliver(_wake(), host.settings).reason, *gateway.check({**host.settings, "no_such_key": 1})]
+        said = [
+            self._deliver(gateway, _message(), host).reason,
+            *self._faults(gateway, {**host.settings, "no_such_key": 1}),
+        ]
         host.fail()
-        said.append(gateway.deliver(_wake(), host.settings).reason)
+        said.append(self._deliver(gateway, _message(), host).reason)
         if isinstance(gateway, ProbingGateway):
-            said += [str(gateway.probe(host.settings))]
+            said += [str(gateway.probe(self._settings(gateway, host.settings)))]
         assert not [secret for secret in host.secrets if any(secret in text for text in said)]
 
     def test_a_look_wakes_nobody(self, gateway: Gateway, host: GatewayHost) -> None:
@@ -143,23 +173,78 @@ class GatewayContract:
         for break_it in (False, True):
             if break_it:
                 host.fail()
-            probe = gateway.probe(host.settings)
+            probe = gateway.probe(self._settings(gateway, host.settings))
             assert isinstance(probe, Probe)
             assert _is_a_line(probe.message)
             assert probe.usable or break_it, probe
             assert probe.usable or probe.fix, "what to do is missing"
         assert list(host.arrived()) == []
 
+    def test_four_processes_may_deliver_at_once(self, gateway: Gateway, host: GatewayHost) -> None:
+        if self.in_memory:
+            pytest.skip("the other side lives in the memory of this process")
+        messages = [_message(id=f"1-1-{number}", session=f"session {number}") for number in range(AT_ONCE)]
+        settings = self._settings(gateway, host.settings)
+        said = [_forked(gateway, message, settings, self.seconds) for message in messages]
+        assert [read() for read in said] == ["delivered"] * AT_ONCE
+        arrived = [one for one in host.arrived() if one.id in {message.id for message in messages}]
+        assert sorted(set(arrived)) == [Arrived(message.id, message.text) for message in messages]
+
+    def _settings(self, gateway: Gateway, table: Mapping[str, object]) -> Any:
+        """Return what the gateway's methods take for a table."""
+        with time_limit(self.seconds):
+            settings, problems = read_gateway_settings(gateway, NAME, table)
+        assert problems == []
+        return settings
+
+    def _faults(self, gateway: Gateway, table: Mapping[str, object]) -> list[str]:
+        with time_limit(self.seconds):
+            return [problem.line for problem in read_gateway_settings(gateway, NAME, table)[1]]
+
+    def _deliver(self, gateway: Gateway, message: Message, host: GatewayHost) -> SendResult:
+        settings = self._settings(gateway, host.settings)
+        with time_limit(self.seconds):
+            return gateway.deliver(message, settings)
+
     def test_it_leaves_this_process_as_it_is(self, gateway: Gateway, host: GatewayHost) -> None:
         table = copy.deepcopy(dict(host.settings))
         before = os.getcwd(), dict(os.environ)
-        gateway.deliver(_wake(), table)
+        self._deliver(gateway, _message(), host)
         assert (os.getcwd(), dict(os.environ)) == before
         assert table == host.settings
 
 
-def _wake(**changes: str) -> Wake:
-    made = Wake(
+def _forked(gateway: Gateway, message: Message, settings: Any, seconds: float) -> Callable[[], str]:
+    """Deliver in a process of its own; return what waits for it and says what came of it."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        # The author's host may run in a thread of this process.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        said = "it ended without a result"
+        try:
+            with time_limit(seconds):
+                result = gateway.deliver(message, settings)
+            said = "delivered" if result.delivered else result.reason
+        except BaseException as error:  # noqa: BLE001 - told by the parent
+            said = f"{type(error).__name__}: {error}"
+        finally:
+            os.write(writing, said.encode("utf-8", "replace")[:4000])
+            os._exit(0)
+    os.close(writing)
+
+    def read() -> str:
+        with os.fdopen(reading, "rb") as file:
+            said = file.read().decode("utf-8", "replace")
+        os.waitpid(pid, 0)
+        return said
+
+    return read
+
+
+def _message(**changes: Any) -> Message:
+    made = Message(
         kind="warning",
         agent="night-shift",
         gateway="contract",
@@ -178,12 +263,12 @@ def _is_a_line(text: str) -> bool:
     return bool(text.strip()) and printable(text) == text and "\n" not in text
 
 
-def _checked(woken: Woken) -> Woken:
-    assert isinstance(woken, Woken)
-    assert _is_a_line(woken.reason), woken
-    assert woken.retry_after is None or woken.retry_after >= 0
-    return woken
+def _checked(result: SendResult) -> SendResult:
+    assert isinstance(result, SendResult)
+    assert _is_a_line(result.reason), result
+    assert result.retry_after is None or result.retry_after >= 0
+    return result
 
 
-def _delivered(woken: Woken) -> None:
-    assert _checked(woken).delivered, woken.reason
+def _delivered(result: SendResult) -> None:
+    assert _checked(result).delivered, result.reason

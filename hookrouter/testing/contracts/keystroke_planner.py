@@ -9,15 +9,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookrouter.answering import KeystrokePlanner, Paste, Press, Screen, Stop, Taken, TerminalAddress, Wait
-from hookrouter.decisions import Chat, Decision, MultiSelect, Select, Type
-from hookrouter.testing.fake_dialog import DialogModel, FakeTerminal
+from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
+from hookrouter.answering.decisions import Chat, Decision, FreeText, MultiSelect, Select
+from hookrouter.answering.forms import refusal_of
+from hookrouter.answering.interfaces import (
+    Done,
+    Effect,
+    GiveUp,
+    KeystrokePlanner,
+    Paste,
+    Press,
+    Screen,
+    Taken,
+    TerminalAddress,
+    View,
+    Wait,
+)
 from hookrouter.tools import AskUserQuestionInput, Option, Question
+from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["KeystrokePlannerContract"]
+__all__ = ["CASES", "Case", "KeystrokePlannerContract"]
 
 
 def _question(text: str, *labels: str, multi: bool = False, previews: bool = False) -> Question:
@@ -36,48 +50,104 @@ _TEXT = "neither: 'B', then \"A\";\n\tand a second line -- 日本語 👍"
 _LONG = "".join(f"line {number} of a long text; " for number in range(200))
 
 
-class _Case(NamedTuple):
+@with_field_docs
+class Case(NamedTuple):
     """One form, what is decided, and what the client must then record."""
 
+    about: str
+    """What kind of answer it is."""
     questions: tuple[Question, ...]
+    """The form."""
     decisions: tuple[Decision, ...]
+    """What the agent decided."""
     answers: Mapping[str, str] | None
+    """What must be recorded, by question text; None if the form must be declined for a chat."""
     note: str = ""
+    """What must be recorded as the note of the first question."""
     prompt: str = ""
+    """What must be said after a chat."""
 
 
-CASES: Mapping[str, _Case] = {
-    "select-first": _Case((_SINGLE,), (Select(0),), {_SINGLE.question: "Option A (Recommended)"}),
-    "select-second": _Case((_SINGLE,), (Select(1),), {_SINGLE.question: "Option B"}),
-    "select-last": _Case((_SINGLE,), (Select(2),), {_SINGLE.question: "You decide"}),
-    "select-of-previews": _Case((_PREVIEW,), (Select(0),), {_PREVIEW.question: "Sidebar"}),
-    "select-second-of-previews": _Case((_PREVIEW,), (Select(1),), {_PREVIEW.question: "Topbar"}),
-    "note": _Case((_PREVIEW,), (Select(2, "keep it\nnarrow"),), {_PREVIEW.question: "None"}, note="keep it\nnarrow"),
-    "type": _Case((_SINGLE,), (Type(_TEXT),), {_SINGLE.question: _TEXT}),
-    "type-digit": _Case((_SINGLE,), (Type("3"),), {_SINGLE.question: "3"}),
-    "type-label": _Case((_SINGLE,), (Type("Option B"),), {_SINGLE.question: "Option B"}),
-    "type-long": _Case((_SINGLE,), (Type(_LONG),), {_SINGLE.question: _LONG}),
-    "multi-select": _Case((_MULTI,), (MultiSelect((0, 2)),), {_MULTI.question: '"Driver, path", Retry'}),
-    "multi-select-all": _Case(
-        (_MULTI,), (MultiSelect((0, 1, 2, 3)),), {_MULTI.question: '"Driver, path", Naming, Retry, Logging'}
+CASES: Mapping[str, Case] = {
+    "select-first": Case(
+        "the first option, where the cursor is", (_SINGLE,), (Select(0),), {_SINGLE.question: "Option A (Recommended)"}
     ),
-    "multi-select-text": _Case((_MULTI,), (MultiSelect((1,), "DRY, SRP"),), {_MULTI.question: 'Naming, "DRY, SRP"'}),
-    "multi-select-only-text": _Case((_MULTI,), (MultiSelect((), "only this"),), {_MULTI.question: "only this"}),
-    "multi-select-nothing": _Case((_MULTI,), (MultiSelect(()),), {}),
-    "tabs": _Case(
+    "select-second": Case("an option in the middle", (_SINGLE,), (Select(1),), {_SINGLE.question: "Option B"}),
+    "select-last": Case("the last option", (_SINGLE,), (Select(2),), {_SINGLE.question: "You decide"}),
+    "select-of-previews": Case(
+        "the first option of a question with previews", (_PREVIEW,), (Select(0),), {_PREVIEW.question: "Sidebar"}
+    ),
+    "select-second-of-previews": Case("the second one there", (_PREVIEW,), (Select(1),), {_PREVIEW.question: "Topbar"}),
+    "note": Case(
+        "an option of a question with previews, and a note of two lines",
+        (_PREVIEW,),
+        (Select(2, "keep it\nnarrow"),),
+        {_PREVIEW.question: "None"},
+        note="keep it\nnarrow",
+    ),
+    "type": Case(
+        "typed text with quotes, a tab, two lines, wide characters",
+        (_SINGLE,),
+        (FreeText(_TEXT),),
+        {_SINGLE.question: _TEXT},
+    ),
+    "type-digit": Case("typed text that is an option's number", (_SINGLE,), (FreeText("3"),), {_SINGLE.question: "3"}),
+    "type-label": Case(
+        "typed text that is an option's label", (_SINGLE,), (FreeText("Option B"),), {_SINGLE.question: "Option B"}
+    ),
+    "type-long": Case(
+        "typed text of thousands of characters", (_SINGLE,), (FreeText(_LONG),), {_SINGLE.question: _LONG}
+    ),
+    "multi-select": Case(
+        "several options, one with a comma in its label",
+        (_MULTI,),
+        (MultiSelect((0, 2)),),
+        {_MULTI.question: '"Driver, path", Retry'},
+    ),
+    "multi-select-all": Case(
+        "all options",
+        (_MULTI,),
+        (MultiSelect((0, 1, 2, 3)),),
+        {_MULTI.question: '"Driver, path", Naming, Retry, Logging'},
+    ),
+    "multi-select-text": Case(
+        "one of several options, and typed text with a comma",
+        (_MULTI,),
+        (MultiSelect((1,), "DRY, SRP"),),
+        {_MULTI.question: 'Naming, "DRY, SRP"'},
+    ),
+    "multi-select-only-text": Case(
+        "no option but typed text", (_MULTI,), (MultiSelect((), "only this"),), {_MULTI.question: "only this"}
+    ),
+    "multi-select-nothing": Case("none of several options", (_MULTI,), (MultiSelect(()),), {}),
+    "tabs": Case(
+        "three questions: typed text, several options with text, one option",
         (_SINGLE, _MULTI, _LAST),
-        (Type("something else"), MultiSelect((1, 3), "and this"), Select(1)),
+        (FreeText("something else"), MultiSelect((1, 3), "and this"), Select(1)),
         {_SINGLE.question: "something else", _MULTI.question: "Naming, Logging, and this", _LAST.question: "No"},
     ),
-    "tabs-with-previews": _Case(
+    "tabs-with-previews": Case(
+        "three questions, the first with previews",
         (_PREVIEW, _SINGLE, _LAST),
         (Select(2), Select(1), Select(0)),
         {_PREVIEW.question: "None", _SINGLE.question: "Option B", _LAST.question: "Yes"},
     ),
-    "chat": _Case((_SINGLE,), (Chat("let us talk\nabout it"),), None, prompt="let us talk\nabout it"),
-    "chat-in-tabs": _Case((_SINGLE, _LAST), (Select(1), Chat("let us talk")), None, prompt="let us talk"),
+    "chat": Case(
+        "a chat instead of an answer",
+        (_SINGLE,),
+        (Chat("let us talk\nabout it"),),
+        None,
+        prompt="let us talk\nabout it",
+    ),
+    "chat-in-tabs": Case(
+        "a chat after the first of two questions is decided",
+        (_SINGLE, _LAST),
+        (Select(1), Chat("let us talk")),
+        None,
+        prompt="let us talk",
+    ),
 }
-"""Every kind of answer, by name."""
+"""Every kind of answer, by name; ``refused`` names those that a planner cannot enter."""
 
 _IMPOSSIBLE: Mapping[str, tuple[tuple[Question, ...], tuple[Decision, ...]]] = {
     "no-decision": ((_SINGLE,), ()),
@@ -87,16 +157,17 @@ _IMPOSSIBLE: Mapping[str, tuple[tuple[Question, ...], tuple[Decision, ...]]] = {
     "negative-option": ((_SINGLE,), (Select(-1),)),
     "one-of-several": ((_MULTI,), (Select(0),)),
     "several-of-one": ((_SINGLE,), (MultiSelect((0,)),)),
-    "blank-text": ((_SINGLE,), (Type(" \n "),)),
-    "control-character": ((_SINGLE,), (Type("bell\a"),)),
+    "blank-text": ((_SINGLE,), (FreeText(" \n "),)),
+    "control-character": ((_SINGLE,), (FreeText("bell\a"),)),
     "escape": ((_MULTI,), (MultiSelect((0,), "\x1b[201~"),)),
-    "final-backslash": ((_SINGLE,), (Type("path\\"),)),
+    "final-backslash": ((_SINGLE,), (FreeText("path\\"),)),
     "note-without-previews": ((_SINGLE,), (Select(0, "a note"),)),
     "chat-first": ((_SINGLE, _LAST), (Chat("talk"), Select(0))),
 }
 
 _ADDRESS = TerminalAddress("fake", "s", "%0", "")
 _SIZES = [(200, 50), (120, 40), (80, 24)]
+_EFFECTS = (Effect.CHANGES, Effect.INVISIBLE, Effect.LEAVES, Effect.SUBMITS, Effect.DECLINES)
 _MOST_STEPS = 120
 _MOST_LOOKS = 40
 """After how many looks at a screen that stays as it is the contract gives up."""
@@ -106,12 +177,19 @@ _lines = st.lists(st.text(max_size=60), max_size=40)
 _intentions = st.sampled_from([(case.questions, case.decisions) for case in CASES.values()])
 
 
+def _assert_outline_refuses(
+    planner: KeystrokePlanner, questions: Sequence[Question], decisions: Sequence[Decision]
+) -> None:
+    lines = planner.outline(_form(questions), decisions)
+    assert refusal_of(lines), f"outline() of what is refused must be one line, 'nothing: ' and the reason: {lines}"
+
+
 class _Run(NamedTuple):
     """What came of one form."""
 
     terminal: FakeTerminal
     steps: list[Press | Paste]
-    end: Stop | Wait
+    end: Done | GiveUp | Wait
 
     def __str__(self) -> str:
         return f"{[step[0][:20] for step in self.steps]} {self.end}"
@@ -147,23 +225,37 @@ def _play(
     looks = 0
     while True:
         clock.now += 1.0
-        screen = terminal.capture(_ADDRESS)
+        view = _read(planner, terminal.capture(_ADDRESS), form)
         copies = tuple(decisions), list(taken)
-        step = planner.next_step(screen, form, decisions, taken)
+        step = planner.next_step(view, form, decisions, taken)
         assert (tuple(decisions), taken) == copies, "the planner changed what it was given"
-        assert planner.next_step(screen, form, decisions, list(taken)) == step, "two calls with the same differ"
+        assert planner.next_step(view, form, decisions, list(taken)) == step, "two calls with the same differ"
         looks += 1
-        if isinstance(step, (Stop, Wait)):
-            if isinstance(step, Stop) or looks > _MOST_LOOKS:
+        if isinstance(step, (Done, GiveUp, Wait)):
+            if not isinstance(step, Wait) or looks > _MOST_LOOKS:
                 return _Run(terminal, [each.step for each in taken], step)
             continue
         looks = 0
         assert len(taken) < _MOST_STEPS, f"no end after {len(taken)} steps: {step}"
         if isinstance(step, Press):
+            assert step.effect in _EFFECTS, step
             terminal.press(_ADDRESS, step.key)
         else:
             terminal.paste(_ADDRESS, step.text)
-        taken.append(Taken(step, screen))
+        taken.append(Taken(step, view))
+
+
+def _read(planner: KeystrokePlanner, screen: Screen, form: AskUserQuestionInput) -> View:
+    """Return what the planner reads, which must be the same twice and fit what the channel does with it."""
+    view = planner.read(screen, form)
+    assert isinstance(view, View)
+    assert view.screen == screen
+    assert planner.read(screen, form) == view, "two calls with the same differ"
+    assert planner.read(screen._replace(unchanged=3.0), form).state == view.state, "the state tells how old a screen is"
+    assert view.shown in (True, False, None)
+    assert view.test_key in ("", "Up", "Down")
+    hash(view.pages)
+    return view
 
 
 class KeystrokePlannerContract:
@@ -182,13 +274,13 @@ class KeystrokePlannerContract:
         run = _play(planner, _form(case.questions), case.decisions, size)
         model = run.terminal.model
         if name in self.refused:
-            assert isinstance(run.end, Stop), run
-            assert not run.end.delivered
+            assert isinstance(run.end, GiveUp), run
             assert re.search(self.refused[name], run.end.why)
             assert run.steps == []
+            _assert_outline_refuses(planner, case.questions, case.decisions)
             return
-        # Where the transcript has scrolled away, only the hook tells that the client took the answer.
-        assert isinstance(run.end, Wait) or run.end == Stop(delivered=True, why=run.end.why), run
+        # If the transcript has scrolled away, only the hook tells that the client took the answer.
+        assert isinstance(run.end, (Wait, Done)), run
         if case.answers is None:
             assert (model.outcome, run.terminal.prompts) == ("chat", [case.prompt])
             return
@@ -202,11 +294,10 @@ class KeystrokePlannerContract:
     def test_what_cannot_be_entered_is_said_before_any_key(self, planner: KeystrokePlanner, name: str) -> None:
         questions, decisions = _IMPOSSIBLE[name]
         run = _play(planner, _form(questions), decisions)
-        assert isinstance(run.end, Stop), run
-        assert not run.end.delivered
+        assert isinstance(run.end, GiveUp), run
         assert run.end.why
         assert run.steps == []
-        assert planner.outline(_form(questions), decisions)
+        _assert_outline_refuses(planner, questions, decisions)
 
     @pytest.mark.parametrize("name", CASES)
     def test_the_outline_says_something_for_every_answer(self, planner: KeystrokePlanner, name: str) -> None:
@@ -219,9 +310,9 @@ class KeystrokePlannerContract:
     def test_nothing_is_pressed_on_a_screen_of_anything_else(
         self, planner: KeystrokePlanner, lines: list[str], intention: tuple[tuple[Question, ...], tuple[Decision, ...]]
     ) -> None:
-        step = planner.next_step(Screen(tuple(lines), 80, 40), _form(intention[0]), intention[1], ())
-        assert isinstance(step, (Wait, Stop))
-        assert not (isinstance(step, Stop) and step.delivered)
+        form = _form(intention[0])
+        step = planner.next_step(_read(planner, Screen(tuple(lines), 80, 40), form), form, intention[1], ())
+        assert isinstance(step, (Wait, GiveUp))
 
     @settings(deadline=None, suppress_health_check=list(HealthCheck))
     @given(lines=_lines, earlier=_lines, key=st.sampled_from([*_PERSON, "Enter"]), intention=_intentions)
@@ -234,12 +325,13 @@ class KeystrokePlannerContract:
         intention: tuple[tuple[Question, ...], tuple[Decision, ...]],
     ) -> None:
         questions, decisions = intention
-        model = DialogModel(_form(questions))
+        form = _form(questions)
+        model = DialogModel(form)
         shown = model.render(80, 24)
         for first, now in ((earlier, lines), (shown, lines), (earlier, shown), (shown, [*lines, *shown])):
-            taken = [Taken(Press(key, ""), Screen(tuple(first), 80, 24))]
-            step = planner.next_step(Screen(tuple(now), 80, 24), _form(questions), decisions, taken)
-            assert isinstance(step, (Press, Paste, Wait, Stop))
+            taken = [Taken(Press(key, ""), _read(planner, Screen(tuple(first), 80, 24), form))]
+            step = planner.next_step(_read(planner, Screen(tuple(now), 80, 24), form), form, decisions, taken)
+            assert isinstance(step, (Press, Paste, Wait, Done, GiveUp))
 
     @pytest.mark.parametrize("name", CASES)
     def test_another_forms_dialog_is_left_alone(self, planner: KeystrokePlanner, name: str) -> None:
@@ -259,19 +351,19 @@ class KeystrokePlannerContract:
 
     def test_the_prompt_box_is_left_alone(self, planner: KeystrokePlanner) -> None:
         for before in (["Escape"], ["1"]):
-            for decision in (Select(1), Type("never to be a prompt")):
+            for decision in (Select(1), FreeText("never to be a prompt")):
                 run = _play(planner, _form([_SINGLE]), [decision], before=before)
                 assert run.steps == [], run
                 assert (run.terminal.prompt, run.terminal.prompts) == ("", [])
-                assert not (isinstance(run.end, Stop) and run.end.delivered)
+                assert not isinstance(run.end, Done)
 
     def test_a_client_that_does_not_react_gets_few_keys(self, planner: KeystrokePlanner) -> None:
         for case in (CASES["select-last"], CASES["type"], CASES["multi-select"]):
             form = _form(case.questions)
-            screen = Screen(tuple(DialogModel(form).render(120, 40)), 120, 40)
+            view = _read(planner, Screen(tuple(DialogModel(form).render(120, 40)), 120, 40), form)
             taken: list[Taken] = []
-            while isinstance(step := planner.next_step(screen, form, case.decisions, taken), (Press, Paste)):
-                taken.append(Taken(step, screen))
+            while isinstance(step := planner.next_step(view, form, case.decisions, taken), (Press, Paste)):
+                taken.append(Taken(step, view))
                 assert len(taken) <= 10, [each.step for each in taken]
 
     @settings(deadline=None, suppress_health_check=list(HealthCheck))

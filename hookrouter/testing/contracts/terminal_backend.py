@@ -7,22 +7,39 @@ import os
 import re
 import signal
 import sys
+from collections import Counter
+from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 
 import pytest
 
-from hookrouter.answering import Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from hookrouter.answering.interfaces import (
+    HoldingTerminal,
+    ListingTerminal,
+    Probe,
+    ProbingTerminal,
+    Screen,
+    TerminalAddress,
+    TerminalBackend,
+    TerminalError,
+    TerminalGone,
+)
 from hookrouter.testing.contracts import pane_program
-from hookrouter.testing.terminal import wait_until
+from hookrouter.testing.contracts.optional import misspelt_methods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["TerminalBackendContract", "TerminalHost"]
+__all__ = ["CHARACTERS", "NAMED_KEYS", "TEXTS", "TerminalBackendContract", "TerminalHost"]
 
-_SECONDS = 10.0
+T = TypeVar("T")
+
+_PATIENCE = (10.0, 2.0, 2.0, 0.5)
+"""Seconds to wait for something to show; the next value after each time that it did not, so that a backend which does
+nothing right fails soon, and one that is only slow on a busy machine does not."""
 
 NAMED_KEYS: Mapping[str, tuple[bytes, ...]] = {
     "Enter": (b"\r",),
@@ -43,6 +60,7 @@ NAMED_KEYS: Mapping[str, tuple[bytes, ...]] = {
 """Every named key, with what a program may read for it."""
 
 CHARACTERS = [*"anZ07 ;-#~\\^$'\"%!?{}[]()&|<>*`@:,./=+_", "ß", "é", "日", "❯"]
+"""The characters that are pressed as keys."""
 
 TEXTS: Mapping[str, str] = {
     "word": "yes",
@@ -69,7 +87,7 @@ class TerminalHost(Protocol):
     def start(self, session: str, command: Sequence[str], width: int, height: int) -> None:
         """Start a program, given as an argument list, in a new pane of this many columns and rows.
 
-        ``session`` is a name for it. Programs started one after the other share a server, where the terminal has one.
+        ``session`` is a name for it. Programs started one after the other share a server, if the terminal has one.
         """
 
     def resize(self, address: TerminalAddress, width: int, height: int) -> None:
@@ -85,26 +103,73 @@ class TerminalHost(Protocol):
         """End the terminal with all its panes, and wait until it has ended."""
 
 
+class _Patience:
+    """How long to wait for a backend; less and less each time in vain."""
+
+    _in_vain: ClassVar[Counter[type]] = Counter()
+
+    def __init__(self, backend: TerminalBackend) -> None:
+        self._kind = type(backend)
+
+    def wait(self, probe: Callable[[], T | None], what: str, last: Callable[[], str] | None = None) -> T:
+        times = min(self._in_vain[self._kind], len(_PATIENCE) - 1)
+        try:
+            return wait_until(probe, _PATIENCE[times], what, last)
+        except WaitTimeoutError:
+            self._in_vain[self._kind] += 1
+            raise
+
+
 class _Pane(NamedTuple):
     """A pane with the contract's program in it."""
 
     address: TerminalAddress
     environ: Mapping[str, str]
     received_file: Path
+    patience: _Patience
 
     def received(self) -> bytes:
         return self.received_file.read_bytes() if self.received_file.exists() else b""
 
-    def wait_received(self, *expected: bytes) -> None:
-        """Wait until exactly one of ``expected`` has arrived."""
+    def wait_received(self, *expected: bytes, case: str = "") -> None:
+        """Wait until exactly one of ``expected`` has arrived; ``case`` is what was done, for the failure."""
+        of = f", after {case}" if case else ""
         longest = max(map(len, expected))
-        wait_until(
+        self.patience.wait(
             lambda: self.received() in expected or len(self.received()) > longest,
-            _SECONDS,
-            f"{expected[0][:200]!r} in the pane",
+            f"{expected[0][:200]!r} in the pane{of}",
             lambda: repr(self.received()[:400]),
         )
-        assert self.received() in expected
+        assert self.received() in expected, f"the program read something else than {expected[0][:200]!r}{of}"
+
+
+def starter(
+    backend: TerminalBackend, host: TerminalHost, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., _Pane]:
+    """Return a function that starts the contract's program, showing a text, and locates it.
+
+    ``session`` is the session's name, a new one by default; ``plain`` keeps it from asking for bracketed paste.
+    """
+    numbers = count(1)
+    patience = _Patience(backend)
+
+    def start(
+        text: str = "ready", width: int = 80, height: int = 24, session: str = "", *, plain: bool = False
+    ) -> _Pane:
+        folder = tmp_path_factory.mktemp("pane")
+        if plain:
+            (folder / "plain").touch()
+        (folder / "text").write_bytes(text.replace("\n", "\r\n").encode())
+        command = [sys.executable, pane_program.__file__, str(folder)]
+        host.start(session or f"contract-{next(numbers)}", command, width, height)
+        environ_file = folder / "environ.json"
+        patience.wait(environ_file.exists, "the program in its pane")
+        environ = json.loads(environ_file.read_text(encoding="utf-8"))
+        address = backend.locate(environ)
+        assert address is not None, f"the backend does not know its own pane: {environ}"
+        return _Pane(address, environ, folder / "received", patience)
+
+    return start
 
 
 class TerminalBackendContract:
@@ -114,7 +179,10 @@ class TerminalBackendContract:
     """
 
     modes: ClassVar[Sequence[str]] = ("copy",)
-    """The modes of the terminal's own in which keys do not reach the program; empty where it has none."""
+    """The modes of the terminal's own in which keys do not reach the program; empty if it has none."""
+    knows_brackets: ClassVar[bool] = True
+    """Whether the terminal can tell if the program asked for bracketed paste. One that cannot must bracket every text,
+    because Claude Code asks for it, and a text without brackets would be typed line by line."""
     refused: ClassVar[Mapping[str, str]] = {}
     """What the terminal cannot take: a named key, a character or the name of a text in ``TEXTS``, with a regular
     expression that the reason in the TerminalError matches. Nothing of it may then arrive."""
@@ -123,22 +191,8 @@ class TerminalBackendContract:
     def start(
         self, backend: TerminalBackend, host: TerminalHost, tmp_path_factory: pytest.TempPathFactory
     ) -> Callable[..., _Pane]:
-        """Return a function that starts the contract's program, showing a text, and locates it."""
-        numbers = count(1)
-
-        def start(text: str = "ready", width: int = 80, height: int = 24) -> _Pane:
-            folder = tmp_path_factory.mktemp("pane")
-            (folder / "text").write_bytes(text.replace("\n", "\r\n").encode())
-            command = [sys.executable, pane_program.__file__, str(folder)]
-            host.start(f"contract-{next(numbers)}", command, width, height)
-            environ_file = folder / "environ.json"
-            wait_until(environ_file.exists, _SECONDS, "the program in its pane")
-            environ = json.loads(environ_file.read_text(encoding="utf-8"))
-            address = backend.locate(environ)
-            assert address is not None, f"the backend does not know its own pane: {environ}"
-            return _Pane(address, environ, folder / "received")
-
-        return start
+        """Return a function that starts the contract's program in a new pane."""
+        return starter(backend, host, tmp_path_factory)
 
     def test_the_environment_inside_a_pane_names_it(
         self, backend: TerminalBackend, start: Callable[..., _Pane]
@@ -150,6 +204,7 @@ class TerminalBackendContract:
             assert backend.locate(pane.environ) == pane.address
             assert _shown(backend, pane, text).lines[0] == text
         assert one.address != two.address
+        assert one.address.session != two.address.session, "two sessions have one name"
 
     def test_outside_the_terminal_there_is_no_pane(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
         start()
@@ -198,24 +253,22 @@ class TerminalBackendContract:
         pane = start()
         before = b""
         for key in NAMED_KEYS if kind == "named" else CHARACTERS:
+            case = f"press({key!r})"
             if key in self.refused:
-                with pytest.raises(TerminalError, match=self.refused[key]):
-                    backend.press(pane.address, key)
+                _assert_refused(partial(backend.press, pane.address, key), case, self.refused[key])
             else:
                 backend.press(pane.address, key)
-                pane.wait_received(*(before + sent for sent in NAMED_KEYS.get(key, (key.encode(),))))
+                pane.wait_received(*(before + sent for sent in NAMED_KEYS.get(key, (key.encode(),))), case=case)
             # What follows shows that nothing else came.
             before = pane.received()
             backend.press(pane.address, "n")
             before += b"n"
-            pane.wait_received(before)
+            pane.wait_received(before, case=f"{case} and press('n')")
 
     def test_any_other_key_is_refused(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
         pane = start()
         for key in _OTHER_KEYS:
-            with pytest.raises(TerminalError) as refusal:
-                backend.press(pane.address, key)
-            assert not isinstance(refusal.value, TerminalGone)
+            _assert_refused(partial(backend.press, pane.address, key), f"press({key!r})")
         backend.press(pane.address, "n")
         pane.wait_received(b"n")
 
@@ -225,8 +278,9 @@ class TerminalBackendContract:
     ) -> None:
         pane = start()
         if name in self.refused:
-            with pytest.raises(TerminalError, match=self.refused[name]):
-                backend.paste(pane.address, TEXTS[name])
+            _assert_refused(
+                lambda: backend.paste(pane.address, TEXTS[name]), f"paste of the text {name!r}", self.refused[name]
+            )
             backend.press(pane.address, "n")
             pane.wait_received(b"n")
             return
@@ -235,6 +289,18 @@ class TerminalBackendContract:
         pane.wait_received(expected)
         backend.press(pane.address, "n")
         pane.wait_received(expected + b"n")
+
+    def test_a_program_that_asked_for_no_brackets_gets_none(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        pane = start(plain=True)
+        backend.paste(pane.address, "one; two")
+        if not self.knows_brackets:
+            pane.wait_received(b"\x1b[200~one; two\x1b[201~")
+            return
+        pane.wait_received(b"one; two")
+        backend.paste(pane.address, "\nthree")
+        pane.wait_received(b"one; two\nthree", b"one; two\rthree")
 
     def test_pastes_and_keys_arrive_in_order(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
         pane = start()
@@ -249,9 +315,7 @@ class TerminalBackendContract:
         self, backend: TerminalBackend, start: Callable[..., _Pane], text: str
     ) -> None:
         pane = start()
-        with pytest.raises(TerminalError) as refusal:
-            backend.paste(pane.address, text)
-        assert not isinstance(refusal.value, TerminalGone)
+        _assert_refused(lambda: backend.paste(pane.address, text), f"paste({text!r})")
         backend.press(pane.address, "n")
         pane.wait_received(b"n")
 
@@ -264,11 +328,11 @@ class TerminalBackendContract:
             host.enter_mode(pane.address, mode)
             backend.press(pane.address, "n")
             expected += b"n"
-            pane.wait_received(expected)
+            pane.wait_received(expected, case=f"press('n') in the mode {mode!r}")
             host.enter_mode(pane.address, mode)
             backend.paste(pane.address, "text")
             expected += _pasted("text")
-            pane.wait_received(expected)
+            pane.wait_received(expected, case=f"paste('text') in the mode {mode!r}")
         _shown(backend, pane, "ready")
 
     def test_no_other_pane_gets_anything(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
@@ -292,6 +356,18 @@ class TerminalBackendContract:
         backend.press(kept.address, "n")
         kept.wait_received(b"n")
 
+    def test_an_address_never_leads_to_a_later_pane(
+        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
+    ) -> None:
+        kept, closed = start("kept"), start("closed", session="again")
+        host.close(closed.address)
+        later = start("later", session="again")
+        assert later.address != closed.address
+        _assert_gone(backend, closed.address)
+        assert _shown(backend, kept, "kept").lines[0] == "kept"
+        backend.press(later.address, "n")
+        later.wait_received(b"n")
+
     def test_a_program_that_has_ended_is_gone(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
         start("kept")
         ended = start("ended")
@@ -305,7 +381,7 @@ class TerminalBackendContract:
             return False
 
         # A terminal may keep the pane; every key is preceded by a look, which is what must tell.
-        wait_until(gone, _SECONDS, "TerminalGone")
+        ended.patience.wait(gone, "TerminalGone")
 
     def test_a_terminal_that_has_ended_is_gone(
         self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
@@ -314,6 +390,43 @@ class TerminalBackendContract:
         backend.capture(pane.address)
         host.stop()
         _assert_gone(backend, pane.address)
+
+    def test_optional_methods_are_whole_and_spelt_right(self, backend: TerminalBackend) -> None:
+        assert misspelt_methods(backend, TerminalBackend, (HoldingTerminal, ListingTerminal, ProbingTerminal)) == []
+
+    def test_probe_says_that_this_terminal_can_be_used(self, backend: TerminalBackend) -> None:
+        if not isinstance(backend, ProbingTerminal):
+            return
+        probe = backend.probe()
+        assert isinstance(probe, Probe)
+        assert (probe.usable, probe.fix) == (True, "")
+        assert probe.message.strip()
+        assert "\n" not in probe.message
+
+    def test_sessions_that_run_are_listed(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
+        if not isinstance(backend, ListingTerminal):
+            return
+        one, two = start("first"), start("second")
+        assert {one.address.session, two.address.session} <= set(backend.sessions(one.environ))
+
+    def test_what_the_holder_sends_arrives_in_a_held_pane(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        if not isinstance(backend, HoldingTerminal):
+            return
+        pane = start()
+        backend.release(pane.address)
+        assert backend.hold(pane.address, 30) is False, "a first hold was not there before"
+        assert backend.hold(pane.address, 30) is True, "a hold that is prolonged has no gap"
+        backend.press(pane.address, "n")
+        backend.paste(pane.address, "text")
+        pane.wait_received(b"n" + _pasted("text"))
+        backend.release(pane.address)
+        backend.release(pane.address)
+        backend.press(pane.address, "y")
+        pane.wait_received(b"n" + _pasted("text") + b"y")
+        assert backend.hold(pane.address, 30) is False
+        backend.release(pane.address)
 
     def test_where_the_caller_sits_does_not_matter(
         self, backend: TerminalBackend, start: Callable[..., _Pane], monkeypatch: pytest.MonkeyPatch
@@ -343,15 +456,34 @@ def _shown(backend: TerminalBackend, pane: _Pane, line: str) -> Screen:
         seen[:] = [backend.capture(pane.address)]
         return seen[0] if line in seen[0].lines else None
 
-    return wait_until(probe, _SECONDS, f"the line {line!r}", lambda: "\n".join(seen[0].lines))
+    return pane.patience.wait(probe, f"the line {line!r}", lambda: "\n".join(seen[0].lines))
+
+
+def _assert_refused(act: Callable[[], None], case: str, reason: str = "") -> None:
+    """Check that ``act``, which is called ``case`` in failures, raises TerminalError with a reason that matches."""
+    error = _raised(act)
+    said = f"{type(error).__name__}: {error}"
+    assert isinstance(error, TerminalError), f"{case} must raise TerminalError: {said}"
+    assert not isinstance(error, TerminalGone), f"{case} must raise TerminalError, and the pane is there: {said}"
+    assert re.search(reason, str(error)), f"{case}: the reason does not match {reason!r}: {said}"
 
 
 def _assert_gone(backend: TerminalBackend, address: TerminalAddress) -> None:
-    for act in (
-        lambda: backend.capture(address),
-        lambda: backend.press(address, "Enter"),
-        lambda: backend.paste(address, "text"),
-    ):
-        with pytest.raises(TerminalGone) as gone:
-            act()
-        assert re.search(r"\w", str(gone.value))
+    acts: dict[str, Callable[[], object]] = {
+        "capture()": lambda: backend.capture(address),
+        "press('Enter')": lambda: backend.press(address, "Enter"),
+        "paste('text')": lambda: backend.paste(address, "text"),
+    }
+    for case, act in acts.items():
+        error = _raised(act)
+        said = f"{type(error).__name__}: {error}"
+        assert isinstance(error, TerminalGone), f"{case} of what is gone must raise TerminalGone: {said}"
+        assert re.search(r"\w", str(error)), f"{case} of what is gone must say why"
+
+
+def _raised(act: Callable[[], object]) -> TerminalError | None:
+    try:
+        act()
+    except TerminalError as error:
+        return error
+    return None

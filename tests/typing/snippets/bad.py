@@ -9,14 +9,14 @@ import attrs
 from hookrouter import hookimpl, override
 from hookrouter.hookspecs import CommandSpecs, EventSpecs, PostToolUseSpecs, PreToolUseSpecs, SettingsSpecs
 from hookrouter.replies import PreToolUseReply, StopReply
-from hookrouter.tools import typed_input
+from hookrouter.tools import BashInput, typed_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.context import Context
     from hookrouter.events import PostToolUse, PreToolUse, SessionEnd, Stop
-    from hookrouter.tools import AskUserQuestionInput, BashInput, BashOutput, EditInput
+    from hookrouter.tools import AskUserQuestionInput, BashOutput, EditInput
 
 
 class WrongEvent(EventSpecs):
@@ -120,5 +120,5 @@ def reads(event: PreToolUse, form: AskUserQuestionInput, asked: BashInput, answe
     print(answered.git_operation.commit)  # error: union-attr, reportOptionalMemberAccess
     event.cwd = "/elsewhere"  # error: misc, reportAttributeAccessIssue
     PreToolUseReply.deny()  # error: call-arg, reportCallIssue
-    typed_input(event, "Bahs")  # error: call-overload, reportCallIssue
-    print(typed_input(event, "Bash").command)  # error: union-attr, reportOptionalMemberAccess
+    typed_input(event, "Bash")  # error: call-overload, reportCallIssue
+    print(typed_input(event, BashInput).command)  # error: union-attr, reportOptionalMemberAccess

@@ -32,12 +32,11 @@ from hookrouter.tools import (
     typed_input,
     typed_response,
 )
-from hookrouter.views import view
 
 if TYPE_CHECKING:
-    from hookrouter.answering import Gateway
     from hookrouter.context import Context
     from hookrouter.events import PostToolUse, PreToolUse, Stop
+    from hookrouter.messaging.gateway import Gateway
     from hookrouter.tools import BashOutput, WebSearchInput, WebSearchOutput
 
 
@@ -68,7 +67,7 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
     def pre_tool_use_bash(self, event: PreToolUse, tool_input: BashInput, context: Context) -> PreToolUseReply | None:
         if event.mcp_server is not None:
             assert_type(event.mcp_server.name, str)
-        assert_type(tool_input.command, str)
+        assert_type(tool_input.command, str | None)
         assert_type(tool_input.timeout, float | None)
         assert_type(tool_input.raw, Mapping[str, Any])
         return PreToolUseReply.update_input({**tool_input.raw, "command": f"nice {tool_input.command}"})
@@ -76,13 +75,13 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
     @hookimpl(tryfirst=True)
     @override
     def pre_tool_use(self, event: PreToolUse, context: Context) -> PreToolUseReply | None:
-        bash = typed_input(event, "Bash")
+        bash = typed_input(event, BashInput)
         assert_type(bash, BashInput | None)
-        if bash is not None and "push --force" in bash.command:
+        if bash is not None and (bash.command is None or "push --force" in bash.command):
             return PreToolUseReply.deny("no")
         match typed_input(event):
             case EditInput(file_path=path) | WriteInput(file_path=path):
-                assert_type(path, str)
+                assert_type(path, str | None)
             case _:
                 pass
         if mcp_name(event.tool_name) is not None:
@@ -111,7 +110,7 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
     def post_tool_use(self, event: PostToolUse, context: Context) -> PostToolUseReply | None:
         assert_type(event.duration_ms, float | None)
         assert_type(event.tool_response, Any)
-        assert_type(typed_response(event, "Edit"), EditOutput | None)
+        assert_type(typed_response(event, EditOutput), EditOutput | None)
         return PostToolUseReply.context(mcp_text(event.tool_response))
 
     @hookimpl
@@ -143,6 +142,6 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
 
 
 def from_json(raw: Mapping[str, Any]) -> str:
-    form = view("AskUserQuestionInput", raw)
+    form = AskUserQuestionInput.from_json(raw)
     assert_type(form, AskUserQuestionInput)
     return form.questions[0].question

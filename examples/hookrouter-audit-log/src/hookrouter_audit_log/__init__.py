@@ -8,8 +8,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from hookrouter import hookimpl, override
-from hookrouter.clock import iso
 from hookrouter.hookspecs import EventSpecs, SettingsSpecs
+from hookrouter.util.clock import iso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ class AuditLog(EventSpecs, SettingsSpecs):
 
 
 def append(path: str, line: bytes, *, max_bytes: float, backups: int) -> None:
-    """Append a line to a file of mode 0600; renames the file first where it would grow beyond ``max_bytes``.
+    """Append a line to a file of mode 0600; renames the file first if it would grow beyond ``max_bytes``.
 
     Older files are PATH.1 (the newest) to PATH.N. Processes that write at once take turns.
     """

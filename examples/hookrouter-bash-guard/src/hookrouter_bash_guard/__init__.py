@@ -37,14 +37,17 @@ class BashGuard(PreToolUseSpecs, SettingsSpecs):
         from hookrouter_bash_guard.settings import Settings
 
         settings = context.settings(Settings)
+        command = tool_input.command
+        if not command:  # missing or no text, which reads as None: never take that for harmless
+            return PreToolUseReply.deny("there is no command that can be read")
         try:
-            texts = [tool_input.command, *simple_commands(tool_input.command)]
+            texts = [command, *simple_commands(command)]
         except UnreadableError as error:
-            return PreToolUseReply.ask(f"bash-guard cannot read this command: {error}")
+            return PreToolUseReply.ask(f"this command cannot be read: {error}")
         if rule := _first(settings.deny, texts):
-            return PreToolUseReply.deny(f"bash-guard: {rule!r} is not allowed here")
+            return PreToolUseReply.deny(f"{rule!r} is not allowed here")
         if rule := _first(settings.ask, texts):
-            return PreToolUseReply.ask(f"bash-guard: the command matches {rule!r}")
+            return PreToolUseReply.ask(f"the command matches {rule!r}")
         return None
 
 

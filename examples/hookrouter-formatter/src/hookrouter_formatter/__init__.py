@@ -42,11 +42,14 @@ class Formatter(PostToolUseSpecs, SettingsSpecs):
         return _format(tool_input.file_path, context)
 
 
-def _format(path: str, context: Context) -> PostToolUseReply | None:
+def _format(path: str | None, context: Context) -> PostToolUseReply | None:
     import subprocess
 
     from hookrouter_formatter.settings import Settings
 
+    if path is None:
+        # A path that is no text: Claude Code has refused the call, or it is a client that this was not written for.
+        return None
     settings = context.settings(Settings)
     path = os.path.join(context.cwd, path)
     formatter = settings.formatters.get(os.path.splitext(path)[1])

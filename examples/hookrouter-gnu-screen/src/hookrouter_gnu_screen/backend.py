@@ -13,7 +13,7 @@ What screen does, measured on 4.9.0, and what follows from it here:
   message covers a window on some display, for ``msgwait`` seconds, the window's program is not read. Both are 0 while
   the display is attached, and then screen's defaults again: screen does not tell what they were.
 * ``paste`` adds no brackets, and ``readreg`` turns newlines into Enter. So a register is filled by commands in a file,
-  part by part. ``paste`` takes a copy only where several registers are named, after which they can be emptied at once.
+  part by part. ``paste`` takes a copy only if several registers are named, after which they can be emptied at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering import Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.answering.interfaces import Screen, TerminalAddress, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
     import subprocess
@@ -160,7 +160,7 @@ class ScreenBackend:
     def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:
         """Return the window that ``STY`` and ``WINDOW`` name, or None outside screen.
 
-        Raises TerminalGone where the session or its window does not exist.
+        Raises TerminalGone if the session or its window does not exist.
         """
         pid, _, _ = environ.get("STY", "").partition(".")
         number = environ.get("WINDOW", "")
@@ -202,7 +202,7 @@ class ScreenBackend:
     def press(self, address: TerminalAddress, key: str) -> None:
         """Press one of KEYS or one printable character, after leaving copy mode.
 
-        Raises TerminalError for any other key, TerminalGone where the window is gone.
+        Raises TerminalError for any other key, TerminalGone if the window is gone.
         """
         window = _window(address)
         if key in KEYS:
@@ -219,7 +219,7 @@ class ScreenBackend:
         """Paste ``text`` in one piece and in brackets, newlines included, without submitting it.
 
         Raises TerminalError for control characters other than newline and tab, because they would act as keys, and
-        TerminalGone where the window is gone.
+        TerminalGone if the window is gone.
         """
         import tempfile
 
@@ -253,7 +253,7 @@ class ScreenBackend:
         self._stuff(window, _LEAVE_COPY_MODE)
 
     def _enter_copy_mode(self, window: _Window) -> bool:
-        """See to it that the window is in copy mode; False where it was before. Raises TerminalError."""
+        """See to it that the window is in copy mode; False if it was before. Raises TerminalError."""
         said = self._said_after(window, "copy")
         if said is not None and said.startswith(_ENTERED):
             # The message came on another display that was attached after ours and shows this window.
@@ -310,7 +310,7 @@ class ScreenBackend:
         display = _Display(self._session(window), self._environ(window.folder))
         if not display.attached(self._timeout):
             display.close()
-            # Where the session is just ending, this says so.
+            # If the session is just ending, this says so.
             self._ask(window, "@number")
             raise TerminalError(f"GNU screen takes no display for session {window.pid} in {window.folder}")
         self._displays[window.folder, window.pid] = display

@@ -37,7 +37,7 @@ class Notify(EventSpecs, SettingsSpecs):
 
 
 def _tell(title: str, text: str, kind: str, context: Context) -> None:
-    from hookrouter.names import printable
+    from hookrouter.util.text import printable
 
     from hookrouter_notify.settings import Settings
 
@@ -68,11 +68,11 @@ def _start(argv: list[str], context: Context) -> None:
 
 
 def _send(gateway: str, title: str, text: str, context: Context) -> None:
-    from hookrouter.answering import Wake
+    from hookrouter.messaging.gateway import Message
 
     agent = context.agent
     context.outbox.put(
-        Wake(
+        Message(
             kind="notification",
             agent=agent.id if agent is not None else "",
             gateway=gateway,

@@ -1,0 +1,144 @@
+"""Loads the configuration: from a compiled form in the cache folder while ``config.toml`` is what it was.
+
+Reading and checking the file itself is slow: :mod:`hookrouter._config.reader` does it when the file has changed. The
+last configuration without problems is kept in the state folder too, because the cache may be lost: while the file has
+problems, it holds.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrouter.config import Config, PluginConfig
+from hookrouter.storage.own_file import read_own_json
+from hookrouter.util.filenames import digest
+from hookrouter.util.value import decode
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter.storage.home import Home
+    from hookrouter.storage.interface import DocumentStore
+
+__all__ = ["ALARM", "KIND", "config_name", "file_key", "load"]
+
+KIND = "config"
+"""The kind of the document in the state folder, and of its lock."""
+
+ALARM = "broken-config"
+"""The kind of the documents that say who was told of the file's problems; they go once it has none."""
+
+FORMAT = 7
+"""The version of the compiled form; a cache of another one is not read."""
+
+
+def load(home: Home) -> Config:
+    """Return the configuration of a home. Never raises: what is wrong with the file is in ``problems``.
+
+    The compiled form is taken from the cache while size, times and inode of the file are what they were.
+    """
+    key = file_key(home.config_file)
+    if key is None:
+        return Config()
+    cached = read_own_json(_cache_file(home))
+    if cached.get("key") == key:
+        config = _decoded(cached)
+        if config is not None:
+            return config
+    return _read_anew(home, key, cached)
+
+
+def file_key(path: str) -> list[object] | None:
+    """Return what tells one state of a file from the next; None if there is no file."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError):
+        return [path, -1, -1, -1, -1]
+    # The time of the last change of permissions too: a file that could not be read may be readable now.
+    return [path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns]
+
+
+def config_name(home: Home) -> str:
+    """Return the name under which documents about this home's config.toml are kept."""
+    return digest(home.config_file)
+
+
+def _cache_file(home: Home) -> str:
+    return os.path.join(home.cache, f"config-{config_name(home)}.json")
+
+
+def _decoded(cached: Mapping[str, object]) -> Config | None:
+    """Return the config of a cached document; None if it is another version's, or nonsense."""
+    try:
+        return decode(Config, cached["config"]) if cached["format"] == FORMAT else None
+    except (KeyError, TypeError):
+        return None
+
+
+def _read_anew(home: Home, key: object, cached: Mapping[str, object]) -> Config:
+    """Read the file, and save what it says in the cache and, as far as it holds, in the state folder."""
+    from contextlib import suppress
+
+    from hookrouter._config.reader import read
+    from hookrouter.storage.engine import open_store
+    from hookrouter.storage.interface import StoreError
+    from hookrouter.storage.own_file import write_own_json
+    from hookrouter.util.clock import now
+    from hookrouter.util.value import encode
+
+    store = open_store(home, lambda _text: None)
+    kept = _kept(store, home)
+    former = _decoded(cached)
+    candidates = [(cached.get("saved_at"), former), (kept.get("saved_at"), _last_good(kept))]
+    known = [(at, config) for at, config in candidates if isinstance(at, float) and config is not None]
+    # Either may be the older one, because either may not have been writable.
+    last_good = max(known, key=lambda one: one[0], default=(0.0, Config()))[1]
+    config = read(home.config_file, last_good)
+    holds = config._with(problems=())
+    if _last_good(kept) != holds and (kept or holds != Config()):
+        document = {"version": 2, "saved_at": now(), "config": encode(holds)}
+        # What cannot be saved is read again by the next run.
+        with suppress(StoreError):
+            store.write(KIND, config_name(home), document)
+    if not config.problems:
+        _forget_alarms(store, home)
+    document = {"format": FORMAT, "key": key, "saved_at": now(), "config": encode(config, sparse=True)}
+    write_own_json(_cache_file(home), document)
+    return config
+
+
+def _forget_alarms(store: DocumentStore, home: Home) -> None:
+    """Have everybody told again of problems that the file has later."""
+    from contextlib import suppress
+
+    from hookrouter.storage.interface import StoreError
+
+    with suppress(StoreError):
+        for name in list(store.stamps(ALARM)):
+            if name.startswith(f"{config_name(home)}-"):
+                store.delete(ALARM, name)
+
+
+def _kept(store: DocumentStore, home: Home) -> dict[str, object]:
+    """Return what the state folder holds of the last good file."""
+    from hookrouter.storage.interface import StoreError
+
+    try:
+        return store.read(KIND, config_name(home)) or {}
+    except StoreError:
+        return {}
+
+
+def _last_good(kept: Mapping[str, object]) -> Config | None:
+    """Return the config in a document of the state folder; of an older one, its plugins alone."""
+    try:
+        if kept.get("version") != 1:
+            return decode(Config, kept["config"])
+        plugins = kept["plugins"]
+        return Config(plugins={name: decode(PluginConfig, row) for name, row in plugins.items()})  # type: ignore[attr-defined]
+    except (KeyError, TypeError, AttributeError):
+        return None

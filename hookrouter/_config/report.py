@@ -1,0 +1,257 @@
+"""What is wrong with a configuration, and where each of its values comes from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
+
+from hookrouter._config.reader import decoded, parse, survey
+from hookrouter._config.schema import AnswerTable, PluginTable
+from hookrouter._config.toml_lines import lines_of
+from hookrouter._config.validation import Problem, hide
+from hookrouter.config import INBOX, LAST, ORDER, AnswerConfig
+from hookrouter.storage.home import HOME_VARIABLE
+from hookrouter.storage.own_file import read_trusted
+from hookrouter.util.errors import HookrouterError
+from hookrouter.util.text import closest, describe_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from hookrouter.config import Agent, Config
+    from hookrouter.context import Services
+
+__all__ = [
+    "BUILT_IN",
+    "FROM_FILE",
+    "KEPT",
+    "PLUGIN",
+    "ConfigError",
+    "Located",
+    "Setting",
+    "check",
+    "home_source",
+    "line_of",
+    "read_lines",
+    "settings",
+    "untold",
+]
+
+FROM_FILE, BUILT_IN, PLUGIN, KEPT = "config.toml", "default", "plugin default", "last good file"
+"""Where a value comes from."""
+
+_TOML_LINE = re.compile(r"at line (\d+)")
+
+
+class ConfigError(HookrouterError):
+    """The file is there and cannot be read."""
+
+
+class Located(NamedTuple):
+    """A problem of a configuration, with its place."""
+
+    level: str
+    """``error``, or ``warning`` for what may be on purpose."""
+    line: int | None
+    """The line in config.toml; None if it is not known or the fault is a key that is missing altogether."""
+    problem: Problem
+
+
+class Setting(NamedTuple):
+    """One value that holds."""
+
+    key: str
+    value: object
+    """As JSON; what is, by its key, a secret is not shown."""
+    source: str
+    """``config.toml``, ``default``, ``plugin default``, or ``last good file`` if this file has problems."""
+    line: int | None
+    """The line in config.toml, if it comes from there."""
+
+
+def home_source(environ: Mapping[str, str]) -> str:
+    """Return what says where config.toml is: the name of an environment variable, or ``platform``."""
+    return HOME_VARIABLE if environ.get(HOME_VARIABLE) else "platform"
+
+
+def read_lines(path: str) -> tuple[bytes, dict[str, int]]:
+    """Return the content of config.toml and the line of each key; empty if there is none. Raises ConfigError."""
+    try:
+        content = read_trusted(path)
+    except FileNotFoundError:
+        return b"", {}
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return content, {} if parse(content)[0] is None else lines_of(decoded(content))
+
+
+def line_of(key: str, lines: Mapping[str, int]) -> int | None:
+    """Return the line of a key; of one that is missing, the line of what it is missing from."""
+    while key and key not in lines:
+        key = key[: key.rindex("[")] if key.endswith("]") else key.rpartition(".")[0]
+    return lines.get(key)
+
+
+def check(app: Services) -> list[Located]:
+    """Return all that is wrong with config.toml: the file itself, plugins' settings, and names that nothing has.
+
+    Plugins are imported for it. Raises ConfigError.
+    """
+    content, lines = read_lines(app.home.config_file)
+    problems, config = survey(content)
+    found = [Located("error", _line(problem, lines), problem) for problem in problems]
+    if config is not None:
+        # Of a file with problems nothing is used; what it says is compared all the same, to name every mistake at once.
+        meant = app.under(config) if problems else app
+        told = {problem.key for problem in problems}
+        further = [*_own_settings(meant), *_gateways(meant), *_answering(meant)]
+        found += [Located("error", line_of(one.key, lines), one) for one in further if one.key not in told]
+        found += [Located("warning", line_of(problem.key, lines), problem) for problem in _not_installed(meant)]
+    return sorted(found, key=lambda located: (located.level, located.line or 0))
+
+
+def _line(problem: Problem, lines: Mapping[str, int]) -> int | None:
+    if problem.key:
+        return line_of(problem.key, lines)
+    match = _TOML_LINE.search(problem.text)
+    return int(match[1]) if match else None
+
+
+def _own_settings(app: Services) -> Iterator[Problem]:
+    for info in app.plugins.listing():
+        own = app.plugins.own_settings(info.name)
+        for problem in () if own is None else own.problems:
+            yield Problem(*problem)
+
+
+def _gateways(app: Services) -> Iterator[Problem]:
+    offered = app.plugins.gateways()
+    for name in app.config.gateways:
+        kind, own = app.config.gateway(name) or ("", {})
+        key = f"gateways.{name}"
+        gateway = offered.get(kind)
+        if gateway is None:
+            yield _not_offered(f"{key}.type", kind, offered)
+            continue
+        try:
+            yield from app.plugins.read_gateway_settings(gateway, name, own)[1]
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a problem of that plugin
+            yield Problem(key, f"the plugin's check failed: {describe_error(error)}")
+
+
+def _answering(app: Services) -> Iterator[Problem]:
+    answer, plugins = app.config.answer, app.plugins
+    channels = plugins.answer_channels()
+    for index, name in enumerate(answer.channels):
+        if name not in channels:
+            yield _not_offered(f"answer.channels[{index}]", name, channels)
+    planners, terminals = plugins.keystroke_planners(), plugins.terminal_backends()
+    if answer.planner not in planners:
+        yield _not_offered("answer.planner", answer.planner, planners)
+    if answer.terminal not in terminals:
+        yield _not_offered("answer.terminal", answer.terminal, terminals)
+
+
+def _not_offered(key: str, name: str, offered: Iterable[str]) -> Problem:
+    return _unknown(key, name, offered, "no active plugin offers it")
+
+
+def _unknown(key: str, name: str, names: Iterable[str], why: str) -> Problem:
+    known = sorted(names)
+    close = closest(name, known)
+    hint = f", did you mean {close!r}?" if close else ""
+    listed = ", ".join(known) or "none"
+    return Problem(key, f"found {name!r}{hint}; {why}; there are: {listed}", repr(name), listed, close)
+
+
+def _not_installed(app: Services) -> Iterator[Problem]:
+    names = [info.name for info in app.plugins.listing()]
+    for key, listed in ((ORDER, app.config.plugin_order), (LAST, app.config.plugin_last)):
+        for index, name in enumerate(listed):
+            if name not in names:
+                yield _unknown(f"plugins.{key}[{index}]", name, names, "no such plugin is installed")
+    for name in app.config.plugins:
+        if name not in names:
+            yield _unknown(f"plugins.{name}", name, names, "no such plugin is installed")
+
+
+def settings(app: Services) -> list[Setting]:
+    """Return every value that holds, in the order of the file's documentation. Raises ConfigError."""
+    _, lines = read_lines(app.home.config_file)
+    if app.config.problems:
+        lines = {}
+    # What a plugin does not get does not come from the file.
+    wrong = tuple(f"plugins.{info.name}.settings." for info in app.plugins.listing() if info.problems)
+    lines = {key: line for key, line in lines.items() if not key.startswith(wrong)} if wrong else lines
+    return [Setting(key, hide(_last(key), value), *_source(key, source, lines)) for key, value, source in _values(app)]
+
+
+def untold(config: Config) -> list[Agent]:
+    """Return the enabled agents of whose silence nobody is told.
+
+    Those are told of only by the inbox, or not reminded, while ``[answer] escalate_to`` names no gateway but an inbox.
+    """
+    answer = config.answer
+    if answer.escalate_to and not config.is_inbox(answer.escalate_to):
+        return []
+    return [
+        agent
+        for agent in config.agents
+        if agent.enabled and not (answer.reminds and not config.is_inbox(agent.gateway))
+    ]
+
+
+def _source(key: str, source: str, lines: Mapping[str, int]) -> tuple[str, int | None]:
+    return (FROM_FILE, lines[key]) if key in lines else (source, None)
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def _values(app: Services) -> Iterator[tuple[str, object, str]]:
+    config = app.config
+    # What a file with problems leaves as it was comes from the one before it, unless nothing was ever set.
+    held = KEPT if config.problems and config.is_set_up else BUILT_IN
+    for index, agent in enumerate(config.agents):
+        key = f"agents[{index}]"
+        for name in ("id", "sessions", "workdirs", "enabled"):
+            yield f"{key}.{name}", _json(getattr(agent, name)), held
+        if agent.fallbacks:
+            yield f"{key}.gateways", [agent.gateway, *agent.fallbacks], held
+        else:
+            yield f"{key}.gateway", agent.gateway, held
+        yield f"{key}.fallback_after", agent.fallback_after, held
+        yield f"{key}.kind", agent.kind, held
+    for gateway, table in config.gateways.items():
+        for name, value in table.items():
+            yield f"gateways.{gateway}.{name}", value, _held(app, value, INBOX if gateway == INBOX else None)
+    for field in attrs.fields(AnswerTable):
+        value = getattr(config.answer, field.name)
+        yield f"answer.{field.name}", _json(value), _held(app, value, getattr(AnswerConfig, field.name))
+    yield "journal.payloads", config.journal_payloads, _held(app, config.journal_payloads, False)
+    yield f"plugins.{ORDER}", _json(config.plugin_order), _held(app, config.plugin_order, ())
+    yield f"plugins.{LAST}", _json(config.plugin_last), _held(app, config.plugin_last, ())
+    for name in sorted({*config.plugins, *(info.name for info in app.plugins.listing())}):
+        yield from _plugin_values(app, name)
+
+
+def _held(app: Services, value: object, default: object) -> str:
+    """Return where a value comes from that this file does not set."""
+    return KEPT if app.config.problems and value != default else BUILT_IN
+
+
+def _plugin_values(app: Services, name: str) -> Iterator[tuple[str, object, str]]:
+    entry = app.config.plugin(name)
+    kept = KEPT if app.config.problems and name in app.config.plugins else BUILT_IN
+    for field in attrs.fields(PluginTable):
+        if field.name != "settings":
+            yield f"plugins.{name}.{field.name}", getattr(entry, field.name), kept
+    for key, value in app.plugins.settings(name).items():
+        yield f"plugins.{name}.settings.{key}", value, KEPT if kept == KEPT and key in entry.settings else PLUGIN
+
+
+def _json(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

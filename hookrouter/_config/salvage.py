@@ -1,0 +1,105 @@
+"""What a ``config.toml`` with problems still says about plugins: those that it closes or switches off are so.
+
+All else is as the last file without problems said. A guard that somebody has just written must not be open because of
+a mistake elsewhere in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from hookrouter._config.schema import CONVERTER, ConfigFile, PluginTable, plugin_config
+from hookrouter._config.validation import FAULTS
+from hookrouter.config import LAST, ORDER, Config, PluginConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["salvaged"]
+
+
+def salvaged(last_good: Config, raw: Mapping[str, object] | None, content: bytes) -> Config:
+    """Return the config that holds while a file has problems.
+
+    ``raw`` is what the file says; None if it is not even TOML: then the lines that can be made out count, and they
+    close a plugin that the last good file left open, and switch off none that it closed.
+    """
+    if raw is None:
+        plugins = _with_lines(last_good.plugins, content)
+    else:
+        plugins = {**last_good.plugins, **_from_tables(last_good, raw)}
+    return last_good._with(plugins=plugins)
+
+
+def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, PluginConfig]:
+    """Return the plugins that this file closes or switches off, and those that it opens with a table that is right."""
+    found = {}
+    tables = raw.get("plugins")
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if name in (ORDER, LAST):
+            continue
+        try:
+            entry = plugin_config(CONVERTER.structure(table, PluginTable))
+            if entry.is_strict or last_good.plugin(name).is_strict:
+                found[name] = entry
+        except FAULTS:
+            closed = isinstance(table, dict) and table.get("on_error") == "closed"
+            disabled = isinstance(table, dict) and table.get("enabled") is False
+            if closed or disabled:
+                former = last_good.plugin(name)
+                found[name] = former._with(enabled=not disabled, on_error="closed" if closed else "open")
+    return found
+
+
+_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\\]*\"|'[^']*')"
+_KEYS = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
+_CLOSED = re.compile(r"""["']?closed\b""")
+_CLOSED_INLINE = re.compile(r"""\bon_error["']?\s*=\s*["']?closed\b""")
+
+
+def _with_lines(last_good: Mapping[str, PluginConfig], content: bytes) -> dict[str, PluginConfig]:
+    """Return the plugins of the last good file, with what the lines of a file that is not TOML add to them."""
+    closed, disabled = _scan(content.decode("utf-8-sig", "replace"))
+    found = dict(last_good)
+    for name in closed | disabled:
+        former = last_good.get(name)
+        if former is None or not former.is_strict:
+            former = (former or PluginConfig())._with(enabled=name not in disabled)
+        found[name] = former._with(on_error="closed" if name in closed else former.on_error)
+    return found
+
+
+def _scan(text: str) -> tuple[set[str], set[str]]:
+    """Return the plugins that the lines of a text close and switch off, taking rather too many than too few.
+
+    A header counts without its bracket, and a value without its quotes. A line that names no table of this file ends
+    none, as it may be a line of a list.
+    """
+    tables = {field.name for field in attrs.fields(ConfigFile)}
+    closed, disabled = set(), set()
+    table: list[str] = []
+    for line in text.splitlines():
+        match = _KEYS.match(line.lstrip(" \t["))
+        if match is None:
+            continue
+        keys = [key.strip("\"'") for key in re.findall(_KEY, match[0])]
+        rest = match.string[match.end() :].lstrip()
+        if not rest.startswith("="):
+            if keys[0] in tables:
+                table = keys
+            continue
+        path, value = [*table, *keys], rest[1:].lstrip()
+        if keys[0] == "plugins":
+            path = keys
+        if len(path) < 2 or path[0] != "plugins":
+            continue
+        if path[2:] == ["on_error"] and _CLOSED.match(value):
+            closed.add(path[1])
+        elif path[2:] == ["enabled"] and value.startswith("false"):
+            disabled.add(path[1])
+        elif len(path) == 2 and _CLOSED_INLINE.search(value):
+            closed.add(path[1])
+    return closed, disabled

@@ -1,0 +1,483 @@
+"""What ``config.toml`` may say: every table and key with its type, default, meaning and an example.
+
+The one place that knows this: the reader checks a file against it, ``hookrouter config show`` goes by it, and the
+reference of the configuration is generated from :func:`schema`. Defaults are those of the values in
+:mod:`hookrouter.config`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
+
+import attrs
+import cattrs
+
+from hookrouter import config as values
+from hookrouter._config.validation import Fault, each, is_secret, plain, table_hook, wrong
+from hookrouter.util.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = [
+    "CONVERTER",
+    "AgentTable",
+    "AnswerTable",
+    "ConfigFile",
+    "JournalTable",
+    "PluginTable",
+    "PluginTables",
+    "SchemaKey",
+    "SchemaTable",
+    "plugin_config",
+    "schema",
+]
+
+V = TypeVar("V", bound=Value)
+
+_MAX_SECONDS = 86400
+_MAX_COUNT = 100
+
+
+class SchemaKey(NamedTuple):
+    """One key of a table."""
+
+    name: str
+    type: str
+    """What is allowed, in words."""
+    required: bool
+    default: object
+    """As JSON; None if the key is required, or if leaving it out means something that no value says."""
+    help: str
+    """What it means, in one or two sentences."""
+    example: str
+    """A value as it is written in TOML."""
+
+
+class SchemaTable(NamedTuple):
+    """One kind of table."""
+
+    header: str
+    """As it is written in TOML, with NAME for a name of the user's choice: ``[[agents]]``, ``[plugins.NAME]``."""
+    help: str
+    keys: tuple[SchemaKey, ...]
+    others: str = ""
+    """What other keys the table takes; empty for none."""
+
+
+class _Check(NamedTuple):
+    """What is allowed for a key."""
+
+    words: str
+    read: Callable[[Any], Any]
+    """Returns the value as it is kept. Raises what :data:`hookrouter._config.validation.FAULTS` names."""
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(value, _TEXT.words)
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise wrong(value, _FLAG.words)
+    return value
+
+
+def _folder(value: object) -> str:
+    text = _text(value)
+    if not text.startswith(("/", "~/", "*")) and text != "~":
+        raise wrong(value, "an absolute folder, or one that begins with ~/ or *")
+    return text
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _MAX_SECONDS:
+        raise wrong(value, _SECONDS.words)
+    return float(value)
+
+
+def _patience(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MAX_SECONDS:
+        raise wrong(value, _PATIENCE.words)
+    return float(value)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MAX_COUNT:
+        raise wrong(value, _COUNT.words)
+    return value
+
+
+def _on_error(value: object) -> str:
+    if value not in ("open", "closed"):
+        raise wrong(value, _ON_ERROR.words)
+    return str(value)
+
+
+def _reader(value: object) -> str:
+    if value not in (values.AGENT, values.PERSON):
+        raise wrong(value, _READER.words)
+    return str(value)
+
+
+def _table(value: object) -> dict[str, object]:
+    table = plain(value)
+    if not isinstance(table, dict):
+        raise wrong(value, _TABLE.words)
+    return table
+
+
+def _list_of(words: str, item: Callable[[Any], Any] = _text, *, least: int = 0, once: str = "") -> _Check:
+    """Return the check of a list; with ``once``, which says what, no item may come twice."""
+
+    def read(value: object) -> tuple[Any, ...]:
+        if not isinstance(value, list) or len(value) < least:
+            raise wrong(value, words)
+        items = tuple(each(enumerate(value), item, tuple))
+        if once and len(set(items)) != len(items):
+            raise Fault(repr(list(items)), f"each {once} once")
+        return items
+
+    return _Check(words, read)
+
+
+_TEXT = _Check("a text that is not empty", _text)
+_FLAG = _Check("true or false", _flag)
+_SECONDS = _Check(f"seconds, more than 0 and at most {_MAX_SECONDS}", _seconds)
+_PATIENCE = _Check(f"seconds, at least 0 and at most {_MAX_SECONDS}", _patience)
+_COUNT = _Check(f"a whole number, at least 0 and at most {_MAX_COUNT}", _count)
+_ON_ERROR = _Check('"open" or "closed"', _on_error)
+_READER = _Check('"agent" or "person"', _reader)
+_TABLE = _Check("a table", _table)
+
+
+def _key(check: _Check, meaning: str, example: str, default: Any = attrs.NOTHING) -> Any:
+    """Return a field of a table."""
+    return attrs.field(default=default, metadata=_about(check, meaning, example))
+
+
+def _about(check: _Check, meaning: str, example: str) -> dict[str, object]:
+    return {"check": check, "help": meaning, "example": example}
+
+
+def _default(kind: type[Value], name: str) -> Any:
+    return getattr(kind, name)
+
+
+@attrs.frozen
+class AgentTable:
+    """Which sessions an agent answers for, and how it is woken. Of several that fit a session the first one counts;
+    without any table there is one agent called default, for all sessions, which is woken by the inbox."""
+
+    id: str = _key(_TEXT, "The agent's name, in messages and journal.", '"ops"')
+    sessions: tuple[str, ...] = _key(
+        _list_of("a list of texts"),
+        "Globs on the session's name; empty for all sessions. Capitals count.",
+        '["work-*", "deploy"]',
+        _default(values.Agent, "sessions"),
+    )
+    workdirs: tuple[str, ...] = _key(
+        _list_of("a list of folders", _folder),
+        "Globs on the session's working folder, or on one above it; empty for all. `*` stays within one folder's name, "
+        "`**` stands for any number of folders, `~` for your home.",
+        '["~/projects/**"]',
+        _default(values.Agent, "workdirs"),
+    )
+    enabled: bool = _key(
+        _FLAG, "`false` switches the agent off: the next one that fits a session counts.", "false", True
+    )
+    gateway: str | None = _key(
+        _TEXT,
+        "The gateway that wakes the agent: `inbox`, or a name of a `[gateways.NAME]` table. Without it: `inbox`.",
+        '"chat"',
+        None,
+    )
+    gateways: tuple[str, ...] | None = _key(
+        _list_of("a list of one or more gateway names", least=1),
+        "Instead of `gateway`: several, in order; the next one is asked if one fails.",
+        '["chat", "inbox"]',
+        None,
+    )
+    fallback_after: float = _key(
+        _SECONDS,
+        "How long a gateway fails before the next one is asked too.",
+        "120",
+        _default(values.Agent, "fallback_after"),
+    )
+    kind: str = _key(
+        _READER,
+        "Who reads the messages: a program that decides by JSON, or a person, who gets no JSON to read.",
+        '"person"',
+        _default(values.Agent, "kind"),
+    )
+
+    def route(self) -> tuple[str, ...]:
+        """Return the names of the agent's gateways, in order."""
+        return self.gateways or (values.INBOX if self.gateway is None else self.gateway,)
+
+    def value(self) -> values.Agent:
+        """Return the agent."""
+        first, *others = self.route()
+        return _value(values.Agent, self, gateway=first, fallbacks=tuple(others))
+
+
+@attrs.frozen
+class AnswerTable:
+    """How answers reach Claude Code, and when a person is reminded of a question."""
+
+    channels: tuple[str, ...] = _key(
+        _list_of("one or more channel names", least=1, once="channel"),
+        "The channels by which an answer is brought, in the order in which they are tried.",
+        '["keys"]',
+        _default(values.AnswerConfig, "channels"),
+    )
+    planner: str = _key(
+        _TEXT,
+        "The planner that finds the keys for the keys channel.",
+        '"grammar"',
+        _default(values.AnswerConfig, "planner"),
+    )
+    terminal: str = _key(
+        _TEXT,
+        "The terminal backend that is asked first in which pane a session runs.",
+        '"tmux"',
+        _default(values.AnswerConfig, "terminal"),
+    )
+    wait: float = _key(
+        _PATIENCE,
+        "How long a hook waits for an answer beside the open dialog; after it the dialog can be answered by keys and "
+        "by hand. 0: never.",
+        "3600",
+        _default(values.AnswerConfig, "wait"),
+    )
+    remind_after: float = _key(
+        _PATIENCE,
+        "How long after its delivery the first reminder of a question that is still open is sent. 0: no reminders. "
+        "The inbox gets none: nobody would see them.",
+        "1200",
+        _default(values.AnswerConfig, "remind_after"),
+    )
+    remind_every: float = _key(
+        _PATIENCE,
+        "How long after a reminder the next one is sent. 0: as `remind_after`.",
+        "1800",
+        _default(values.AnswerConfig, "remind_every"),
+    )
+    reminders: int = _key(
+        _COUNT, "How many reminders are sent at most.", "5", _default(values.AnswerConfig, "reminders")
+    )
+    escalate_after: float = _key(
+        _SECONDS,
+        "How long a question may be open before `escalate_to` is told, and how long an agent that took it may give no "
+        "sign before `hookrouter questions` calls it silent.",
+        "7200",
+        _default(values.AnswerConfig, "escalate_after"),
+    )
+    escalate_to: str = _key(
+        _TEXT,
+        "The gateway that is told of a question that nobody has answered. It leads to a person, unless an entry of "
+        '`[[agents]]` with `kind = "agent"` has this gateway or this id. Without it: none.',
+        '"chat"',
+        _default(values.AnswerConfig, "escalate_to"),
+    )
+
+
+@attrs.frozen
+class PluginTable:
+    """How one plugin is run. NAME is the plugin's name as `hookrouter plugins list` shows it."""
+
+    enabled: bool = _key(_FLAG, "`false` switches the plugin off.", "false", _default(values.PluginConfig, "enabled"))
+    on_error: str = _key(
+        _ON_ERROR,
+        'What a failure of the plugin means: `"open"` records it and lets the call go on, `"closed"` refuses the call.',
+        '"closed"',
+        _default(values.PluginConfig, "on_error"),
+    )
+    timeout: float = _key(
+        _SECONDS, "How long one call of the plugin may take.", "30", _default(values.PluginConfig, "timeout")
+    )
+    settings: dict[str, object] = attrs.field(
+        factory=dict,
+        metadata=_about(
+            _TABLE, "The plugin's own settings; `hookrouter plugins info NAME` lists them.", '{ folder = "~/notes" }'
+        ),
+    )
+    breaker: int = _key(
+        _COUNT,
+        "After how many failures in a row the plugin is switched off for ten minutes. 0: never. A plugin that is set "
+        "to fail closed is never switched off.",
+        "3",
+        _default(values.PluginConfig, "breaker"),
+    )
+
+
+@attrs.frozen
+class PluginTables:
+    """In which order plugins are called. Those that neither list names come between the two, by name. The first one
+    sees a call as Claude Code sends it, the last one sees what the others have made of its input."""
+
+    order: tuple[str, ...] = _key(
+        _list_of("a list of plugin names; no plugin can be called order", once="plugin"),
+        "The plugins that are called first, in this order.",
+        '["rewriter"]',
+        (),
+    )
+    last: tuple[str, ...] = _key(
+        _list_of("a list of plugin names; no plugin can be called last", once="plugin"),
+        "The plugins that are called last, in this order: a guard, for example, that must see what a tool really gets.",
+        '["bash-guard"]',
+        (),
+    )
+    tables: dict[str, PluginTable] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class JournalTable:
+    """What the journal keeps."""
+
+    payloads: bool = _key(
+        _FLAG,
+        "Whether whole payloads are kept beside the journal, for `hookrouter replay`. They hold all that tools get.",
+        "true",
+        _default(values.Config, "journal_payloads"),
+    )
+
+
+@attrs.frozen
+class ConfigFile:
+    """The whole file."""
+
+    agents: list[AgentTable] = attrs.field(factory=list)
+    gateways: dict[str, dict[str, object]] = attrs.field(factory=dict)
+    answer: AnswerTable = attrs.field(factory=AnswerTable)
+    journal: JournalTable = attrs.field(factory=JournalTable)
+    plugins: PluginTables = attrs.field(factory=PluginTables)
+
+    def value(self) -> values.Config:
+        """Return the configuration."""
+        return values.Config(
+            agents=tuple(one.value() for one in self.agents) or (values.IMPLICIT_AGENT,),
+            gateways=self.gateways,
+            answer=_value(values.AnswerConfig, self.answer),
+            plugins={name: plugin_config(table) for name, table in self.plugins.tables.items()},
+            plugin_order=self.plugins.order,
+            plugin_last=self.plugins.last,
+            journal_payloads=self.journal.payloads,
+        )
+
+
+def schema() -> Iterator[SchemaTable]:
+    """Yield every kind of table, with its keys in the order of their declaration."""
+    yield _described("[[agents]]", AgentTable)
+    gateway = "The type of the gateway, which a plugin offers; `hookrouter config check` lists those that there are."
+    yield SchemaTable(
+        "[gateways.NAME]",
+        "A way to wake an agent or to tell a person, under a name of your choice. The gateway `inbox` always exists.",
+        (SchemaKey("type", _TEXT.words, True, None, gateway, '"webhook"'),),
+        "the gateway's own; no secret may stand there itself, but `KEY_env` or `KEY_file`, which name where it is",
+    )
+    yield _described("[answer]", AnswerTable)
+    yield _described("[plugins]", PluginTables)
+    yield _described("[plugins.NAME]", PluginTable)
+    yield _described("[journal]", JournalTable)
+
+
+def _described(header: str, kind: type[Any]) -> SchemaTable:
+    keys = []
+    for field in attrs.fields(kind):
+        if "check" not in field.metadata:
+            continue
+        default = field.default
+        if isinstance(default, attrs.Factory):  # type: ignore[arg-type] # a class at run time
+            default = default.factory()
+        required = default is attrs.NOTHING
+        default = None if required else list(default) if isinstance(default, tuple) else default
+        check = field.metadata["check"]
+        keys.append(
+            SchemaKey(field.name, check.words, required, default, field.metadata["help"], field.metadata["example"])
+        )
+    return SchemaTable(header, " ".join((kind.__doc__ or "").split()), tuple(keys))
+
+
+def plugin_config(table: PluginTable) -> values.PluginConfig:
+    """Return how a plugin is run."""
+    return _value(values.PluginConfig, table)
+
+
+def _value(kind: type[V], table: Any, **others: Any) -> V:
+    """Return the value whose fields a table has, but for ``others``."""
+    named = {name: getattr(table, name) for name in kind._fields if name not in others}
+    return kind(**named, **others)
+
+
+def _gateway(value: object) -> dict[str, object]:
+    table = _table(value)
+    each(table.items(), _no_secret, dict, keyed=True)
+    if "type" not in table:
+        raise ValueError('type is missing; allowed: the name of a gateway plugin\'s type, such as "inbox"')
+    each([("type", table["type"])], _text, dict)
+    return table
+
+
+def _no_secret(entry: object) -> None:
+    """Refuse a key that names a secret, in a gateway's table and the tables in it. Never shows the value."""
+    key, value = entry if isinstance(entry, tuple) else ("", entry)
+    if is_secret(key):
+        raise ValueError(f"a secret does not belong here; allowed: {key}_env or {key}_file, which name where it is")
+    if isinstance(value, dict):
+        each(value.items(), _no_secret, dict, keyed=True)
+    elif isinstance(value, list):
+        each(enumerate(value), _no_secret, dict)
+
+
+def _make_converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True)
+
+    def of_tables(value: Any, kind: Any) -> list[Any]:
+        (item,) = get_args(kind)
+        if not isinstance(value, list):
+            raise wrong(value, "a list of tables")
+        return each(enumerate(value), lambda one: converter.structure(one, item), kind)
+
+    def named_tables(value: Any) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            raise wrong(value, "tables with a name each")
+        return value
+
+    def gateways(value: Any, kind: Any) -> dict[str, Any]:
+        return dict(zip(named_tables(value), each(value.items(), _gateway, kind), strict=True))
+
+    def plugins(value: Any, _kind: Any) -> PluginTables:
+        lists = {field.name: field.metadata["check"] for field in attrs.fields(PluginTables) if field.metadata}
+
+        def one(entry: tuple[str, Any]) -> Any:
+            name, table = entry
+            return lists[name].read(table) if name in lists else converter.structure(table, PluginTable)
+
+        tables = dict(zip(named_tables(value), each(value.items(), one, PluginTables, keyed=True), strict=True))
+        return PluginTables(**{name: tables.pop(name) for name in lists if name in tables}, tables=tables)
+
+    def table(kind: type[Any]) -> Callable[[Any, Any], Any]:
+        return table_hook(kind, converter, {name: check.read for name, check in _checks(kind)})
+
+    converter.register_structure_hook_factory(attrs.has, table)
+    converter.register_structure_hook(PluginTables, plugins)
+    converter.register_structure_hook_func(lambda kind: _origin(kind) is list, of_tables)
+    converter.register_structure_hook_func(lambda kind: _origin(kind) is dict, gateways)
+    return converter
+
+
+def _origin(kind: object) -> object:
+    return get_origin(kind)
+
+
+def _checks(kind: type[Any]) -> Iterator[tuple[str, _Check]]:
+    for field in attrs.fields(kind):
+        if "check" in field.metadata:
+            yield field.name, field.metadata["check"]
+
+
+CONVERTER = _make_converter()
+"""Reads what :mod:`tomllib` returns into :class:`ConfigFile` or one of its tables."""

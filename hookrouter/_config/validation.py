@@ -1,0 +1,185 @@
+"""Plain values from TOML into attrs classes, strictly, with every fault named by its key.
+
+Shared by what checks ``config.toml`` and by what checks a plugin's settings. Nothing is converted that is not what was
+asked for: no text into a number, no text into a list of letters. Imports cattrs, so not on the way of
+``hookrouter run``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import attrs
+import cattrs
+from cattrs.errors import AttributeValidationNote, IterableValidationNote
+from cattrs.gen import make_dict_structure_fn, override
+
+from hookrouter.util.text import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = [
+    "FAULTS",
+    "Fault",
+    "Problem",
+    "each",
+    "hide",
+    "is_secret",
+    "plain",
+    "problems_of",
+    "table_hook",
+    "wrong",
+]
+
+FAULTS = (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError, ValueError, TypeError)
+"""What structuring raises."""
+
+SECRETS = ("token", "password", "passwd", "secret", "api_key", "apikey", "authorization")
+INDIRECT = ("_env", "_file")
+
+T = TypeVar("T")
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a file."""
+
+    key: str
+    """Where: ``agents[0].id``; empty for the file as a whole."""
+    text: str
+    """What, in one line, with what was found and what is allowed."""
+    found: str = ""
+    allowed: str = ""
+    suggestion: str = ""
+    """What was probably meant; empty if nothing is close."""
+
+    @property
+    def line(self) -> str:
+        """The key and the text."""
+        return f"{self.key}: {self.text}" if self.key else self.text
+
+
+class Fault(ValueError):
+    """A value that is not allowed. The message says what was found and what is allowed."""
+
+    def __init__(self, found: str, allowed: str, suggestion: str = "") -> None:
+        """Take all three as texts for a person."""
+        hint = f", did you mean {suggestion!r}?" if suggestion else ""
+        super().__init__(f"found {found}{hint}; allowed: {allowed}")
+        self.found = found
+        self.allowed = allowed
+        self.suggestion = suggestion
+
+
+def wrong(value: object, allowed: str) -> Fault:
+    """Return the fault of a value from the file."""
+    return Fault(_found(value), allowed)
+
+
+def is_secret(key: str) -> bool:
+    """Say whether a key's name tells that its value is a secret itself, not where one is."""
+    name = key.lower().replace("-", "_")
+    return not name.endswith(INDIRECT) and name.endswith(SECRETS)
+
+
+def hide(key: str, value: object) -> object:
+    """Return a value for showing, in which whatever stands under a secret's key is left out."""
+    if is_secret(key):
+        return "(hidden)"
+    if isinstance(value, dict):
+        return {name: hide(str(name), item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [hide("", item) for item in value]
+    return value
+
+
+def problems_of(error: BaseException, path: str = "") -> list[Problem]:
+    """Return one problem for each fault in what structuring raised. ``path`` is the key of what was structured."""
+    if isinstance(error, cattrs.ClassValidationError | cattrs.IterableValidationError):
+        noted, other = error.group_exceptions()
+        places = [(fault, _item(path, note)) for fault, note in noted] + [(fault, path) for fault in other]
+        return [found for fault, place in places for found in problems_of(fault, place)]
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        return [_unknown_key(path, key, error.cl) for key in sorted(error.extra_fields)]
+    if isinstance(error, KeyError):
+        return [Problem(path, "missing; it is required")]
+    if isinstance(error, Fault):
+        if is_secret(path.rpartition(".")[2].partition("[")[0]):
+            return [Problem(path, f"found a value that is not shown; allowed: {error.allowed}", "", error.allowed)]
+        return [Problem(path, str(error), error.found, error.allowed, error.suggestion)]
+    said = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+    return [Problem(path, said or type(error).__name__)]
+
+
+def _unknown_key(path: str, key: str, kind: type[Any]) -> Problem:
+    allowed = [field.name for field in attrs.fields(kind) if field.init]
+    close = closest(key, allowed)
+    hint = f", did you mean {close!r}?" if close else ""
+    listed = ", ".join(allowed) or "none"
+    return Problem(f"{path}.{key}".lstrip("."), f"unknown key{hint}; allowed: {listed}", key, listed, close)
+
+
+def _item(path: str, note: AttributeValidationNote | IterableValidationNote) -> str:
+    key = note.index if isinstance(note, IterableValidationNote) else note.name
+    return f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
+
+
+def _found(value: object) -> str:
+    """Describe a value from the file in a few words."""
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def plain(value: object) -> object:
+    """Return a value of a free table, which must be one that JSON has too. Raises what structuring raises."""
+    if isinstance(value, dict):
+        return dict(zip(value, each(value.items(), plain, dict), strict=True))
+    if isinstance(value, list):
+        return each(enumerate(value), plain, list)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise wrong(value, "a finite number")
+    if not isinstance(value, (str, int, float)):
+        raise wrong(value, "a text in quotes instead of a date or time")
+    return value
+
+
+def each(
+    items: Iterable[tuple[object, Any]], structure: Callable[[Any], T], kind: Any, *, keyed: bool = False
+) -> list[T]:
+    """Structure each item, and raise the faults of all of them at once, each with its index or key."""
+    result, faults = [], []
+    for index, value in items:
+        try:
+            result.append(structure((index, value) if keyed else value))
+        except FAULTS as fault:
+            fault.add_note(IterableValidationNote(f"at {index!r}", index, kind))  # type: ignore[arg-type]
+            faults.append(fault)
+    if faults:
+        raise cattrs.IterableValidationError("faults", faults, kind)
+    return result
+
+
+def table_hook(
+    kind: type[Any], converter: cattrs.Converter, reads: Mapping[str, Callable[[Any], Any]] | None = None
+) -> Callable[[Any, Any], Any]:
+    """Return what structures a table into an attrs class. ``reads`` holds what reads a field, if its type does not."""
+    own: dict[str, Any] = {name: override(struct_hook=_hook(read)) for name, read in (reads or {}).items()}
+    structure = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, **own)
+
+    def hook(value: Any, _kind: Any) -> Any:
+        if not isinstance(value, dict):
+            raise wrong(value, "a table")
+        return structure(value, kind)
+
+    return hook
+
+
+def _hook(read: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda value, _kind: read(value)

@@ -1,0 +1,59 @@
+"""The names of hooks: which ones a call of an event, for a tool, concerns."""
+
+from __future__ import annotations
+
+from hookrouter._contract.tables import EVENT_NAMES, EVENTS, TOOL_ALIASES, TOOLS
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from hookrouter._contract.tables import EventFacts
+
+__all__ = ["RAW_HOOK", "command_word", "concerns", "event_facts", "hook_names", "mcp_name"]
+
+RAW_HOOK = "raw_event"
+"""The hook that gets every payload, also of events that this version does not know."""
+
+
+def event_facts(event: str) -> EventFacts | None:
+    """Return the record of an event by either of its names, ``PreToolUse`` or ``pre-tool-use``; None if unknown."""
+    return EVENTS.get(EVENT_NAMES.get(event, event))
+
+
+def mcp_name(tool_name: str) -> tuple[str, str] | None:
+    """Return server and tool of a name ``mcp__<server>__<tool>``, or None for any other."""
+    prefix, _, rest = tool_name.partition("__")
+    server, _, tool = rest.partition("__")
+    return (server, tool) if prefix == "mcp" and server and tool else None
+
+
+def hook_names(event: str, tool_name: str | None = None) -> tuple[str, ...]:
+    """Return the hooks that one payload concerns, in the order in which they are called.
+
+    ``event`` is either of the event's names; ``tool_name`` the payload's tool, whose former names are understood. The
+    tool's hook comes first, then the event's, then ``raw_event``, which alone is called for an unknown event.
+    """
+    record = event_facts(event)
+    if record is None:
+        return (RAW_HOOK,)
+    if record.is_tool and tool_name is not None:
+        suffix = TOOLS.get(TOOL_ALIASES.get(tool_name, tool_name))
+        if suffix is None and mcp_name(tool_name) is not None:
+            suffix = "mcp"
+        if suffix is not None:
+            return (f"{record.hook}_{suffix}", record.hook, RAW_HOOK)
+    return (record.hook, RAW_HOOK)
+
+
+def concerns(hook: str, event_hook: str) -> bool:
+    """Say whether a hook may be called for an event, whatever its tool."""
+    if hook in (event_hook, RAW_HOOK):
+        return True
+    prefix, suffix = f"{event_hook}_", hook[len(event_hook) + 1 :]
+    return hook.startswith(prefix) and (suffix == "mcp" or suffix in TOOLS.values())
+
+
+def command_word(event: str) -> str:
+    """Return the word that stands for an event in ``hookrouter run WORD``: ``pre-tool-use`` for ``PreToolUse``."""
+    derived = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in event).lstrip("-")
+    return EVENT_NAMES.get(event, derived)

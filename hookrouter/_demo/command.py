@@ -1,0 +1,243 @@
+"""``hookrouter demo``: the whole question loop on a stand-in for the client, or on the real one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from hookrouter._demo.scenes import Scene
+    from hookrouter._demo.show import Client
+    from hookrouter._sandbox.panes import Terminal
+    from hookrouter._sandbox.stage import Stage
+    from hookrouter.answering.decisions import Decision
+
+__all__ = ["demo"]
+
+_WIDTH = 96
+_HEIGHT = 32
+_TMUX = "tmux"
+_PLANNER = "grammar"
+
+_INTRODUCTIONS = {
+    "reply": "By reply: a hook waits beside the dialog, and returns the answer to Claude Code.",
+    "keys": "By keys: the answer is typed into the dialog.",
+}
+"""What is said before the scenes of each answer channel."""
+
+
+def demo(
+    client: Annotated[
+        str | None,
+        typer.Option("--client", metavar="PATH", help="Use this Claude Code client, with a scripted model."),
+    ] = None,
+    terminal: Annotated[
+        str | None,
+        typer.Option(
+            "--terminal",
+            metavar="NAME",
+            help="Run it in this terminal, by the name of its backend: tmux, or a plugin's that can open a pane. "
+            "Default: tmux, if it is installed.",
+        ),
+    ] = None,
+    planner: Annotated[
+        str | None,
+        typer.Option(
+            "--planner",
+            metavar="NAME",
+            help="Let this keystroke planner type the answers; forms that it refuses are skipped. Default: grammar.",
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say only how it ended.")] = False,
+) -> int:
+    """Show the question loop: Claude asks, the hook wakes an agent, the agent answers, the hook verifies.
+
+    Everything is real but Claude: the hooks, the agent's wake, the answer, the comparison. The answer goes by reply (a
+    hook returns it), then by keys (it is typed into the dialog). Keys need a terminal: without tmux, only the first is
+    shown. It runs in a terminal and in folders of its own, and removes them.
+
+    \b
+    Examples:
+      hookrouter demo
+      hookrouter demo --client ~/.local/bin/claude
+      hookrouter demo --terminal zellij
+      hookrouter demo --planner key-counting
+
+    \b
+    Exit codes:
+      0    every answer was recorded as it was meant
+      1    one was not
+      2    it cannot run here: there is no such client, or not the terminal or planner that it needs
+      130  stopped by Ctrl-C
+    """
+    from hookrouter._sandbox.client import ClientError
+    from hookrouter._sandbox.panes import TerminalUnavailableError
+    from hookrouter._sandbox.processes import ending_on_signals
+    from hookrouter._sandbox.tmux_server import TmuxError
+    from hookrouter._sandbox.waiting import WaitTimeoutError
+    from hookrouter.answering.interfaces import TerminalError
+    from hookrouter.cli.terminal import Waiting
+
+    try:
+        if client is not None and (os.path.isdir(client) or not os.access(client, os.X_OK)):
+            raise ClientError(f"--client: {client} is not an executable file")
+        with ending_on_signals(), Waiting("hookrouter demo: playing") if quiet else contextlib.nullcontext():
+            faults = _run(client, terminal, planner or _PLANNER, quiet=quiet)
+    except (ClientError, TmuxError, TerminalUnavailableError) as error:
+        typer.echo(f"hookrouter demo: {error}", err=True)
+        return 2
+    except (WaitTimeoutError, TerminalError, RuntimeError) as error:
+        faults = [str(error)]
+    except KeyboardInterrupt:
+        typer.echo("hookrouter demo: stopped; nothing was left behind", err=True)
+        return 130
+    for fault in faults:
+        typer.echo(f"hookrouter demo: {fault}", err=True)
+    return 1 if faults else 0
+
+
+def _run(client: str | None, name: str | None, planner: str, *, quiet: bool) -> list[str]:
+    from hookrouter._demo.scenes import SCENES
+    from hookrouter._demo.show import config
+    from hookrouter._sandbox.panes import TerminalUnavailableError
+    from hookrouter._sandbox.processes import remove_folder
+    from hookrouter._sandbox.stage import Stage
+
+    def say(text: str) -> None:
+        if not quiet:
+            typer.echo(text)
+
+    started = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        folder = tempfile.mkdtemp(prefix="hookrouter-demo-")
+        stack.callback(remove_folder, folder)
+        stage = Stage(folder, config(folder))
+        place = _terminal(client, name, stage)
+        terminal = None if place is None else stack.enter_context(place)
+        refused = _refused(planner, stage)
+        if planner != _PLANNER and terminal is None:
+            raise TerminalUnavailableError("--planner: a planner types into a terminal, and there is no tmux")
+        stage.record("PostToolUse")
+        stage.install()
+        where = "without a terminal" if terminal is None else f"in a {name or _TMUX} of its own"
+        say(f"hookrouter demo: Claude is {client or 'a stand-in for the client'}, {where}.")
+        session = stack.enter_context(_session(client, stage, terminal, stack))
+        typed = [scene for scene in SCENES if scene.name not in refused]
+        # By reply, all forms look alike: if there are keys to be seen, one form will do.
+        acts = [("reply", SCENES)] if terminal is None else [("reply", SCENES[:1]), ("keys", typed)]
+        faults = _play(stage, session, acts, name or _TMUX, planner, say)
+        for scene in SCENES if terminal is not None else ():
+            if scene.name in refused:
+                say(f"\nSkipped, as the planner {planner} refuses it: {scene.title} ({refused[scene.name]})")
+    if not faults:
+        count, seconds = sum(len(scenes) for _, scenes in acts), time.monotonic() - started
+        typer.echo(f"\nAll {count} forms verified in {seconds:.1f} s; nothing was left behind.")
+        if terminal is None:
+            say(
+                "With tmux installed, the demo also types the answers into the dialog, as hookrouter does if no hook "
+                "can wait; without it, hookrouter answers by reply alone."
+            )
+    return faults
+
+
+def _play(
+    stage: Stage,
+    client: Client,
+    acts: Sequence[tuple[str, Sequence[Scene]]],
+    terminal: str,
+    planner: str,
+    say: Callable[[str], None],
+) -> list[str]:
+    """Play scenes by one answer channel after the other, until something is wrong; return that."""
+    from hookrouter._demo.show import config, play
+
+    first = 1
+    for channel, scenes in acts:
+        stage.configure(config(stage.folder, channel, terminal, planner))
+        say(f"\n{_INTRODUCTIONS[channel]}")
+        faults = play(stage, client, scenes, say, first=first)
+        if faults:
+            return faults
+        first += len(scenes)
+    return []
+
+
+def _refused(name: str, stage: Stage) -> dict[str, str]:
+    """Return why a planner refuses scenes, by their names. Raises TerminalUnavailableError if there is none."""
+    from hookrouter._demo.rule_agent import decide
+    from hookrouter._demo.scenes import SCENES
+    from hookrouter._sandbox.panes import TerminalUnavailableError
+    from hookrouter.answering.decisions import FreeText, MultiSelect, Select
+    from hookrouter.answering.forms import refusal_of
+    from hookrouter.cli.application import Application
+    from hookrouter.storage.home import HOME_VARIABLE
+    from hookrouter.tools import AskUserQuestionInput
+    from hookrouter.util.text import did_you_mean
+
+    planners = Application.from_environ({**os.environ, HOME_VARIABLE: stage.home.root}).plugins.keystroke_planners()
+    if name not in planners:
+        hint = did_you_mean(name, sorted(planners), f"there are: {', '.join(sorted(planners))}")
+        raise TerminalUnavailableError(f"--planner: no active plugin offers the planner {name!r}; {hint}")
+
+    def decision(question: dict[str, Any]) -> Decision:
+        chosen = decide(question)[0]
+        if chosen["action"] == "select":
+            return Select(chosen["optionIndex"])
+        if chosen["action"] == "type":
+            return FreeText(chosen["text"])
+        return MultiSelect(tuple(chosen["selectedIndices"]))
+
+    outlines = {
+        scene.name: planners[name].outline(
+            AskUserQuestionInput.from_json({"questions": scene.questions}), [decision(each) for each in scene.questions]
+        )
+        for scene in SCENES
+    }
+    return {scene: why for scene, lines in outlines.items() if (why := refusal_of(lines)) is not None}
+
+
+def _terminal(client: str | None, name: str | None, stage: Stage) -> AbstractContextManager[Terminal] | None:
+    """Return the terminal to run in; None if there is none and none is needed.
+
+    Raises TmuxError, and TerminalUnavailableError for a backend that is not there or opens no panes.
+    """
+    from hookrouter._sandbox.panes import BackendTerminal
+    from hookrouter._sandbox.tmux_server import PrivateTmux, find_tmux
+
+    if name is not None and name != _TMUX:
+        from hookrouter.cli.application import Application
+        from hookrouter.storage.home import HOME_VARIABLE
+
+        app = Application.from_environ({**os.environ, HOME_VARIABLE: stage.home.root})
+        return BackendTerminal(name, app.plugins.terminal_backends())
+    if name is None and client is None and find_tmux() is None:
+        return None
+    return PrivateTmux()
+
+
+def _session(
+    client: str | None, stage: Stage, terminal: Terminal | None, stack: contextlib.ExitStack
+) -> AbstractContextManager[Client]:
+    from hookrouter._demo.scenes import SCENES
+    from hookrouter._demo.show import SESSION
+
+    forms = {scene.name: {"questions": scene.questions} for scene in SCENES}
+    if terminal is None:
+        return stage.piped_stand_in(forms, width=_WIDTH, height=_HEIGHT)
+    if client is None:
+        return stage.stand_in(forms, terminal, session=SESSION, width=_WIDTH, height=_HEIGHT)
+    from hookrouter._sandbox.client import check_client
+    from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+
+    program = os.path.abspath(client)
+    model = stack.enter_context(ScriptedModel({name: ask(form) for name, form in forms.items()}))
+    check_client(program, {**stage.environ, **stage.client_home.environ(model)})
+    return stage.client(program, terminal, model, session=SESSION, width=_WIDTH, height=_HEIGHT)

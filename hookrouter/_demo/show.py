@@ -1,0 +1,184 @@
+"""The demo's course: each scene is asked, answered by the rule agent through the real programs, and checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import textwrap
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hookrouter._demo.scenes import Scene
+    from hookrouter._sandbox.stage import Stage
+
+__all__ = ["SESSION", "Client", "config", "play"]
+
+SESSION = "hookrouter-demo"
+"""The session in which the demo's Claude runs, in a terminal that lets others name sessions."""
+
+_SCENE_TIMEOUT = 30.0
+_AGENT_LOG = "agent.jsonl"
+_REVIEW = "Review your answers"
+_DELIVERED = (0, 3, 5)
+"""Exit codes of ``hookrouter answer`` after which PostToolUse comes, or has come."""
+
+
+_DELIVERY = {
+    "reply": "hands it to the PermissionRequest hook, which waits beside the dialog",
+    "keys": "types it into the dialog, and looks before every key",
+}
+"""What each answer channel does, for the viewer."""
+
+
+class Client(Protocol):
+    """The demo's Claude: it takes prompts and shows a screen."""
+
+    def submit(self, prompt: str) -> None:
+        """Give it the next prompt."""
+
+    def screen(self) -> str:
+        """Return what it shows now."""
+
+
+def config(folder: str, channel: str = "keys", terminal: str = "tmux", planner: str = "grammar") -> str:
+    """Return the config.toml of the demo: one agent, woken by a program that knows three rules, and one channel."""
+    agent = [sys.executable, "-P", "-m", "hookrouter._demo.rule_agent"]
+    # A TOML array of basic strings is written as JSON writes one.
+    argv = json.dumps([*agent, os.path.join(os.path.realpath(folder), _AGENT_LOG)])
+    return textwrap.dedent(f"""\
+        [[agents]]
+        id = "rules"
+        gateway = "rules"
+
+        [gateways.rules]
+        type = "command"
+        argv = {argv}
+        format = "json"
+
+        [answer]
+        channels = ["{channel}"]
+        terminal = {json.dumps(terminal)}
+        planner = {json.dumps(planner)}
+        """)
+
+
+def play(
+    stage: Stage, client: Client, scenes: Sequence[Scene], say: Callable[[str], None], *, first: int = 1
+) -> list[str]:
+    """Play ``scenes`` on a started client and return what went wrong, one line each; empty if all is well.
+
+    ``first`` is the number of the first scene among all that were played on this stage.
+    """
+    faults = []
+    for number, scene in enumerate(scenes, start=first):
+        say(f"\n{number}. {scene.title}")
+        try:
+            faults += [f"{scene.title}: {fault}" for fault in _play(stage, client, scene, number, say)]
+        except WaitTimeoutError as error:
+            faults.append(f"{scene.title}: {error}{_what_is_known(stage)}")
+            break
+    return faults
+
+
+def _play(stage: Stage, client: Client, scene: Scene, number: int, say: Callable[[str], None]) -> list[str]:
+    started = time.monotonic()
+    client.submit(f"please ASK {scene.name}")
+    frames: list[str] = []
+
+    def ended() -> tuple[dict[str, Any], dict[str, Any]] | None:
+        frame = client.screen()
+        if ("Chat about this" in frame or _REVIEW in frame) and frame not in frames[-1:]:
+            if not frames:
+                say("   Claude asks; the PreToolUse hook has saved the question and woken the agent:")
+                say(_quoted(frame))
+            frames.append(frame)
+        entry = next(iter(_agent_log(stage)[number - 1 :]), None)
+        payload = next(iter(stage.payloads("PostToolUse")[number - 1 :]), None)
+        if entry is None or (payload is None and entry.get("exit") in _DELIVERED):
+            return None
+        return (payload or {}, entry)
+
+    payload, entry = wait_until(ended, _SCENE_TIMEOUT, "answer", client.screen)
+    taken = time.monotonic() - started
+    for decision, reason in zip(entry.get("decisions", []), entry.get("reasons", []), strict=True):
+        say(f"   The agent decides ({reason}): {json.dumps(decision, ensure_ascii=False)}")
+    answer = entry.get("answer") or {}
+    channel = answer.get("channel")
+    if channel in _DELIVERY:
+        say(f"   `hookrouter answer` {_DELIVERY[channel]}{':' if answer.get('steps') else '.'}")
+        for step in answer.get("steps") or ():
+            say(f"     {step}")
+    for frame in _telling(frames):
+        say(f"\n{_quoted(frame)}")
+    recorded = payload.get("tool_response", {}).get("answers")
+    say(f"   The PostToolUse hook compares what was recorded: {json.dumps(recorded, ensure_ascii=False)}")
+    faults = _faults(stage, scene, payload, entry)
+    say(f"   {'Verified' if not faults else 'NOT AS MEANT'}, {taken:.1f} s.")
+    return faults
+
+
+def _telling(frames: list[str]) -> list[str]:
+    """Choose from the screens after the first: the last one of the questions, and the last one of all."""
+    pages = [frame for frame in frames[1:] if _REVIEW not in frame]
+    return list(dict.fromkeys([*pages[-1:], *frames[1:][-1:]]))
+
+
+def _faults(stage: Stage, scene: Scene, payload: dict[str, Any], entry: dict[str, Any]) -> list[str]:
+    faults = []
+    recorded = payload.get("tool_response", {}).get("answers")
+    if recorded != scene.expected:
+        faults.append(f"recorded {recorded!r}, meant {scene.expected!r}")
+    if "error" in entry:
+        faults.append(f"the question was over before the agent could list it: {entry['error']}")
+    elif entry.get("exit") != 0:
+        faults.append(f"hookrouter answer ended with {entry.get('exit')}: {entry.get('answer') or entry.get('stderr')}")
+    outcomes = [
+        record.get("outcome")
+        for record in stage.journal()
+        if record.get("event") == "PostToolUse" and record.get("tool_use_id") == payload.get("tool_use_id")
+    ]
+    if outcomes != ["verified"]:
+        faults.append(f"the journal says {outcomes}, not ['verified']")
+    left = stage.documents("question") + stage.documents("pending-answer")
+    if left:
+        faults.append(f"documents left behind: {', '.join(left)}")
+    return faults
+
+
+def _agent_log(stage: Stage) -> list[dict[str, Any]]:
+    """Return what the rule agent did for each question; not its reading of other messages."""
+    try:
+        with open(os.path.join(stage.folder, _AGENT_LOG), encoding="utf-8") as file:
+            entries = [json.loads(line) for line in file if line.endswith("\n")]
+    except FileNotFoundError:
+        return []
+    return [entry for entry in entries if entry["wake"]["kind"] == "question"]
+
+
+def _what_is_known(stage: Stage) -> str:
+    """Collect what explains a scene that did not end: the agent's last entry, warnings, and the logs' ends."""
+    lines = []
+    for entry in _agent_log(stage)[-1:]:
+        del entry["wake"]["text"]
+        lines.append(f"\nagent: {json.dumps(entry)}")
+    for record in stage.journal():
+        if record.get("level") in ("warning", "error") or record.get("warnings"):
+            lines.append(f"\njournal: {json.dumps(record)}")
+    return "".join(lines[-5:])
+
+
+def _quoted(screen: str) -> str:
+    """Return the dialog's part of a screen, each row behind a bar."""
+    rows = screen.rstrip().splitlines()
+    rules = [number for number, row in enumerate(rows) if row.startswith("────")]
+    # The dialog begins at the first rule that is followed by its header.
+    start = next(
+        (number for number in rules if rows[number + 1 : number + 2] and rows[number + 1][:2] in ("← ", " ☐")), 0
+    )
+    return "\n".join(f"   | {row.rstrip()}" for row in rows[start:])

@@ -1,0 +1,106 @@
+"""Is every agent reachable?"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hookrouter._config.report import untold
+from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
+from hookrouter.storage.journal_query import text
+from hookrouter.util.clock import now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrouter._diagnostics.checks.check import Place
+    from hookrouter.config import Config
+
+__all__ = ["AgentsCheck"]
+
+_DAYS = 7
+"""For how long a session is told of that nobody manages."""
+
+
+class AgentsCheck:
+    """The ``[[agents]]`` of config.toml."""
+
+    name = "agents"
+
+    def examine(self, place: Place) -> Iterator[Finding]:
+        """Look, and return what was found."""
+        app = place.app
+        yield from place.problems(self.name, "agents")
+        path = app.home.config_file
+        agents = [agent for agent in app.config.agents if agent.enabled]
+        if not agents:
+            yield Finding(
+                WARNING,
+                "agents",
+                "no agent is enabled, so no session is answered",
+                f"enable an [[agents]] entry in {path}",
+            )
+            return
+        reachable = True
+        for agent in agents:
+            if not reachable:
+                yield Finding(
+                    WARNING,
+                    "agents",
+                    f"agent {agent.id!r} never gets a session: an earlier one takes them all",
+                    f"move its [[agents]] entry up in {path}",
+                )
+            if any(pattern in ("*", "**") for pattern in agent.sessions or ("*",)) and not agent.workdirs:
+                reachable = False
+            for name in (agent.gateway, *agent.fallbacks):
+                if name not in app.config.gateways:
+                    yield Finding(
+                        ERROR,
+                        "agents",
+                        f"agent {agent.id!r} has the gateway {name!r}, which is not configured",
+                        f"add [gateways.{name}] to {path}, or name one of: {', '.join(sorted(app.config.gateways))}",
+                    )
+            for folder in agent.workdirs:
+                if not set(folder) & set("*?[") and not os.path.isdir(os.path.expanduser(folder)):
+                    yield Finding(
+                        WARNING,
+                        "agents",
+                        f"agent {agent.id!r} has the workdir {folder!r}, which is not a folder",
+                        f"correct workdirs in {path}",
+                    )
+        yield from _untold(app.config, path)
+        yield from _unmanaged(place)
+        yield Finding(OK, "agents", f"enabled: {', '.join(agent.id for agent in agents)}")
+
+
+def _untold(config: Config, path: str) -> Iterator[Finding]:
+    """Say of whose silence nobody is told."""
+    names = ", ".join(repr(agent.id) for agent in untold(config))
+    if names:
+        what = "an inbox gets no reminders" if config.answer.reminds else "reminders are off"
+        yield Finding(
+            WARNING,
+            "agents",
+            f"if {names} does not answer a question, nobody is told: {what}, and [answer] escalate_to names no gateway "
+            "to a person",
+            f"set escalate_to in [answer] of {path} to a gateway by which a person is told",
+        )
+
+
+def _unmanaged(place: Place) -> Iterator[Finding]:
+    """Look for sessions that asked in the last days, and that no agent manages."""
+    app, found = place.app, {}
+    for record in app.journal.search(('"unmanaged":{',), now() - _DAYS * 86400):
+        about = record.get("unmanaged")
+        if isinstance(about, dict):
+            found[text(about, "session"), text(about, "cwd")] = text(about, "nearest")
+    for (session, folder), nearest in sorted(found.items()):
+        if app.config.agent_for(session, folder) is not None:
+            continue
+        hint = f"; the nearest is sessions = [{nearest!r}]" if nearest else ""
+        yield Finding(
+            WARNING,
+            "agents",
+            f"session {session} in {folder} has asked a question, and no agent manages it{hint}",
+            f"correct sessions or workdirs of an [[agents]] entry in {app.home.config_file}, if one is meant to",
+        )

@@ -1,0 +1,97 @@
+"""Do the plugins run?"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
+from hookrouter._isolation import circuit_breaker
+from hookrouter._plugins.commands import contributed
+from hookrouter._plugins.registry import PluginStatus, remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hookrouter._diagnostics.checks.check import Place
+    from hookrouter._isolation.circuit_breaker import Health
+    from hookrouter._plugins.registry import PluginInfo
+    from hookrouter.config import Config
+
+
+__all__ = ["PluginsCheck"]
+
+
+class PluginsCheck:
+    """The installed plugins, their settings and their commands."""
+
+    name = "plugins"
+
+    def examine(self, place: Place) -> Iterator[Finding]:
+        """Look, and return what was found."""
+        app = place.app
+        listing = app.plugins.listing()
+        for info in listing:
+            closed = app.config.plugin(info.name).on_error == "closed"
+            if info.status == PluginStatus.BROKEN:
+                refuses = "; it is set to fail closed, so all that it guards is refused" if closed else ""
+                yield Finding(
+                    ERROR, "plugins", f"{_described(info)} is broken: {info.reason}{refuses}", remedy(info, app.home)
+                )
+            elif info.status == PluginStatus.DISABLED and closed:
+                yield Finding(
+                    WARNING,
+                    "plugins",
+                    f"{_described(info)} is set to fail closed, but disabled, so it guards nothing",
+                    f"remove enabled = false from [plugins.{info.name}] in {app.home.config_file}, or the table",
+                )
+        known = circuit_breaker.read(app.home)
+        for name, health in circuit_breaker.open_circuits(known, app.config).items():
+            reset = f"mend it, then: hookrouter plugins enable {name}"
+            yield Finding(WARNING, "plugins", health.describe(name), reset)
+        yield from _in_trouble(known, app.config)
+        # What is wrong with a plugin's own settings is told with what follows from it: broken, or with its defaults.
+        yield from (found for found in place.problems(self.name, "plugins") if not _is_own_setting(found))
+        for info, text in app.plugins.with_invalid_settings():
+            yield Finding(
+                WARNING,
+                self.name,
+                f"{_described(info)} runs with its defaults, because its settings are wrong: {text}",
+                f"correct [plugins.{info.name}.settings] in {app.home.config_file}",
+            )
+        for problem in contributed(app.plugins.cli_commands())[1]:
+            yield Finding(WARNING, "plugins", problem, "disable one of the plugins, or have its command renamed")
+        active = sum(info.status == PluginStatus.ACTIVE for info in listing)
+        yield Finding(OK if active else WARNING, "plugins", f"{active} active", "" if active else "install a plugin")
+
+
+def _in_trouble(known: Mapping[str, Health], config: Config) -> Iterator[Finding]:
+    """Tell of plugins that are called, and fail, did so within the last hour, or are called in a slower way for it."""
+    now = time.time()
+    for name, health in sorted(known.items()):
+        closed = config.plugin(name).on_error == "closed"
+        fix = f"hookrouter plugins info {name} and hookrouter logs show more; mend it"
+        if health.isolated and not closed:
+            yield Finding(
+                WARNING,
+                "plugins",
+                f"a hook process ended in a call of plugin {name}, or could not interrupt it "
+                f"({health.isolated_by or health.error}), so it is called in a process of its own, which takes longer",
+                f"mend it, then: hookrouter plugins enable {name}",
+            )
+        elif health.is_failing and closed:
+            text = f"plugin {name} fails, so all that it guards is refused: {health.trouble()[0]}"
+            yield Finding(ERROR, "plugins", text, fix)
+        elif (health.is_failing and not health.is_open) or health.has_just_recovered(now):
+            yield Finding(WARNING, "plugins", f"plugin {name} has failed: {health.trouble()[0]}", fix)
+
+
+def _is_own_setting(finding: Finding) -> bool:
+    key = finding.message.partition(":")[0]
+    return re.match(r"plugins\..+\.settings\b", key) is not None
+
+
+def _described(plugin: PluginInfo) -> str:
+    installed = f"{plugin.distribution} {plugin.version}".strip()
+    return f"{plugin.name} ({installed})" if installed else plugin.name

@@ -1,0 +1,182 @@
+"""Do Claude Code's settings start hookrouter as the plugins need it?"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
+from hookrouter._diagnostics.checks.system import working_folder
+from hookrouter._installation.claude_plugin import enabled_names, first_party_registrations
+from hookrouter._installation.command_line import parse_command
+from hookrouter._installation.registrations import wanted_registrations
+from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
+from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
+from hookrouter.util.program import script_argv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hookrouter._diagnostics.checks.check import Place
+    from hookrouter._installation.registrations import Registration
+    from hookrouter.context import Services
+
+
+__all__ = ["SettingsCheck", "stale_registrations"]
+
+
+class SettingsCheck:
+    """The user's, the project's and the local settings file."""
+
+    name = "settings"
+
+    def examine(self, place: Place) -> Iterator[Finding]:
+        """Look, and return what was found."""
+        try:
+            scopes = [settings_path("user", place.app.environ, "")]
+        except SettingsError as error:
+            yield Finding(ERROR, self.name, str(error), "export HOME=...")
+            return
+        if place.folder is None:
+            message = "the working folder does not exist any more, so its settings were not looked at"
+            yield Finding(WARNING, self.name, message, "cd to a folder that exists")
+        else:
+            scopes += [settings_path(scope, place.app.environ, place.folder) for scope in SCOPES[1:]]
+        chosen = [] if place.settings_file is None else [place.settings_file]
+        texts: dict[str, str] = {}
+        yield from _read([*chosen, *scopes], texts)
+        wanted = wanted_registrations(place.app)
+        if not wanted:
+            message = "no active plugin implements a hook about an event"
+            yield Finding(WARNING, self.name, message, "hookrouter plugins list")
+        ours = chosen or [path for path in scopes if path in texts and _starts_hookrouter(texts[path])]
+        plugins = {name: path for path, text in texts.items() for name in enabled_names(text)}
+        if plugins and not ours:
+            yield from _claude_plugin(place.app, next(iter(plugins)), wanted)
+            return
+        ours = ours or scopes[:1]
+        for name, path in plugins.items():
+            yield Finding(
+                WARNING,
+                self.name,
+                f"{path}: the Claude Code plugin {name} is enabled too; it does nothing beside what install registered",
+                f"claude plugin disable {name}, or hookrouter uninstall",
+            )
+        for path in ours:
+            yield from _registration(path, texts.get(path), wanted, is_user=path == scopes[0])
+        yield from _others(texts, ours, wanted)
+        yield from _scripts({path: texts[path] for path in ours if path in texts})
+
+
+def _read(paths: Sequence[str], texts: dict[str, str]) -> Iterator[Finding]:
+    """Read settings files into ``texts``; return what is wrong with those that cannot be used, or switch hooks off."""
+    for path in dict.fromkeys(paths):
+        try:
+            text = read_text(path)
+            if text is None or not text.strip():
+                continue
+            disabled = hooks_disabled(text)
+        except SettingsError as error:
+            message = str(error) if str(error).startswith(path) else f"{path}: {error}"
+            yield Finding(ERROR, "settings", message, "correct the file; Claude Code may not read it either")
+            continue
+        texts[path] = text
+        if disabled:
+            message = f"{path}: disableAllHooks is true, so no hook runs"
+            yield Finding(ERROR, "settings", message, "set disableAllHooks to false")
+
+
+def _claude_plugin(app: Services, name: str, wanted: Sequence[Registration]) -> Iterator[Finding]:
+    """Compare what is wanted with what hookrouter's plugin of Claude Code registers, the only one that does."""
+    known = {(want.event, want.matcher) for want in first_party_registrations(app)}
+    missing = [want for want in wanted if (want.event, want.matcher) not in known or want.block_on_failure]
+    if not missing:
+        yield Finding(OK, "settings", f"registered by the Claude Code plugin {name}")
+        return
+    events = ", ".join(dict.fromkeys(want.event for want in missing))
+    message = f"the Claude Code plugin {name} registers hookrouter's own plugins only; others need more: {events}"
+    yield Finding(ERROR, "settings", message, f"hookrouter install, and claude plugin disable {name}")
+
+
+def _registration(path: str, text: str | None, wanted: Sequence[Registration], *, is_user: bool) -> Iterator[Finding]:
+    fix = _install_command(path, is_user=is_user)
+    if wanted and (text is None or not _starts_hookrouter(text)):
+        yield Finding(ERROR, "settings", f"{path}: hookrouter is not registered", fix)
+        return
+    found = differences(text, wanted)
+    if not found:
+        yield Finding(OK, "settings", f"{path}: registered and current ({len(wanted)} entries)")
+    for difference in found:
+        level = WARNING if difference.harmless else ERROR
+        yield Finding(level, "settings", f"{path}: {difference.text}", difference.fix or fix)
+
+
+def _starts_hookrouter(text: str) -> bool:
+    return bool(registered(text) or wrapped(text))
+
+
+def _others(texts: Mapping[str, str], ours: Sequence[str], wanted: Sequence[Registration]) -> Iterator[Finding]:
+    """Look for entries in further files: Claude Code runs equal commands once, and others a second time."""
+    commands = {want.command for want in wanted}
+    for path, text in texts.items():
+        entries = () if path in ours else (*registered(text), *wrapped(text))
+        if any(entry.command not in commands for entry in entries):
+            yield Finding(
+                WARNING,
+                "settings",
+                f"{path}: registers hookrouter with other commands, so that hooks run twice",
+                f"hookrouter uninstall --settings {shlex.quote(path)}",
+            )
+
+
+def _scripts(texts: Mapping[str, str]) -> Iterator[Finding]:
+    programs: dict[str, str] = {}
+    for path, text in texts.items():
+        for entry in registered(text):
+            command = parse_command(entry.command)
+            if command is not None:
+                programs.setdefault(command.program, path)
+    for program, path in programs.items():
+        if not os.path.isabs(program):
+            problem = "is not an absolute path, and hooks do not have your PATH"
+        elif not os.path.isfile(program):
+            problem = "does not exist"
+        elif not os.access(program, os.X_OK):
+            problem = "is not executable"
+        else:
+            continue
+        yield Finding(ERROR, "settings", f"{path}: the registered program {program} {problem}", "hookrouter install")
+    if len(script_argv()) > 1:
+        yield Finding(
+            WARNING,
+            "settings",
+            f"no hookrouter script is installed beside {sys.executable}; the module runs instead, which is slower",
+            "reinstall hookrouter with pip, pipx or uv",
+        )
+
+
+def stale_registrations(app: Services) -> list[str]:
+    """Return the commands that bring the settings files up to date in which hookrouter is registered already."""
+    folder = working_folder()
+    found = []
+    for scope in SCOPES:
+        if scope != "user" and folder is None:
+            continue
+        try:
+            path = settings_path(scope, app.environ, folder or "")
+            text = read_text(path)
+            if text is None or not registered(text):
+                continue
+            # What has a remedy of its own, an install does not mend.
+            if any(not difference.fix for difference in differences(text, wanted_registrations(app))):
+                found.append(_install_command(path, is_user=scope == "user"))
+        except SettingsError:
+            # What is wrong with the file, doctor says.
+            continue
+    return found
+
+
+def _install_command(path: str, *, is_user: bool) -> str:
+    return "hookrouter install" if is_user else f"hookrouter install --settings {shlex.quote(path)}"

@@ -1,0 +1,264 @@
+"""What one hook call would set in motion: who is called in which order, who is not and why, and who is in charge.
+
+Plugins are imported, because only their functions tell the order; none is called.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from hookrouter import _wiring
+from hookrouter._contract.hook_names import event_facts, hook_names
+from hookrouter._installation.claude_plugin import enabled_names, first_party_registrations
+from hookrouter._installation.matchers import matches
+from hookrouter._installation.settings_edit import SettingsError, hooks_disabled, registered, wrapped
+from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
+from hookrouter._isolation import circuit_breaker
+from hookrouter._plugins.manager import build_caller, is_wrapper
+from hookrouter._plugins.registry import PluginStatus, remedy
+from hookrouter.context import Context
+from hookrouter.events import EVENT_CLASSES
+from hookrouter.hookspecs import hookspecs_for
+from hookrouter.markers import waiting
+from hookrouter.messaging.pauses import is_paused
+from hookrouter.records import check
+from hookrouter.storage.interface import StoreError
+from hookrouter.util import fastjson
+from hookrouter.util.text import describe_error
+from hookrouter.util.time_limit import time_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping
+
+    from hookrouter._contract.tables import EventFacts
+    from hookrouter._installation.settings_edit import Entry
+    from hookrouter._plugins.registry import PluginInfo
+    from hookrouter.context import Services
+
+__all__ = ["explain", "session_folder"]
+
+
+def session_folder(app: Services, session: str) -> str:
+    """Return the folder in which a session worked last, as the journal has it; empty if it does not say."""
+    found = ""
+    for record in app.journal.search((f'"session":{fastjson.dumps(session)}',)):
+        folder = record.get("cwd")
+        if record.get("session") == session and isinstance(folder, str) and folder:
+            found = folder
+    return found
+
+
+def explain(app: Services, payload: Mapping[str, Any], session: str | None = None) -> dict[str, Any]:
+    """Return as JSON values what a hook call with this payload would set in motion, which nothing here does.
+
+    ``payload`` names an event that the contract has, under ``hook_event_name``; ``session`` is the session's name,
+    by default that of the terminal in which this runs. The result has:
+
+    - ``event``, ``tool`` (None if the event is about none) and ``hooks``, the names that are looked up, in order;
+    - ``payload``: ``errors``, for which the call would be refused, and ``warnings``;
+    - ``registered``: the entries of settings files that start hookrouter for this call (``file``, ``matcher``,
+      ``command``), ``hooks_disabled``: the settings files that switch all hooks off, and ``needed``: whether anybody
+      listens;
+    - ``calls``, in order: ``plugin``, ``hook``, ``wrapper``, ``order`` (``tryfirst``, ``trylast`` or None),
+      ``waits`` (seconds, or None: it is called after all others, and only if nobody has decided), ``on_error``,
+      ``timeout``;
+    - ``not_called``: ``plugin``, ``hooks``, ``status``, ``reason``, ``fix`` and ``refuses``, if it is set to fail
+      closed and so refuses the call;
+    - ``session``: ``name``, ``agent``, ``gateway``, ``fallbacks``, ``paused`` (None, or since when and why).
+    """
+    record = event_facts(str(payload["hook_event_name"]))
+    if record is None:
+        raise ValueError(f"{payload['hook_event_name']!r} is no event of the contract")
+    tool = payload.get("tool_name") if record.is_tool else None
+    tool = tool if isinstance(tool, str) else None
+    hooks = hook_names(record.name, tool)
+    errors, warnings = check(EVENT_CLASSES[record.name], dict(payload))
+    skipped = list(_skipped(app, hooks))
+    off = {entry["plugin"] for entry in skipped}
+    texts = _settings_texts(app, payload)
+    calls, failed = _calls(app, record, tool, hooks, off)
+    return {
+        "event": record.name,
+        "tool": tool,
+        "hooks": list(hooks),
+        "payload": {"errors": errors, "warnings": warnings},
+        "needed": bool(calls or skipped),
+        "registered": _registered(app, texts, record, payload),
+        "hooks_disabled": [path for path, text in texts.items() if hooks_disabled(text)],
+        "calls": calls,
+        "not_called": skipped + failed,
+        "session": _session(app, payload, session),
+    }
+
+
+def _calls(
+    app: Services, record: EventFacts, tool: str | None, hooks: tuple[str, ...], off: set[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the calls in their order, and the plugins that cannot be called after all."""
+    failed: list[dict[str, Any]] = []
+
+    def fail(info: PluginInfo, error: BaseException) -> None:
+        failed.append(_entry(app, info, hooks, PluginStatus.BROKEN, describe_error(error)))
+
+    loaded = []
+    infos = {info.name: info for info in app.plugins.listeners(hooks) if info.name not in off}
+    for info in infos.values():
+        try:
+            with time_limit(app.plugins.config(info.name).timeout):
+                loaded.append((info.name, app.plugins.load(info.name)))
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            fail(info, error)
+
+    caller = build_caller(
+        hookspecs_for(record.name, tool), loaded, _stand_in, lambda name, error: fail(infos[name], error)
+    )
+    found: list[dict[str, Any]] = []
+    for hook in hooks:
+        # Pluggy calls the last one first, wrappers around the others.
+        for implementation in reversed(getattr(caller, hook).get_hookimpls()):
+            if hook not in infos[implementation.plugin_name].hooks:
+                continue
+            table = app.plugins.config(implementation.plugin_name)
+            waits = waiting(implementation.function)
+            order = "tryfirst" if implementation.tryfirst else "trylast" if implementation.trylast else None
+            found.append(
+                {
+                    "plugin": implementation.plugin_name,
+                    "hook": hook,
+                    "wrapper": bool(implementation.wrapper),
+                    "order": order,
+                    "waits": None if waits is None else waits.seconds,
+                    "on_error": table.on_error,
+                    "timeout": table.timeout,
+                }
+            )
+    found.sort(key=lambda call: call["waits"] is not None)
+    return found, failed
+
+
+def _stand_in(_plugin: str, _hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what pluggy gets in the place of an implementation, which is never called."""
+
+    def implementation(*_arguments: object) -> None:
+        return
+
+    def wrapper(*_arguments: object) -> Generator[None, None, None]:
+        yield
+
+    return wrapper if is_wrapper(function) else implementation
+
+
+def _skipped(app: Services, hooks: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Return the plugins that would listen, and are not called."""
+    off = circuit_breaker.open_circuits(circuit_breaker.read(app.home), app.config)
+    refusing = {info.name for info in app.plugins.broken_fail_closed(hooks)}
+    for info in app.plugins.listing():
+        if info.name in refusing or (info.status != PluginStatus.ACTIVE and not set(hooks).isdisjoint(info.hooks)):
+            yield _entry(app, info, hooks, info.status, info.reason, refuses=info.name in refusing)
+        elif (
+            info.name in off
+            and not set(hooks).isdisjoint(info.hooks)
+            and not circuit_breaker.is_due(off[info.name], time.time())
+        ):
+            yield _entry(app, info, hooks, "switched off", off[info.name].describe(info.name))
+
+
+def _entry(
+    app: Services, info: PluginInfo, hooks: tuple[str, ...], status: str, reason: str, *, refuses: bool = False
+) -> dict[str, Any]:
+    return {
+        "plugin": info.name,
+        "hooks": [hook for hook in hooks if hook in info.hooks],
+        "status": status,
+        "reason": reason,
+        "fix": remedy(info, app.home)
+        or (
+            f"hookrouter plugins info {info.name}"
+            if status == PluginStatus.BROKEN
+            else f"hookrouter plugins enable {info.name}"
+        ),
+        "refuses": refuses or (status == PluginStatus.BROKEN and app.plugins.config(info.name).on_error == "closed"),
+    }
+
+
+def _settings_texts(app: Services, payload: Mapping[str, Any]) -> dict[str, str]:
+    """Return the user's, the project's and the local settings that there are, by path."""
+    folder, texts = payload.get("cwd"), {}
+    for scope in SCOPES:
+        try:
+            path = settings_path(scope, app.environ, folder if isinstance(folder, str) else os.getcwd())
+            text = read_text(path)
+            if text is not None and text.strip():
+                # Raises for a text that cannot be used.
+                registered(text)
+                texts[path] = text
+        except (SettingsError, OSError, ValueError):
+            # A payload's folder may have a NUL in its name, and no file has.
+            continue
+    return texts
+
+
+def _registered(
+    app: Services, texts: Mapping[str, str], record: EventFacts, payload: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the entries that start hookrouter for this call."""
+    entries = [(path, entry.event, entry.matcher, entry.command) for path, entry in _entries(texts)]
+    if not entries:
+        plugins = [path for path, text in texts.items() if enabled_names(text)]
+        if plugins:
+            # Started by the Claude Code plugin, which stands back if install has registered anything.
+            entries = [(plugins[0], want.event, want.matcher, want.command) for want in first_party_registrations(app)]
+    value = _matched_value(record, payload)
+    return [
+        {"file": path, "matcher": matcher, "command": command}
+        for path, event, matcher, command in entries
+        if event == record.name and matches(event, matcher, value)
+    ]
+
+
+def _entries(texts: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:
+    for path, text in texts.items():
+        for entry in (*registered(text), *wrapped(text)):
+            yield path, entry
+
+
+def _matched_value(record: EventFacts, payload: Mapping[str, Any]) -> str | None:
+    if record.matcher is None:
+        return None
+    if record.matcher in payload:
+        return str(payload[record.matcher])
+    # "basename(file_path)"
+    return os.path.basename(str(payload.get("file_path", "")))
+
+
+def _session(app: Services, payload: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    context = Context(
+        event=str(payload["hook_event_name"]),
+        payload=payload,
+        home=app.home,
+        config=app.config,
+        environ=app.environ,
+        plugins=app.plugins,
+        journal=app.journal,
+        wiring=_wiring,
+        record={},
+    )
+    session = context.session if name is None else name
+    agent = app.config.agent_for(session, context.cwd)
+    try:
+        pause = is_paused(app.store, session)
+        paused = None if pause is None else pause.described()
+    except StoreError as error:
+        paused = str(error)
+    return {
+        "name": session,
+        "cwd": context.cwd,
+        "agent": None if agent is None else agent.id,
+        "gateway": None if agent is None else agent.gateway,
+        "fallbacks": [] if agent is None else list(agent.fallbacks),
+        "paused": paused,
+    }

@@ -1,0 +1,79 @@
+"""The shell command line that an entry of ours runs: how it is written, and how it is recognised."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.util.program import PROGRAM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "OurCommand",
+    "hook_command",
+    "parse_command",
+    "runs_hookrouter",
+]
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+_EVENT_WORD = re.compile(r"[a-z]+(-[a-z]+)*")
+_INSIDE = re.compile(rf"""(?<![\w.-]){PROGRAM}['"\\]*\s+run\s+['"]?[a-z]+(-[a-z]+)*\b""")
+"""``hookrouter run EVENT`` anywhere in a command line, with the quotes that a shell may need around the program."""
+
+
+class OurCommand(NamedTuple):
+    """A command line of ours, taken apart."""
+
+    program: str
+    event_word: str
+    home: str | None
+    """The HOOKROUTER_HOME that it sets, if any."""
+
+
+def hook_command(script: Sequence[str], home: str | None, event_word: str) -> str:
+    """Return the shell command line of one event.
+
+    A shell string and no ``args``: that form exists only since Claude Code 2.1.139. With ``home`` (the HOOKROUTER_HOME
+    of the installation) the command sets the variable itself, because the hook inherits Claude Code's environment and
+    not that of the shell in which ``install`` ran.
+    """
+    prefix = "" if home is None else f"HOOKROUTER_HOME={shlex.quote(home)} "
+    return f"{prefix}{shlex.join(script)} run {event_word}"
+
+
+def parse_command(command: str, arguments: Sequence[str] | None = None) -> OurCommand | None:
+    """Take a command of ours apart; None for any other, also for one that does more than run hookrouter.
+
+    ``arguments`` are the handler's ``args``; with them, ``command`` is the program alone.
+    """
+    if arguments is not None:
+        words = [command, *arguments]
+    else:
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            return None
+    home = None
+    while words and _ASSIGNMENT.match(words[0]):
+        name, _, value = words.pop(0).partition("=")
+        home = value if name == "HOOKROUTER_HOME" else home
+    if len(words) > 3 and words[-4:-2] == ["-m", PROGRAM]:
+        program, rest = words[0], words[-2:]
+    else:
+        program, rest = (words[0], words[1:]) if words and os.path.basename(words[0]) == PROGRAM else ("", [])
+    if len(rest) != 2 or rest[0] != "run" or not _EVENT_WORD.fullmatch(rest[1]):
+        return None
+    return OurCommand(program, rest[1], home)
+
+
+def runs_hookrouter(command: str) -> bool:
+    """Say whether a command line runs ``hookrouter run EVENT`` somewhere, also one that :func:`parse_command` refuses.
+
+    Such a line was changed by hand (``timeout 30 hookrouter run stop || true``), so it is nobody's to update.
+    """
+    return _INSIDE.search(command) is not None

@@ -1,0 +1,186 @@
+"""The entries that hookrouter wants in Claude Code's settings for a set of plugins.
+
+Facts about Claude Code: measured on 2.1.330.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attrs import frozen
+
+from hookrouter._contract.hook_names import RAW_HOOK, hook_names
+from hookrouter._contract.tables import EVENTS, TOOLS
+from hookrouter._installation.command_line import hook_command
+from hookrouter._plugins.registry import UNKNOWN_HOOKS, PluginStatus
+from hookrouter._plugins.scan import SCAN_SECONDS
+from hookrouter.storage.home import HOME_VARIABLE
+from hookrouter.util.program import script_argv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hookrouter._contract.tables import EventFacts
+    from hookrouter._plugins.registry import PluginInfo
+    from hookrouter.config import Config
+    from hookrouter.context import Services
+
+__all__ = [
+    "MCP_MATCHER",
+    "Registration",
+    "RegistrationSource",
+    "registration_sources",
+    "registrations",
+    "wanted_registrations",
+]
+
+MCP_MATCHER = "mcp__.*"
+
+REPLACING_EVENTS = ("WorktreeCreate",)
+"""Events at which a registered hook takes over from Claude Code: it must create the worktree, and one that prints no
+path fails. ``raw_event``, which only watches, must not register there."""
+
+UNBLOCKED_EVENTS = ("PermissionRequest", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle")
+"""Events that can be refused, but not by ``onFailure``: Claude Code ignores it, or (PermissionRequest) exit code 2."""
+
+_MINIMUM_TIMEOUT = 60.0
+
+_MARGIN = SCAN_SECONDS + 5.0
+"""Seconds beside the plugins' own: a scan for plugins, and the start of the process on a machine under load."""
+
+_FIXED_TIMEOUTS = ("SessionEnd", "MessageDisplay")
+"""Events that keep Claude Code's own timeout. All hooks of a session's end share it, and a larger number there makes
+every exit wait for up to that long; the other runs for each batch of lines while Claude writes."""
+
+
+@frozen
+class Registration:
+    """One matcher group that hookrouter wants in the settings: one event, one matcher, one command."""
+
+    event: str
+    matcher: str | None
+    """None for every call of the event (the key is then left out)."""
+    command: str
+    """A shell command line."""
+    timeout: float
+    """Seconds."""
+    block_on_failure: bool = False
+    """Whether Claude Code is to refuse the call if the program crashes, hangs or cannot be started."""
+
+    def group(self) -> dict[str, Any]:
+        """Return the matcher group as JSON has it."""
+        matcher = {} if self.matcher is None else {"matcher": self.matcher}
+        return {**matcher, "hooks": [self.handler()]}
+
+    def handler(self) -> dict[str, Any]:
+        """Return the handler as JSON has it."""
+        timeout = int(self.timeout) if self.timeout == int(self.timeout) else self.timeout
+        failure = {"onFailure": "block"} if self.block_on_failure else {}
+        return {"type": "command", "command": self.command, "timeout": timeout, **failure}
+
+
+class RegistrationSource(NamedTuple):
+    """A plugin for which Claude Code must call hookrouter."""
+
+    hooks: tuple[str, ...]
+    timeout: float
+    """Seconds that all its calls in one run may take together."""
+    closed: bool
+    """Whether it is set to fail closed."""
+    waits: Mapping[str, float] = {}
+    """The hooks in which it may wait, each with the most seconds that this adds."""
+
+
+def wanted_registrations(app: Services) -> list[Registration]:
+    """Return the entries that an environment's plugins need, for the running installation of hookrouter."""
+    home = app.home.root if app.environ.get(HOME_VARIABLE) else None
+    return registrations(registration_sources(app.plugins.listing(), app.config), script_argv(), home)
+
+
+def registration_sources(plugins: Iterable[PluginInfo], config: Config) -> list[RegistrationSource]:
+    """Return the plugins for which Claude Code must call hookrouter.
+
+    The active ones, and broken ones that are set to fail closed: they can only refuse if they are called.
+    """
+    found = []
+    for plugin in plugins:
+        settings = config.plugin(plugin.name)
+        closed = settings.on_error == "closed"
+        if plugin.status == PluginStatus.ACTIVE or (plugin.status == PluginStatus.BROKEN and closed):
+            hooks = plugin.hooks if plugin.hooks_known else UNKNOWN_HOOKS
+            found.append(RegistrationSource(hooks, settings.timeout, closed, plugin.waits))
+    return found
+
+
+def registrations(plugins: Sequence[RegistrationSource], script: Sequence[str], home: str | None) -> list[Registration]:
+    """Return the entries that these plugins need, events in Claude Code's order, so that no call runs hookrouter twice.
+
+    A hook that is about no event needs no entry. An event's own hook (or ``raw_event``) needs every call, so no tool is
+    named beside it; exact tool names share one group, but those that a plugin guards which is set to fail closed have
+    one of their own; MCP tools have their own too, because one character outside the names makes the whole matcher an
+    unanchored expression.
+
+    The timeout leaves room for every plugin to take all of its own, and to wait if it may. ``onFailure`` is set
+    for a guard that could not refuse by itself, because the whole program failed (measured on Claude Code 2.1.330: a
+    crash, a timeout, a program that cannot be started and a reply of the wrong shape then refuse the call; clients
+    that do not know the key, 2.0.76 and 2.1.200, read the file all the same and let the call through).
+    """
+    wanted: list[Registration] = []
+    for word, record in EVENTS.items():
+        event = record.name
+        matchers = _matchers(record)
+        seconds = 0.0
+        needs: dict[str | None, _Needs] = {}
+        for plugin in plugins:
+            called = {hook: matchers[hook] for hook in plugin.hooks if hook in matchers}
+            seconds += plugin.timeout if called else 0
+            for hook, matcher in called.items():
+                need = needs.get(matcher, _Needs())
+                needs[matcher] = _Needs(need.closed or plugin.closed, need.waits + plugin.waits.get(hook, 0))
+        fixed = event in _FIXED_TIMEOUTS
+        timeout = record.timeout if fixed else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
+        can_block = record.can_block and event not in UNBLOCKED_EVENTS
+        command = hook_command(script, home, word)
+        wanted.extend(
+            Registration(
+                *(event, matcher, command, timeout if fixed else timeout + need.waits),
+                block_on_failure=need.closed and can_block,
+            )
+            for matcher, need in _groups(needs)
+        )
+    return wanted
+
+
+class _Needs(NamedTuple):
+    """What the plugins behind one matcher need of its registration."""
+
+    closed: bool = False
+    """Whether one of them is set to fail closed."""
+    waits: float = 0.0
+    """Seconds that they may wait together."""
+
+
+def _groups(needs: Mapping[str | None, _Needs]) -> list[tuple[str | None, _Needs]]:
+    """Join matchers into as few groups as they need: of exact tool names those that need the same."""
+    if None in needs:
+        closed = any(need.closed for need in needs.values())
+        return [(None, _Needs(closed, sum(need.waits for need in needs.values())))]
+    groups: list[tuple[str | None, _Needs]] = []
+    for need in sorted(set(needs.values())):
+        exact = sorted(name for name in needs if name and name != MCP_MATCHER and needs[name] == need)
+        if exact:
+            groups.append(("|".join(exact), need))
+    if MCP_MATCHER in needs:
+        groups.append((MCP_MATCHER, needs[MCP_MATCHER]))
+    return groups
+
+
+def _matchers(event: EventFacts) -> dict[str, str | None]:
+    """Return the hooks that calls of an event concern, each with the narrowest matcher for those calls."""
+    tools = {**{tool: tool for tool in TOOLS}, "mcp__server__tool": MCP_MATCHER}
+    found: dict[str, str | None] = {hook_names(event.name, tool)[0]: matcher for tool, matcher in tools.items()}
+    # Last, because on an event that is about no tool all of the names above are the event's own hook.
+    for hook in hook_names(event.name):
+        if hook != RAW_HOOK or event.name not in REPLACING_EVENTS:
+            found[hook] = None
+    return found

@@ -1,0 +1,189 @@
+"""Which plugins are installed and which hooks they implement, from a cache that is cheap to check.
+
+Reading entry points needs :mod:`importlib.metadata`, and knowing what a plugin implements needs its import; both cost
+more than the rest of a hook run. So a scan (:mod:`hookrouter._plugins.scan`) writes an index once, and every later
+process reads it after comparing modification times: of the site folders (which change when a distribution is
+installed or removed; if one changed for another reason, its list of distributions decides), of the
+``entry_points.txt`` files that announce plugins, and of the source files that hold hook implementations. A folder that
+is only on the way of one process, such as the current one, never counts. An index with a broken plugin in it is
+good for a minute only, because what broke the plugin may be none of these files.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hookrouter import __version__
+from hookrouter.storage.own_file import read_own_json, write_own_json
+from hookrouter.util.filenames import digest
+from hookrouter.util.value import Value, decode, encode
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypeVar
+
+    from hookrouter.storage.home import Home
+
+    T = TypeVar("T")
+
+__all__ = [
+    "DiscoveredPlugin",
+    "OwnSettings",
+    "environment_key",
+    "file_stamp",
+    "read_cache",
+    "read_fresh",
+    "write_cache",
+]
+
+BROKEN_SECONDS = 60.0
+"""How long an index that holds a broken plugin is trusted."""
+
+
+class OwnSettings(Value, kw_only=True):
+    """What is known of one plugin's settings: of the class, and of the table in config.toml."""
+
+    target: str = ""
+    """``module:class`` of the attrs class."""
+    fields: tuple[tuple[str, str, bool, object, str], ...] = ()
+    """Of each key: name, type in words, whether it is required, default as a JSON value, and help."""
+    values: dict[str, object] | None = None
+    """The settings as JSON values with all defaults filled in; if there are problems, the defaults alone. None if the
+    class has no defaults for all."""
+    problems: tuple[tuple[str, str, str, str, str], ...] = ()
+    """What is wrong with the table: the items of :class:`hookrouter._config.validation.Problem`."""
+    tuples: tuple[str, ...] | None = None
+    """The fields that are tuples, if the object can be built from ``values``; None if that needs cattrs."""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The problems in one line each, beginning with the key."""
+        return tuple(f"{problem[0]}: {problem[1]}" for problem in self.problems)
+
+    def quickly_built(self, kind: type[T]) -> T | None:
+        """Return the settings as an object of their class; None if that needs cattrs."""
+        values: dict[str, Any] | None = self.values
+        if self.tuples is None or values is None:
+            return None
+        return kind(**{**values, **{name: tuple(values[name]) for name in self.tuples}})
+
+
+class DiscoveredPlugin(Value, kw_only=True):
+    """One entry point of the group ``hookrouter``, as the last scan found it."""
+
+    name: str
+    """The entry point's name, which is the plugin's name everywhere."""
+    value: str
+    """What the entry point refers to: ``package.module`` or ``package.module:attribute``."""
+    distribution: str = ""
+    version: str = ""
+    hooks: tuple[str, ...] | None = None
+    """The hooks that it implements; None if it could not be imported, now or ever before."""
+    error: str = ""
+    """Why it cannot be used; empty if it can."""
+    files: tuple[tuple[str, int], ...] = ()
+    """Files whose change makes this record stale, each with its modification time in nanoseconds."""
+    hints: tuple[str, ...] = ()
+    """What is probably a mistake in it, one line each."""
+    waits: tuple[tuple[str, float, str | None], ...] = ()
+    """The hooks in which it may wait, each with the most seconds and the setting that it needs
+    (:func:`hookrouter.markers.waits`)."""
+    settings: OwnSettings | None = None
+    """The class that it declares for its settings, and what an empty table gives; None if it declares none."""
+
+
+def cache_file(home: Home) -> str:
+    """Return the path of the index: one for each interpreter and set of site folders, so that none evicts another."""
+    return os.path.join(home.cache, f"plugins-{digest(repr((sys.prefix, sys.version_info[:3], _site_folders())))}.json")
+
+
+def environment_key() -> dict[str, object]:
+    """Return what tells one state of the environment from the next, as JSON values."""
+    folders = _site_folders()
+    return {
+        "version": __version__,
+        "folders": [[folder, file_stamp(folder)] for folder in folders],
+        "distributions": _distributions(folders),
+    }
+
+
+def file_stamp(path: str) -> int:
+    """Return the modification time of a file or folder in nanoseconds, or -1 if there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except (OSError, ValueError):
+        return -1
+
+
+def read_cache(home: Home) -> tuple[DiscoveredPlugin, ...]:
+    """Return the plugins of the last index, however old; none if there is none."""
+    try:
+        return _plugins(read_own_json(cache_file(home)))
+    except (TypeError, KeyError):
+        return ()
+
+
+def write_cache(home: Home, plugins: tuple[DiscoveredPlugin, ...], key: Mapping[str, object]) -> None:
+    """Save the index under the key that was read before the scan began. Failing costs speed, never correctness."""
+    from hookrouter.util.clock import now
+
+    write_own_json(cache_file(home), {**key, "plugins": encode(plugins, sparse=True), "written": now()})
+
+
+def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
+    """Return the cached index if nothing has changed since it was written, else None."""
+    document = read_own_json(cache_file(home))
+    try:
+        if document["version"] != __version__:
+            return None
+        plugins = _plugins(document)
+        if any(plugin.error for plugin in plugins) and not _is_recent(document["written"]):
+            return None
+        if any(file_stamp(path) != stamp for plugin in plugins for path, stamp in plugin.files):
+            return None
+        folders = _site_folders()
+        if document["folders"] == [[folder, file_stamp(folder)] for folder in folders]:
+            return plugins
+        if document["distributions"] != _distributions(folders):
+            return None
+    except (OSError, TypeError, KeyError):
+        return None
+    write_cache(home, plugins, environment_key())
+    return plugins
+
+
+def _is_recent(written: object) -> bool:
+    from hookrouter.util.clock import now
+
+    return isinstance(written, float) and 0 <= now() - written < BROKEN_SECONDS
+
+
+def _distributions(folders: list[str]) -> list[list[object]]:
+    """Return the metadata folders of the installed distributions, each with its modification time."""
+    found: list[list[object]] = []
+    for folder in folders:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        metadata = sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
+        found.extend([os.path.join(folder, name), file_stamp(os.path.join(folder, name))] for name in metadata)
+    return found
+
+
+def _plugins(document: Mapping[str, object]) -> tuple[DiscoveredPlugin, ...]:
+    records = document["plugins"]
+    if not isinstance(records, list):
+        raise TypeError
+    return tuple(decode(DiscoveredPlugin, record) for record in records)
+
+
+def _site_folders() -> list[str]:
+    """Return the folders that hold installed distributions, in the order of the import path."""
+    announced = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return [
+        path for path in sys.path if path in announced or path.rstrip("/").endswith(("site-packages", "dist-packages"))
+    ]

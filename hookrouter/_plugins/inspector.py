@@ -1,0 +1,192 @@
+"""The child process of a scan: imports plugins one by one and says what each implements.
+
+Started as ``python -P -m hookrouter._plugins.inspector``; reads a JSON list of ``[name, entry point value, table of
+settings]`` from stdin and writes one JSON line per plugin to stdout as soon as it is known, so that the parent knows at
+which plugin a crash or a hang happened. Plugins cannot write to that stdout. With the argument ``contributions`` it
+also asks each plugin what it contributes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import os
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from hookrouter._plugins.index import file_stamp
+from hookrouter._plugins.manager import implementations, load_object, validate
+from hookrouter.hookspecs import all_spec_classes
+from hookrouter.markers import PROJECT_NAME, waiting
+from hookrouter.util.text import describe_error
+from hookrouter.util.value import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Mapping
+    from typing import Any
+
+__all__ = ["describe", "main", "spec_names"]
+
+CONTRIBUTIONS = {
+    "answer_channel": "name",
+    "cli_commands": "name",
+    "gateway": "type",
+    "keystroke_planner": "name",
+    "message_composer": "name",
+    "statistics_section": "name",
+    "terminal_backend": "name",
+}
+"""The hooks by which plugins contribute, each with what a contribution is known by."""
+
+MAX_ERROR = 1000
+"""Characters of an error that are kept."""
+
+
+def main() -> int:
+    """Describe every plugin named on stdin."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    for name, value, table in json.loads(sys.stdin.buffer.read()):
+        description = describe(name, value, table, ask=sys.argv[1:] == ["contributions"])
+        os.write(out, (json.dumps(description) + "\n").encode("ascii"))
+    return 0
+
+
+def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = False) -> dict[str, object]:
+    """Import one plugin and return its hooks, its source files, hints and, if it cannot be used, why.
+
+    ``table`` is ``[plugins.NAME.settings]``, which is checked if the plugin declares a class for it. With ``ask`` it
+    is also said how its hooks are called (``tryfirst``, ``trylast``, ``wrapper``) and what it contributes.
+    """
+    files = _module_files(value)
+    try:
+        plugin = load_object(value)
+        found = implementations(plugin)
+        validate(name, plugin)
+        unmarked = _unmarked(plugin, found)
+        settings = _settings(name, found, table, files)
+    except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
+        text = describe_error(error, MAX_ERROR)
+        return {"hooks": None, "waits": {}, "files": _stamped(files), "hints": [], "settings": None, "error": text}
+    codes = (getattr(inspect.unwrap(function), "__code__", None) for function in (*found.values(), *unmarked.values()))
+    files.update(code.co_filename for code in codes if code is not None)
+    files.update(_class_files(plugin))
+    waits = {
+        hook: (how.seconds, how.setting) for hook, function in found.items() if (how := waiting(function)) is not None
+    }
+    return {
+        "hooks": sorted(found),
+        "waits": waits,
+        "files": _stamped(files),
+        "hints": [f"{name} has a hook's name but no @hookimpl" for name in unmarked],
+        "settings": settings,
+        "error": "",
+        **({"called": _called(found), "contributions": _contributions(found)} if ask else {}),
+    }
+
+
+def _called(found: Mapping[str, Callable[..., Any]]) -> dict[str, list[str]]:
+    """Return for each hook the options that change when or how it is called."""
+    options = {hook: getattr(function, f"{PROJECT_NAME}_impl", {}) for hook, function in found.items()}
+    return {hook: [word for word in ("tryfirst", "trylast", "wrapper") if of.get(word)] for hook, of in options.items()}
+
+
+def _contributions(found: Mapping[str, Callable[..., Any]]) -> list[dict[str, object]]:
+    """Return what a plugin contributes by each hook: the names or types, or why it cannot be said."""
+    rows: list[dict[str, object]] = []
+    for hook, attribute in sorted(CONTRIBUTIONS.items()):
+        if hook not in found:
+            continue
+        try:
+            result: Any = found[hook]()
+            items = result if hook == "cli_commands" else [result]
+            names = [str(getattr(item, attribute)) for item in items or () if item is not None]
+            keys = _gateway_keys(result) if hook == "gateway" else []
+            rows.append({"hook": hook, "names": names, "error": "", "keys": keys})
+        except BaseException as error:  # noqa: BLE001 - as in describe()
+            rows.append({"hook": hook, "names": [], "error": describe_error(error, MAX_ERROR), "keys": []})
+    return rows
+
+
+def _gateway_keys(gateway: object) -> list[dict[str, object]]:
+    """Return the keys of ``[gateways.NAME]`` that a gateway declares; none if it takes the table as it is."""
+    from hookrouter._plugins.settings_schema import check, declared
+
+    kind = declared(getattr(gateway, "settings", None), "settings is")
+    fields = () if kind is None else check(kind, {}, "").fields
+    return [dict(zip(("key", "type", "required", "default", "help"), field, strict=True)) for field in fields]
+
+
+def _settings(
+    name: str, found: Mapping[str, Callable[..., Any]], table: Mapping[str, object], files: set[str]
+) -> dict[str, object] | None:
+    """Return what is to be known of a plugin's settings, and add the file of their class to ``files``."""
+    if "plugin_settings" not in found:
+        return None
+    from hookrouter._plugins.settings_schema import check, declared
+
+    kind = declared(found["plugin_settings"]())
+    if kind is None:
+        return None
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if file is not None:
+        files.add(file)
+    return encode(check(kind, table, name))  # type: ignore[no-any-return] # an object, as OwnSettings is one
+
+
+def spec_names() -> frozenset[str]:
+    """Return the names of all hooks."""
+    return frozenset(name for specs in all_spec_classes() for name, spec in vars(specs).items() if _is_spec(spec))
+
+
+def _is_spec(function: object) -> bool:
+    return hasattr(function, f"{PROJECT_NAME}_spec")
+
+
+def _unmarked(plugin: object, found: Container[str]) -> dict[str, Callable[..., Any]]:
+    """Return the plugin's own functions that have a hook's name and are none: most likely the marker was forgotten."""
+    home = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
+    unmarked: dict[str, Callable[..., Any]] = {}
+    for name in sorted(spec_names()):
+        if name in found:
+            continue
+        function = inspect.getattr_static(plugin, name, None)
+        if isinstance(function, staticmethod | classmethod):
+            function = function.__func__
+        # Imported and inherited functions are somebody else's.
+        if (
+            inspect.isfunction(function)
+            and not _is_spec(function)
+            and function.__module__.partition(".")[0] == home.partition(".")[0]
+        ):
+            unmarked[name] = function
+    return unmarked
+
+
+def _class_files(plugin: object) -> Iterator[str]:
+    """Yield the sources of a plugin's class and of its bases: a hook may appear in any of them."""
+    if isinstance(plugin, ModuleType):
+        return
+    for kind in type(plugin).__mro__:
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        if file is not None and kind.__module__.partition(".")[0] != PROJECT_NAME:
+            yield file
+
+
+def _module_files(value: str) -> set[str]:
+    """Return the source of the module that an entry point names, even if it cannot be imported."""
+    try:
+        spec = importlib.util.find_spec(value.partition(":")[0])
+    except BaseException:  # noqa: BLE001 - a parent package may raise anything
+        return set()
+    return {spec.origin} if spec is not None and spec.origin is not None else set()
+
+
+def _stamped(files: set[str]) -> list[list[object]]:
+    return [[path, file_stamp(path)] for path in sorted(files) if os.path.isabs(path)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""The plugin manager: how plugins are loaded and checked, and how pluggy calls them.
+
+Pluggy orders and calls; around it stands isolation. Every implementation is registered behind a *guard* (a function
+with the same signature), so that one that raises, hangs or returns the wrong thing is a recorded failure of that
+plugin and never an exception in pluggy's call loop, which would lose the other plugins' results.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from hookrouter.markers import PROJECT_NAME
+from hookrouter.util.text import describe_error, did_you_mean
+from hookrouter.util.time_limit import time_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Guard = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
+
+__all__ = ["build_caller", "collect", "implementations", "is_wrapper", "load_object", "validate"]
+
+CONTRIBUTION_SECONDS = 10.0
+"""How long a plugin may take to hand over what it contributes: a terminal backend, a gateway, a command."""
+
+
+def load_object(value: str) -> object:
+    """Import what an entry point value names: a module, or an attribute; a class is instantiated without arguments."""
+    module, _, attribute = value.partition(":")
+    found: object = importlib.import_module(module)
+    for part in filter(None, attribute.split(".")):
+        found = getattr(found, part)
+    return found() if isinstance(found, type) else found
+
+
+def implementations(plugin: object) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a plugin that carry the ``hookimpl`` marker, by the name of the hook.
+
+    Raises pluggy.PluginValidationError if two functions implement one hook.
+    """
+    found = {}
+    for name in dir(plugin):
+        if name.startswith("__"):
+            continue
+        options = _MANAGER.parse_hookimpl_opts(plugin, name)
+        if options is None:
+            continue
+        hook = options.get("specname") or name
+        if hook in found:
+            raise pluggy.PluginValidationError(plugin, f"{hook} is implemented twice, by {name!r} too")
+        found[hook] = getattr(plugin, name)
+    return found
+
+
+_MANAGER = pluggy.PluginManager(PROJECT_NAME)
+
+
+def validate(name: str, plugin: object) -> None:
+    """Check a plugin's hooks against all specs: unknown names, arguments and classes, old-style wrappers.
+
+    Raises pluggy.PluginValidationError, whose message names the hook and what is allowed.
+    """
+    from hookrouter._plugins.annotations import misfits
+    from hookrouter.hookspecs import all_spec_classes
+
+    manager = pluggy.PluginManager(PROJECT_NAME)
+    for specs in all_spec_classes():
+        manager.add_hookspecs(specs)
+    known = {hook for hook in vars(manager.hook) if not hook.startswith("_")}
+    for hook, function in implementations(plugin).items():
+        if hook not in known:
+            from hookrouter._contract.document import snake
+
+            hint = did_you_mean(snake(hook), known, "see the hook reference for the names")
+            raise pluggy.PluginValidationError(plugin, f"unknown hook {hook!r}; {hint}")
+        if getattr(function, f"{PROJECT_NAME}_impl", {}).get("hookwrapper"):
+            raise pluggy.PluginValidationError(plugin, f"{hook}: hookwrapper=True is not supported, use wrapper=True")
+        spec = getattr(manager.hook, hook).spec
+        for problem in (*_unknown_arguments(hook, function, spec.argnames), *misfits(hook, function, spec.function)):
+            raise pluggy.PluginValidationError(plugin, problem)
+    manager.register(plugin, name)
+    manager.check_pending()
+
+
+def _unknown_arguments(hook: str, function: Callable[..., Any], known: Sequence[str]) -> list[str]:
+    """Return what to say of an argument that the hook does not have, and that has no default."""
+    parameters = inspect.signature(function).parameters.values()
+    asked = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty]
+    unknown = [name for name in asked if name not in (*known, "self")]
+    if not unknown:
+        return []
+    hint = did_you_mean(unknown[0], known, f"there are: {', '.join(known) or 'none'}")
+    return [f"{hook}: unknown argument {unknown[0]!r}; {hint}"]
+
+
+class _Facade:
+    """What pluggy gets in the place of a plugin: the guarded implementations, and no other name to look at."""
+
+    def __init__(self, implementations: Mapping[str, Callable[..., Any]]) -> None:
+        vars(self).update(implementations)
+
+    def __dir__(self) -> list[str]:
+        return list(vars(self))
+
+
+def build_caller(
+    specs: Any, plugins: Sequence[tuple[str, object]], guard: Guard, failed: Callable[[str, BaseException], None]
+) -> Any:
+    """Return pluggy's ``hook`` object for these specs, with every implementation of the plugins behind a guard.
+
+    ``specs`` holds the spec functions of the hooks at hand, ``plugins`` are in calling order, and
+    ``guard(plugin name, hook, function)`` returns the function that pluggy will call instead, with any arguments that
+    the original takes. A plugin whose hooks do not fit the specs is left out; ``failed(plugin name, error)`` is told.
+    """
+    manager = pluggy.PluginManager(PROJECT_NAME)
+    manager.add_hookspecs(specs)
+    hooks = [name for name in vars(manager.hook) if not name.startswith("_")]
+    # Pluggy calls the plugin that was registered last first.
+    for name, plugin in reversed(plugins):
+        try:
+            found = implementations(plugin)
+            guarded = {
+                hook: functools.update_wrapper(guard(name, hook, found[hook]), found[hook])
+                for hook in hooks
+                if hook in found
+            }
+            manager.register(_Facade(guarded), name)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            if manager.has_plugin(name):
+                manager.unregister(name=name)
+            failed(name, error)
+    return manager.hook
+
+
+def is_wrapper(function: Callable[..., Any]) -> bool:
+    """Say whether an implementation is a wrapper (a generator function marked ``wrapper=True``)."""
+    return bool(getattr(function, f"{PROJECT_NAME}_impl", {}).get("wrapper")) and inspect.isgeneratorfunction(function)
+
+
+def collect(
+    hook: str, plugins: Sequence[tuple[str, object]], report: Callable[[str, str], None]
+) -> list[tuple[str, Any]]:
+    """Call one hook without arguments and return each plugin's result that is not None, in plugin order.
+
+    ``report(plugin name, what went wrong)`` hears of an implementation that raised, or did not return within
+    CONTRIBUTION_SECONDS.
+    """
+    found: list[tuple[str, Any]] = []
+
+    def failed(plugin: str, error: BaseException) -> None:
+        report(plugin, f"{hook}() failed: {describe_error(error)}")
+
+    def guard(plugin: str, _hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded() -> None:
+            try:
+                with time_limit(CONTRIBUTION_SECONDS):
+                    result = function()
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                failed(plugin, error)
+            else:
+                if result is not None:
+                    found.append((plugin, result))
+
+        return guarded
+
+    from hookrouter.hookspecs import contribution_spec
+
+    getattr(build_caller(contribution_spec(hook), plugins, guard, failed), hook)()
+    return found

@@ -1,0 +1,304 @@
+"""The registry: which plugins are installed, active, disabled or broken, and which of them listen to a hook.
+
+Knows plugins by their index records, so that a call that nobody listens to never imports pluggy or a plugin; loading
+and calling them is the business of :mod:`hookrouter._plugins.manager`.
+"""
+
+from __future__ import annotations
+
+from hookrouter._contract.hook_names import concerns
+from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter.util.value import NO_ITEMS, Value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, TypeVar
+
+    from hookrouter._config.validation import Problem
+    from hookrouter._plugins.index import OwnSettings
+    from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner, TerminalBackend
+    from hookrouter.config import Config, PluginConfig
+    from hookrouter.hookspecs.commands import Command, StatisticsSection
+    from hookrouter.messaging.composer import MessageComposer
+    from hookrouter.messaging.gateway import Gateway
+    from hookrouter.storage.home import Home
+
+    T = TypeVar("T")
+
+__all__ = ["NOT_INSTALLED", "UNKNOWN_HOOKS", "PluginInfo", "PluginStatus", "Plugins", "build_settings", "remedy"]
+
+UNKNOWN_HOOKS = ("pre_tool_use", "permission_request")
+"""What a plugin that is set to fail closed is taken to listen to while nobody knows its hooks: whatever would let a
+tool run. Refusing more would keep Claude from ending its turn."""
+
+NOT_INSTALLED = "not installed, although config.toml sets it to fail closed"
+
+
+class PluginStatus:
+    """The values of ``PluginInfo.status``."""
+
+    ACTIVE = "active"
+    DISABLED = "disabled"
+    BROKEN = "broken"
+
+
+class PluginInfo(Value, kw_only=True):
+    """One installed plugin as ``hookrouter plugins list`` shows it."""
+
+    name: str
+    status: str
+    """``active``, ``disabled`` (by config) or ``broken``: it cannot be imported, its hooks do not fit the specs, or the
+    config sets it to fail closed and it is not installed."""
+    reason: str = ""
+    """Why it is not active; empty if it is."""
+    distribution: str = ""
+    version: str = ""
+    value: str = ""
+    """The entry point's value: the module, or ``module:attribute``."""
+    hooks: tuple[str, ...] = ()
+    """The hooks that it implements and its settings do not leave out; of a broken plugin, those that the last good
+    import showed."""
+    hooks_known: bool = True
+    """False if a broken plugin was never imported; set to fail closed it is taken to listen to UNKNOWN_HOOKS."""
+    hints: tuple[str, ...] = ()
+    """What is probably a mistake in it, one line each."""
+    waits: Mapping[str, float] = NO_ITEMS
+    """The hooks in which it may wait, each with the most seconds."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
+
+
+class Plugins:
+    """The plugins of one environment under one config. Loads none before it is needed."""
+
+    def __init__(
+        self,
+        index: Iterable[DiscoveredPlugin],
+        config: Config,
+        report: Callable[[str, str], None],
+        objects: Mapping[str, object] | None = None,
+        settings: Mapping[str, OwnSettings] | None = None,
+    ) -> None:
+        """``report(plugin name, what went wrong)`` hears of every failure; ``objects`` are plugins already loaded.
+
+        ``settings`` is what :func:`hookrouter._plugins.discovery.resolve_settings` says of this index and config.
+        """
+        self.all_config = config
+        """The whole config."""
+        self._report = report
+        self._objects: dict[str, object] = dict(objects or {})
+        self._settings = dict(settings or {})
+        self.index = tuple(index)
+        """What is installed, whatever the config says of it."""
+        found = {plugin.name: plugin for plugin in self.index}
+        for name, table in config.plugins.items():
+            if table.enabled and table.on_error == "closed" and name not in found:
+                found[name] = DiscoveredPlugin(name=name, value="", error=NOT_INSTALLED)
+        first = [name for name in config.plugin_order if name in found]
+        last = [name for name in config.plugin_last if name in found]
+        ordered = [*first, *sorted(found.keys() - {*first, *last}), *last]
+        self._infos = tuple(_info(found[name], config.plugin(name), self._settings.get(name)) for name in ordered)
+
+    def under(self, config: Config, settings: Mapping[str, OwnSettings]) -> Plugins:
+        """Return the same plugins under another config; ``settings`` as the constructor takes them."""
+        return Plugins(self.index, config, self._report, self._objects, settings)
+
+    def listing(self) -> list[PluginInfo]:
+        """Return every installed plugin, in the order in which they are called.
+
+        Those of ``[plugins] order``, then the others by name, then those of ``[plugins] last``.
+        """
+        return list(self._infos)
+
+    def config(self, name: str) -> PluginConfig:
+        """Return the ``[plugins.NAME]`` table of one plugin."""
+        return self.all_config.plugin(name)
+
+    def settings(self, name: str) -> Mapping[str, object]:
+        """Return a plugin's settings as JSON values, with its own defaults filled in if it declares its settings."""
+        own = self._settings.get(name)
+        return self.config(name).settings if own is None or own.values is None else own.values
+
+    def own_settings(self, name: str) -> OwnSettings | None:
+        """Return what is known of the settings of an enabled plugin that declares them; None for any other."""
+        return self._settings.get(name)
+
+    def declared(self, kind: type[T]) -> T:
+        """Return the settings of the plugin that declares this class, as an object of it.
+
+        Raises LookupError if no enabled plugin declares it, or several do.
+        """
+        target = f"{kind.__module__}:{kind.__qualname__}"
+        names = [name for name, own in self._settings.items() if own.target == target]
+        if len(names) != 1:
+            who = f"the plugins {', '.join(names)} declare" if names else "no enabled plugin declares"
+            raise LookupError(f"{who} {target} in plugin_settings(), so whose settings it holds is not known")
+        return build_settings(kind, self._settings[names[0]], self.config(names[0]).settings)
+
+    def listeners(self, hooks: Iterable[str]) -> list[PluginInfo]:
+        """Return the active plugins that implement any of these hooks."""
+        wanted = frozenset(hooks)
+        return [
+            info for info in self._infos if info.status == PluginStatus.ACTIVE and not wanted.isdisjoint(info.hooks)
+        ]
+
+    def broken(self) -> list[PluginInfo]:
+        """Return the plugins that are enabled and cannot be used."""
+        return [info for info in self._infos if info.status == PluginStatus.BROKEN]
+
+    def with_invalid_settings(self) -> list[tuple[PluginInfo, str]]:
+        """Return the active plugins whose settings are wrong, each with one line of what is."""
+        return [(info, text) for info in self._infos if info.status == PluginStatus.ACTIVE for text in info.problems]
+
+    def broken_fail_closed(self, hooks: Iterable[str]) -> list[PluginInfo]:
+        """Return the broken plugins that are set to fail closed and listen, or may listen, to one of these hooks."""
+        wanted = frozenset(hooks)
+        return [
+            info
+            for info in self.broken()
+            if self.config(info.name).on_error == "closed" and not wanted.isdisjoint(_possible_hooks(info))
+        ]
+
+    def fail_closed(self, event_hook: str) -> list[str]:
+        """Return the names of the plugins that are set to fail closed and may listen to an event, whatever its tool."""
+        return [
+            info.name
+            for info in self._infos
+            if info.status != PluginStatus.DISABLED
+            and self.config(info.name).on_error == "closed"
+            and any(concerns(hook, event_hook) for hook in _possible_hooks(info))
+        ]
+
+    def load(self, name: str) -> object:
+        """Return the plugin object, importing it on first use. Raises whatever the plugin raises."""
+        if name not in self._objects:
+            from hookrouter._plugins.manager import load_object
+
+            self._objects[name] = load_object(next(info.value for info in self._infos if info.name == name))
+        return self._objects[name]
+
+    def terminal_backends(self) -> dict[str, TerminalBackend]:
+        """Return the terminal backends that active plugins contribute, by name."""
+        return self._contributions("terminal_backend", "name")
+
+    def keystroke_planners(self) -> dict[str, KeystrokePlanner]:
+        """Return the keystroke planners that active plugins contribute, by name."""
+        return self._contributions("keystroke_planner", "name")
+
+    def answer_channels(self) -> dict[str, AnswerChannel]:
+        """Return the answer channels that active plugins contribute, by name."""
+        return self._contributions("answer_channel", "name")
+
+    def gateways(self) -> dict[str, Gateway]:
+        """Return the gateways that active plugins contribute, by type."""
+        return self._contributions("gateway", "type")
+
+    def message_composers(self) -> dict[str, MessageComposer]:
+        """Return what completes messages when they go out, of the active plugins that contribute it, by name."""
+        return self._contributions("message_composer", "name")
+
+    def read_gateway_settings(
+        self, gateway: Gateway, name: str, table: Mapping[str, object]
+    ) -> tuple[Any, list[Problem]]:
+        """Return what the methods of a gateway take for ``[gateways.NAME]``, and what is wrong with the table.
+
+        See :func:`hookrouter._plugins.gateway_settings.read_gateway_settings`.
+        """
+        from hookrouter._plugins.gateway_settings import read_gateway_settings
+
+        return read_gateway_settings(gateway, name, table)
+
+    def statistics_sections(self) -> dict[str, StatisticsSection]:
+        """Return the figures that active plugins add to ``hookrouter stats``, by name, each without any yet."""
+        return self._contributions("statistics_section", "name")
+
+    def cli_commands(self) -> list[tuple[str, Command]]:
+        """Return the commands that active plugins contribute, each with its plugin's name."""
+        return [(name, command) for name, commands in self._collect("cli_commands") for command in commands]
+
+    def _contributions(self, hook: str, attribute: str) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for plugin, contribution in self._collect(hook):
+            key = getattr(contribution, attribute, None)
+            if not isinstance(key, str) or not key:
+                from hookrouter.util.text import describe_value
+
+                self._report(plugin, f"{hook}() returned {describe_value(contribution)}, which has no {attribute!r}")
+            elif key in result:
+                self._report(plugin, f"{hook} {key!r} is already contributed by another plugin; this one is not used")
+            else:
+                result[key] = contribution
+        return result
+
+    def _collect(self, hook: str) -> list[tuple[str, Any]]:
+        from hookrouter._plugins.manager import collect
+        from hookrouter.util.text import describe_error
+        from hookrouter.util.time_limit import time_limit
+
+        loaded = []
+        for info in self.listeners([hook]):
+            try:
+                with time_limit(self.config(info.name).timeout):
+                    loaded.append((info.name, self.load(info.name)))
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                self._report(info.name, f"could not be imported: {describe_error(error)}")
+        return collect(hook, loaded, self._report)
+
+
+def build_settings(kind: type[T], own: OwnSettings, table: Mapping[str, object]) -> T:
+    """Return the settings object of a plugin whose table is ``table``. Raises what the class raises."""
+    built = own.quickly_built(kind)
+    if built is not None:
+        return built
+    from hookrouter._plugins.settings_schema import structure
+
+    return structure(kind, {} if own.problems else table)
+
+
+def _possible_hooks(info: PluginInfo) -> tuple[str, ...]:
+    return info.hooks if info.hooks_known else UNKNOWN_HOOKS
+
+
+def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | None) -> PluginInfo:
+    status, reason = PluginStatus.ACTIVE, ""
+    problems = () if own is None else own.faults
+    settings = config.settings if own is None or own.values is None else own.values
+    if not config.enabled:
+        status, reason = PluginStatus.DISABLED, f"config.toml: plugins.{plugin.name}.enabled is false"
+    elif plugin.error:
+        status, reason = PluginStatus.BROKEN, plugin.error
+    elif own is not None and problems and (own.values is None or config.on_error == "closed"):
+        # A guard must not run with other rules than those that somebody wrote.
+        status, reason = PluginStatus.BROKEN, "; ".join(problems)
+    off = {hook for hook, _, setting in plugin.waits if setting is not None and settings.get(setting) is not True}
+    return PluginInfo(
+        name=plugin.name,
+        status=status,
+        reason=reason,
+        distribution=plugin.distribution,
+        version=plugin.version,
+        value=plugin.value,
+        hooks=tuple(hook for hook in plugin.hooks or () if hook not in off),
+        hooks_known=plugin.hooks is not None,
+        hints=plugin.hints,
+        waits={hook: seconds for hook, seconds, _ in plugin.waits},
+        problems=problems,
+    )
+
+
+def remedy(plugin: PluginInfo, home: Home) -> str:
+    """Return what mends a plugin that is broken; empty for any other."""
+    if plugin.status != PluginStatus.BROKEN:
+        return ""
+    if plugin.reason == NOT_INSTALLED:
+        return f"install the plugin {plugin.name}, or remove [plugins.{plugin.name}] from {home.config_file}"
+    if plugin.problems:
+        return f"correct [plugins.{plugin.name}.settings] in {home.config_file} (hookrouter config check)"
+    return (
+        f"mend, upgrade or uninstall {plugin.distribution}, or disable the plugin: "
+        f"[plugins.{plugin.name}] enabled = false in {home.config_file}"
+    )

@@ -1,0 +1,241 @@
+"""The slow half of discovery: read the installed entry points and find out what each plugin implements.
+
+Plugins are imported in a child process. One that crashes the interpreter or hangs at import is reported as broken and
+the others are still found; nothing that a plugin does at import reaches the process that asked. A distribution whose
+metadata cannot be read is no reason to find none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import EntryPoint, distributions
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hookrouter._plugins.index import (
+    DiscoveredPlugin,
+    OwnSettings,
+    environment_key,
+    file_stamp,
+    read_cache,
+    write_cache,
+)
+from hookrouter.config import LAST, ORDER
+from hookrouter.markers import ENTRY_POINT_GROUP
+from hookrouter.util.text import describe_error
+from hookrouter.util.value import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from importlib.metadata import Distribution
+
+    from hookrouter.storage.home import Home
+
+__all__ = ["IMPORT_SECONDS", "SCAN_SECONDS", "check_settings", "look_into", "scan"]
+
+IMPORT_SECONDS = 10.0
+"""How long the import of one plugin may take before it counts as hanging."""
+
+SCAN_SECONDS = 45.0
+"""How long all imports together may take; the plugins that are not reached count as broken."""
+
+
+NOTHING_KNOWN: dict[str, Any] = {"hooks": None, "waits": {}, "files": [], "hints": [], "settings": None}
+"""What is told of a plugin that could not be imported, beside the error."""
+
+
+class _Announced(NamedTuple):
+    """A plugin name, and every distribution that announces it."""
+
+    name: str
+    value: str
+    distributions: tuple[str, ...]
+    version: str
+    files: tuple[str, ...]
+    """The metadata files that announce it."""
+
+
+def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
+    """Scan the environment, save the index and return the plugins in order of their names.
+
+    A plugin that is broken now keeps the hooks that the last good index knew of it, so that one that is set to fail
+    closed still guards the same calls.
+    """
+    key = environment_key()
+    announced = _announced()
+    known = {plugin.name: plugin.hooks for plugin in read_cache(home)}
+    plugins = []
+    for plugin, description in zip(
+        announced, _describe([(item.name, item.value, {}) for item in announced]), strict=True
+    ):
+        hooks, error = description["hooks"], description["error"]
+        if len(plugin.distributions) > 1:
+            # Which of them would run depends on the order of folders, so none does.
+            error = (
+                f"the distributions {', '.join(plugin.distributions)} all announce this plugin: uninstall all but one"
+            )
+            hooks = None
+        if plugin.name in (ORDER, LAST):
+            error = f"a plugin cannot be called {plugin.name}, which is a key of [plugins] in config.toml"
+        plugins.append(
+            DiscoveredPlugin(
+                name=plugin.name,
+                value=plugin.value,
+                distribution=plugin.distributions[0],
+                version=plugin.version,
+                hooks=tuple(hooks) if hooks is not None else known.get(plugin.name),
+                waits=tuple((hook, *how) for hook, how in sorted(description["waits"].items())),
+                error=error,
+                hints=tuple(description["hints"]),
+                files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
+                settings=_own_settings(description),
+            )
+        )
+    result = tuple(plugins)
+    write_cache(home, result, key)
+    return result
+
+
+def check_settings(asked: Sequence[tuple[DiscoveredPlugin, Mapping[str, object]]]) -> dict[str, OwnSettings]:
+    """Check the tables of plugins that declare their settings, in the process that imports them, by plugin name.
+
+    Never raises: what could not be checked has that as its problem, and no target.
+    """
+    found = {}
+    try:
+        descriptions = _describe([(plugin.name, plugin.value, table) for plugin, table in asked])
+    except Exception as error:  # noqa: BLE001 - whatever keeps a process from being started must not open a guard
+        descriptions = [{**NOTHING_KNOWN, "error": describe_error(error)} for _ in asked]
+    for (plugin, _), description in zip(asked, descriptions, strict=True):
+        own = _own_settings(description)
+        if own is None:
+            values = None if plugin.settings is None else plugin.settings.values
+            text = f"cannot be checked: {description['error'] or 'the plugin declares no settings any more'}"
+            own = OwnSettings(values=values, problems=((f"plugins.{plugin.name}.settings", text, "", "", ""),))
+        found[plugin.name] = own
+    return found
+
+
+def look_into(name: str, value: str, table: Mapping[str, object]) -> dict[str, Any]:
+    """Return all that one plugin says of itself, in a process of its own: what
+    :func:`hookrouter._plugins.inspector.describe` returns, with how its hooks are called and what it contributes."""
+    (description,) = _describe([(name, value, table)], ask=True)
+    return {"called": {}, "contributions": [], **description}
+
+
+def _own_settings(description: Mapping[str, Any]) -> OwnSettings | None:
+    return None if description["settings"] is None else decode(OwnSettings, description["settings"])
+
+
+def _announced() -> list[_Announced]:
+    """Return the entry points of our group, by name."""
+    found: dict[str, _Announced] = {}
+    seen = set()
+    for distribution in distributions():
+        try:
+            label = distribution.metadata["Name"]
+            # The first distribution of a name on the path is the one that imports find.
+            if not label or label in seen:
+                continue
+            seen.add(label)
+            entries = [entry for entry in distribution.entry_points if entry.group == ENTRY_POINT_GROUP]
+            version = distribution.version
+        except Exception:  # noqa: BLE001, S112 - whatever is wrong with a stranger's metadata
+            continue
+        for name, value in ((entry.name, _value(entry)) for entry in entries):
+            files = _metadata_file(distribution)
+            if name in found:
+                former = found[name]
+                labels = tuple(sorted((*former.distributions, label)))
+                found[name] = former._replace(distributions=labels, files=(*former.files, *files))
+            else:
+                found[name] = _Announced(name, value, (label,), version, files)
+    return [found[name] for name in sorted(found)]
+
+
+def _value(entry: EntryPoint) -> str:
+    """Return what an entry point refers to, without extras; as it is if it has no such form."""
+    try:
+        return f"{entry.module}:{entry.attr}" if entry.attr else entry.module
+    except (AttributeError, AssertionError, ValueError):
+        # What is raised has changed from one Python version to the next.
+        return entry.value
+
+
+def _metadata_file(distribution: Distribution) -> tuple[str, ...]:
+    folder = getattr(distribution, "_path", None)
+    path = os.path.join(str(folder), "entry_points.txt") if folder is not None else ""
+    return (path,) if os.path.exists(path) else ()
+
+
+def _stamped(files: Sequence[str]) -> list[tuple[str, int]]:
+    return [(path, file_stamp(path)) for path in files]
+
+
+def _describe(plugins: Sequence[tuple[str, str, Mapping[str, object]]], *, ask: bool = False) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + SCAN_SECONDS
+    described: list[dict[str, Any]] = []
+    while len(described) < len(plugins):
+        lines, ended = _inspect(plugins[len(described) :], deadline, ask=ask)
+        described.extend(lines)
+        if len(described) < len(plugins):
+            described.append({**NOTHING_KNOWN, "error": ended})
+    return described
+
+
+def _inspect(
+    plugins: Sequence[tuple[str, str, Mapping[str, object]]], deadline: float, *, ask: bool
+) -> tuple[list[dict[str, Any]], str]:
+    """Return what the child said of the plugins that it came through, and what became of the next one."""
+    if time.monotonic() >= deadline:
+        return [], f"not imported, because the plugins before it took {SCAN_SECONDS:.0f} s"
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", "hookrouter._plugins.inspector", *(["contributions"] if ask else [])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert child.stdin is not None  # noqa: S101 - for the type checker
+    assert child.stdout is not None  # noqa: S101
+    lines: list[dict[str, Any]] = []
+    try:
+        child.stdin.write(json.dumps(plugins).encode("ascii"))
+        child.stdin.close()
+        while len(lines) < len(plugins):
+            limit = min(deadline - time.monotonic(), IMPORT_SECONDS)
+            line = _next_line(child.stdout.fileno(), limit)
+            if line is None:
+                return lines, f"its import took longer than {max(limit, 0):.0f} s"
+            if not line:
+                return lines, f"the interpreter ended with exit status {child.wait()} while it was imported"
+            lines.append(json.loads(line))
+        return lines, ""
+    except (OSError, ValueError) as error:
+        return lines, f"it could not be inspected: {error}"
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+        child.stdout.close()
+        child.wait()
+
+
+def _next_line(descriptor: int, seconds: float) -> bytes | None:
+    """Return the next line, b"" at the end of the output, None if none came in time."""
+    deadline = time.monotonic() + seconds
+    line = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while not line.endswith(b"\n"):
+            if not selector.select(max(deadline - time.monotonic(), 0)):
+                return None
+            chunk = os.read(descriptor, 1)
+            if not chunk:
+                return b""
+            line += chunk
+    return line

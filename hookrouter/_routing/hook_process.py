@@ -1,0 +1,167 @@
+"""``hookrouter run EVENT``: one hook process, from stdin to stdout, and what becomes of its descriptors.
+
+Whatever comes in, the process exits 0 (but for the few events that block only through exit code 2) and writes one
+JSON document or nothing; what was wrong goes to the journal. The one exception is a plugin that is set to fail
+closed: if it cannot be asked, because the payload cannot be read or the plugin cannot be imported, the call is
+refused in its name. Without a home (:class:`hookrouter.storage.home.HomeError`) nothing of this can be done: the
+process then exits 1 with one line on stderr, which Claude Code shows and goes on, or refuses the call if the entry
+in settings.json says ``"onFailure": "block"``.
+
+What happens in between is :mod:`hookrouter._routing.hook_run`.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from hookrouter._routing.hook_call import MAX_PAYLOAD
+from hookrouter._routing.hook_run import answer
+from hookrouter.storage.home import Home, ensure
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from hookrouter.context import Wiring
+
+__all__ = ["main"]
+
+MAX_OUTPUT = 1024 * 1024
+"""Bytes after which what plugins have printed is thrown away."""
+
+_CHUNK = 1024 * 1024
+_exit = os._exit  # os._exit itself raises while plugins are contained
+_ENDING = 5.0
+"""Seconds that functions registered with atexit may take."""
+
+
+def main(argv: list[str], wiring: Wiring) -> int:
+    """Run one hook: ``argv`` is what follows ``hookrouter run``. Does not return if it ran to its end.
+
+    The process leaves by ``os._exit`` once all is written, because tearing the interpreter down takes longer than
+    most hook runs; functions registered with :mod:`atexit` are called, threads are not waited for.
+    """
+    # Nothing here lives long enough to be collected.
+    gc.disable()
+    if _is_terminal(0):
+        sys.stderr.write("hookrouter run reads a hook payload from stdin; Claude Code starts it from settings.json.\n")
+        return 2
+    process = os.getpid()
+    exit_code = 0
+    try:
+        _open_missing()
+        pipes = _ClaudePipes()
+        payload = _read_stdin()
+        # What a plugin, or a program that it starts, writes must not get into the reply.
+        log_fd = _open_output()
+        os.dup2(log_fd, 1)
+        os.dup2(log_fd, 2)
+        output, finish = answer(
+            argv[0] if argv else "", payload, os.environ, wiring, contained=True, stderr=pipes.stderr
+        )
+        if os.getpid() != process:
+            # A plugin has forked, and this is the copy that came back.
+            _exit(0)
+        exit_code = output.exit_code
+        _write(pipes.stdout, output.stdout)
+        _write(pipes.stderr, output.stderr)
+        pipes.close()
+        finish()
+        if "atexit" in sys.modules:
+            from hookrouter.util.time_limit import time_limit
+
+            with time_limit(_ENDING):
+                sys.modules["atexit"]._run_exitfuncs()
+    finally:
+        _exit(exit_code)
+
+
+class _ClaudePipes:
+    """The stdout and stderr that Claude Code reads, under other numbers, in this process alone.
+
+    A process that a plugin forks, and that lives on, must not keep them open: some clients read to the end.
+    """
+
+    def __init__(self) -> None:
+        self.stdout, self.stderr = os.dup(1), os.dup(2)
+        self._is_open = True
+        os.register_at_fork(after_in_child=self.close)
+
+    def close(self) -> None:
+        """Close both, once."""
+        if self._is_open:
+            self._is_open = False
+            for descriptor in (self.stdout, self.stderr):
+                try:
+                    os.close(descriptor)
+                except OSError:
+                    # A plugin has closed what is not its own.
+                    continue
+
+
+def _is_terminal(descriptor: int) -> bool:
+    try:
+        return os.isatty(descriptor)
+    except OSError:
+        return False
+
+
+def _open_missing() -> None:
+    """Open the standard descriptors that are closed, so that no other file gets their numbers."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+
+
+def _open_output() -> int:
+    """Open the file that gets what plugins print, ``plugin-output.log`` beside the journal; else nothing gets it."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        folder = Home.from_environ(os.environ).logs
+        path = os.path.join(folder, "plugin-output.log")
+        try:
+            descriptor = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            ensure(folder)
+            descriptor = os.open(path, flags, 0o600)
+    except (OSError, ValueError):
+        return os.open(os.devnull, os.O_WRONLY)
+    if os.fstat(descriptor).st_size > MAX_OUTPUT:
+        os.ftruncate(descriptor, 0)
+    return descriptor
+
+
+def _read_stdin() -> bytes | None:
+    """Read stdin to its end, so that the writer never blocks; None if there is more than MAX_PAYLOAD."""
+    chunks, size = [], 0
+    while chunk := _read(0):
+        size += len(chunk)
+        if size <= MAX_PAYLOAD:
+            chunks.append(chunk)
+    return b"".join(chunks) if size <= MAX_PAYLOAD else None
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        _wait(descriptor)
+        return _read(descriptor)
+
+
+def _wait(descriptor: int) -> None:
+    """Wait until a descriptor that somebody has set to non-blocking can be used again."""
+    os.set_blocking(descriptor, True)
+
+
+def _write(descriptor: int, text: str) -> None:
+    data = text.encode("utf-8", "backslashreplace")
+    while data:
+        try:
+            data = data[os.write(descriptor, data) :]
+        except BlockingIOError:
+            _wait(descriptor)
+        except OSError:
+            # Claude Code stopped listening: there is nobody left to answer.
+            return

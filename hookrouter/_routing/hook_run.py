@@ -1,0 +1,354 @@
+"""One hook call answered: find the plugins that listen, have them called, write the journal record.
+
+Knows neither stdin nor stdout; see :mod:`hookrouter._routing.hook_process`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from hookrouter._config.cache import load as load_config
+from hookrouter._contract.hook_names import command_word, event_facts
+from hookrouter._plugins.discovery import load_index, resolve_settings
+from hookrouter._plugins.index import read_cache
+from hookrouter._plugins.registry import Plugins
+from hookrouter._routing.hook_call import parse
+from hookrouter._routing.hook_record import HookRecord
+from hookrouter._routing.output import HookOutput, Routed
+from hookrouter.storage.home import Home
+from hookrouter.storage.journal import Journal
+from hookrouter.util.text import describe_error, printable
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from hookrouter._isolation.policy import Isolation
+    from hookrouter._isolation.progress import RunProgress
+    from hookrouter._routing.hook_call import HookCall
+    from hookrouter._routing.tracing import Trace
+    from hookrouter.context import Context, Services, Wiring
+
+__all__ = ["answer", "handle"]
+
+_ENDING = 5.0
+"""Seconds that what is called after the reply may take."""
+
+
+def handle(word: str, payload: bytes | None, environ: Mapping[str, str], wiring: Wiring) -> HookOutput:
+    """Answer one hook call with plugins in this process, uncontained. Never raises. See :func:`answer`."""
+    output, finish = answer(word, payload, environ, wiring)
+    finish()
+    return output
+
+
+def answer(
+    word: str,
+    payload: bytes | None,
+    environ: Mapping[str, str],
+    wiring: Wiring,
+    *,
+    contained: bool = False,
+    stderr: int = 2,
+) -> tuple[HookOutput, Callable[[], None]]:
+    """Return the answer to one hook call, and what must be called once it is written. Never raises.
+
+    ``word`` and ``payload`` are what :func:`hookrouter._routing.hook_call.parse` takes. ``contained``: stdout and
+    stderr are not Claude Code's any more, and this process is put right after each call of a third-party plugin, or a
+    child process calls them. A trace that a person watches goes to the descriptor ``stderr``.
+    """
+    started = time.perf_counter()
+    try:
+        home = Home.from_environ(environ)
+    except (OSError, ValueError) as error:
+        # Without a home there is neither a journal to say it in nor a config that says which plugins fail closed.
+        return HookOutput(stderr=f"hookrouter: {printable(str(error))}\n", exit_code=1), _nothing
+    call = parse(word, payload)
+    run = _HookRun(call, home, environ, wiring, contained)
+    if environ.get("HOOKROUTER_TRACE"):
+        run.start_trace(stderr, started)
+    output = run.answer()
+    run.write_record(started, payload, output)
+    return output, run.finish
+
+
+class _HookRun:
+    """The steps of one run."""
+
+    def __init__(self, call: HookCall, home: Home, environ: Mapping[str, str], wiring: Wiring, contained: bool) -> None:
+        self._call = call
+        self._home = home
+        self._environ = environ
+        self._wiring = wiring
+        self._contained = contained
+        self._journal = Journal(home.logs)
+        self._record = HookRecord(call)
+        self._trace: Trace | None = None
+        self._loaded: Plugins | None = None
+        self._context: Context | None = None
+        self._notices: list[str] = []
+        self._finish_child: Callable[[], None] = _nothing
+
+    def start_trace(self, stderr: int, began: float) -> None:
+        """Have each step written down for a person from now on."""
+        from hookrouter._routing.tracing import start
+
+        try:
+            self._trace = start(self._environ, self._home, stderr, began)
+        except (OSError, ValueError) as error:
+            self._record.warn(f"no trace can be written: {describe_error(error)}")
+
+    def answer(self) -> HookOutput:
+        """Return the answer. Never raises."""
+        try:
+            return self._answer()
+        except BaseException as error:  # noqa: BLE001 - a fault of hookrouter must not break Claude's turn either
+            self._record.failed(error)
+            return self._refusal("hookrouter failed")
+
+    def write_record(self, started: float, payload: bytes | None, output: HookOutput) -> None:
+        """Write the run's journal record; keep the payload, if it is to be kept. Raises nothing."""
+        key = None
+        if self._trace is not None or (self._loaded is not None and self._loaded.all_config.journal_payloads):
+            key = "" if payload is None else self._keep_payload(payload, output)
+        self._journal.write(self._record.finished(time.perf_counter() - started, key), self._call.session_id)
+        if self._trace is not None:
+            self._trace(self._record.told(output))
+
+    def finish(self) -> None:
+        """Do what is to be done once the answer is written. Raises nothing."""
+        self._after_reply()
+        self._finish_child()
+
+    def _answer(self) -> HookOutput:
+        call = self._call
+        if call.problem:
+            self._record.refused(call.problem)
+            return self._refusal(call.problem)
+        plugins = self._plugins()
+        listeners = plugins.listeners(call.hooks)
+        if self._trace is not None:
+            names = ", ".join(info.name for info in listeners) or "nobody"
+            self._trace(f"{command_word(call.event)} looks up {', '.join(call.hooks)}; {names} listens")
+        if not listeners and not plugins.broken_fail_closed(call.hooks):
+            self._record.unheard()
+            return HookOutput()
+
+        self._notices = self._announce(plugins)
+
+        from hookrouter._isolation.policy import choose
+
+        isolation = choose(self._home, listeners, plugins.all_config, self._record.warn)
+        if any(hook in info.waits for info in listeners for hook in call.hooks if hook in info.hooks):
+            _load_what_follows()
+        routed = self._ask(isolation)
+        self._record.routed(routed)
+        if isolation.health or routed.has_failures or any("left" in entry for entry in routed.calls):
+            from hookrouter._isolation.circuit_breaker import note
+
+            note(self._home, isolation.health, routed.calls, plugins.all_config)
+        return routed.output
+
+    def _refusal(self, reason: str) -> HookOutput:
+        """Return what the plugins that are set to fail closed say of a call that could not be routed."""
+        event = event_facts(self._call.event)
+        if event is None:
+            return HookOutput()
+        try:
+            names = self._plugins().fail_closed(event.hook)
+            if not names:
+                return HookOutput()
+            from hookrouter._routing.merge import merge, refusals
+
+            return merge(event.name, refusals(event.name, names, reason))
+        except BaseException as error:  # noqa: BLE001 - as in answer()
+            self._record.refusal_failed(error)
+            return HookOutput()
+
+    def _plugins(self) -> Plugins:
+        if self._loaded is None:
+            config = load_config(self._home)
+            if config.problems:
+                self._record.fields.setdefault("level", "warning")
+            try:
+                index = load_index(self._home, self._environ)
+            except Exception as error:  # noqa: BLE001 - an environment that cannot be read must not switch guards off
+                self._record.warn(f"the installed plugins cannot be read: {describe_error(error)}")
+                index = read_cache(self._home)
+            self._loaded = Plugins(
+                index,
+                config,
+                lambda plugin, text: self._record.warn(f"plugin {plugin}: {text}"),
+                settings=resolve_settings(self._home, index, config),
+            )
+            for text in _problems(self._loaded):
+                self._record.warn(text)
+        return self._loaded
+
+    def _ask(self, isolation: Isolation) -> Routed:
+        """Have the plugins called as the policy says. Raises OSError or RuntimeError if a child is needed and fails."""
+        from hookrouter._isolation.policy import INLINE, SUPERVISED
+
+        if self._contained and isolation.how == SUPERVISED:
+            return self._supervised(isolation)
+        is_watched = self._contained and isolation.how != INLINE
+        routed = self._marked(isolation) if is_watched else self._route(isolation)
+        self._push()
+        return routed
+
+    def _supervised(self, isolation: Isolation) -> Routed:
+        """Have the plugins called in a child process; in this one if none can be made, and none of them fails closed.
+
+        Raises OSError or RuntimeError if neither can be done.
+        """
+        from hookrouter._isolation.supervisor import Supervisor
+
+        def work(progress: RunProgress) -> list[Any]:
+            routed = self._route(isolation, progress)
+            return [routed.to_json(), progress.record()]
+
+        supervisor = Supervisor(self._trace)
+        try:
+            result, fields = supervisor.run(
+                work, self._record.fields, meanwhile=self._push, after_reply=self._after_reply
+            )
+        except OSError as error:
+            config = self._plugins().all_config
+            if any(config.plugin(name).on_error == "closed" for name in isolation.third_party):
+                raise
+            self._record.warn(f"no process could be made for plugins: {describe_error(error)}")
+            return self._marked(isolation)
+        self._record.fields.update(fields)
+        self._finish_child = supervisor.finish
+        return Routed.from_json(result)
+
+    def _marked(self, isolation: Isolation) -> Routed:
+        """Call the plugins in this process, with a mark that names the call that it is in."""
+        from hookrouter._isolation.crash_marks import CrashMark
+        from hookrouter._isolation.progress import RunProgress
+
+        try:
+            mark = CrashMark(self._home, isolation.third_party)
+        except OSError:
+            # A home that cannot be written does not stop a hook.
+            return self._route(isolation, RunProgress(trace=self._trace))
+        try:
+            return self._route(isolation, RunProgress(mark, self._trace))
+        finally:
+            mark.remove()
+
+    def _route(self, isolation: Isolation, progress: RunProgress | None = None) -> Routed:
+        """Call the plugins: in this process, or as its child. They are contained if their ``progress`` is given."""
+        from hookrouter._isolation.progress import RunProgress
+        from hookrouter._routing.router import route
+        from hookrouter.context import Context
+
+        plugins, payload = self._plugins(), self._call.payload
+        self._context = Context(
+            event=payload["hook_event_name"],
+            payload=payload,
+            home=self._home,
+            config=plugins.all_config,
+            environ=self._environ,
+            plugins=plugins,
+            journal=self._journal,
+            wiring=self._wiring,
+            record=self._record.fields,
+        )
+        containment = None
+        if progress is not None:
+            from hookrouter._isolation.containment import Containment
+
+            containment = Containment(os.dup(1))
+        return route(
+            plugins,
+            self._call.hooks,
+            payload,
+            self._context,
+            notices=self._notices,
+            progress=progress or RunProgress(trace=self._trace),
+            containment=containment,
+            health=isolation.health,
+            switched_off=isolation.switched_off,
+        )
+
+    def _push(self) -> None:
+        """Have delivered what an earlier delivery had to leave behind."""
+        try:
+            self._wiring.push_outbox(self._environ, self._home)
+        except Exception as error:  # noqa: BLE001 - somebody else's messages must not take this run's answer away
+            self._record.warn(f"the outbox was not looked at: {describe_error(error)}")
+
+    def _announce(self, plugins: Plugins) -> list[str]:
+        """Return what the user is shown of problems: all when a session begins, else those of config.toml once."""
+        event, said = self._call.payload["hook_event_name"], ""
+        if plugins.all_config.problems:
+            from hookrouter.replies import message
+
+            try:
+                has_screen = message(event, "config.toml") is not None
+                said = self._wiring.announce_problems(self._services(plugins), has_screen=has_screen)
+            except Exception as error:  # noqa: BLE001 - the call itself must be answered all the same
+                self._record.warn(f"that config.toml has problems could not be told: {describe_error(error)}")
+        texts = _problems(plugins) if event == "SessionStart" else [said] if said else []
+        return [f"hookrouter: {text}" for text in texts]
+
+    def _services(self, plugins: Plugins) -> Services:
+        from hookrouter.context import Services
+
+        return Services(
+            home=self._home,
+            config=plugins.all_config,
+            environ=self._environ,
+            plugins=plugins,
+            journal=self._journal,
+            wiring=self._wiring,
+        )
+
+    def _keep_payload(self, payload: bytes, output: HookOutput) -> str:
+        """Keep the payload with the answer to it; return its key, empty if that could not be done."""
+        from hookrouter.storage.payload_log import Kept, keep
+
+        kept = Kept(payload, output.exit_code, output.stdout, output.stderr)
+        return keep(self._home.logs, kept, self._call.session_id)
+
+    def _after_reply(self) -> None:
+        """Call what plugins have asked to have called after the reply. Raises nothing."""
+        if self._context is None:
+            return
+        from hookrouter.util.time_limit import PluginTimeout, time_limit
+
+        try:
+            with time_limit(_ENDING):
+                self._context.reply_written()
+        except PluginTimeout as error:
+            self._context.journal.write({"level": "warning", "reason": describe_error(error)}, self._call.session_id)
+
+
+def _problems(plugins: Plugins) -> list[str]:
+    """Return what is wrong with config.toml and with installed plugins, one line each."""
+    found = list(plugins.all_config.problems)
+    if found:
+        holds = "what it said before holds" if plugins.all_config.is_set_up else "the defaults hold"
+        found.append(f"config.toml is not used until it is corrected (hookrouter config check); {holds}")
+    found += [f"plugin {info.name} is broken: {info.reason}" for info in plugins.broken()]
+    return found + [
+        f"plugin {info.name} runs with its defaults: {text}" for info, text in plugins.with_invalid_settings()
+    ]
+
+
+def _load_what_follows() -> None:
+    """Import all that a run needs after a wait: an upgrade meanwhile may take the installed files away."""
+    import select  # noqa: F401 - the supervisor's
+
+    from hookrouter._isolation import circuit_breaker, crash_marks, progress, supervisor  # noqa: F401
+    from hookrouter._routing import merge, reply_check, rewrites, tracing  # noqa: F401
+    from hookrouter.storage import documents, payload_log  # noqa: F401
+    from hookrouter.util import time_limit  # noqa: F401
+
+
+def _nothing() -> None:
+    return

@@ -1,0 +1,547 @@
+"""From an event and its payload to one reply: calls the plugins that listen, in order, and merges what they say.
+
+The tool's own hook is called before the event's, and the raw hook last. Each implementation runs behind a guard that
+measures it, limits its time, puts right what it leaves changed in the process, and turns whatever goes wrong into a
+failure of that plugin alone: the call goes on without it, or, if the plugin is set to fail closed, with a refusal in
+its name. Each implementation sees the tool's input and output as those before it have rewritten them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from typing import TYPE_CHECKING, Any
+
+from hookrouter import events
+from hookrouter._contract.hook_names import event_facts, mcp_name
+from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
+from hookrouter._isolation.progress import Call, RunProgress
+from hookrouter._plugins.manager import build_caller, is_wrapper
+from hookrouter._routing.output import HookOutput, Routed
+from hookrouter.hookspecs import hookspecs_for
+from hookrouter.markers import waiting
+from hookrouter.tools.calls import tool_class
+from hookrouter.util import fastjson
+from hookrouter.util.text import describe_error, describe_value
+from hookrouter.util.time_limit import PluginTimeout, time_limit
+from hookrouter.util.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+
+    from hookrouter._isolation.circuit_breaker import Health
+    from hookrouter._isolation.containment import Containment
+    from hookrouter._plugins.registry import PluginInfo, Plugins
+    from hookrouter._routing.rewrites import Patch
+    from hookrouter.context import Context
+    from hookrouter.replies import Reply
+
+__all__ = ["DRY_RUN", "route"]
+
+REFUSALS = ("deny", "block", "cancel", "decline")
+"""The verdicts by which a plugin keeps something from happening."""
+
+REWRITING = {
+    "updatedInput": "tool_input",
+    "updatedToolOutput": "tool_response",
+    "updatedMCPToolOutput": "tool_response",
+}
+"""The fields of a reply that take the place of one of the payload's, and which."""
+
+DRY_RUN = "HOOKROUTER_DRY_RUN"
+"""The environment variable that, if set, keeps hooks that may wait for somebody from being called."""
+
+_DESCRIBING = 1.0
+"""Seconds that an exception may take to tell its text."""
+
+
+def route(
+    plugins: Plugins,
+    hooks: tuple[str, ...],
+    payload: Mapping[str, Any],
+    context: Context,
+    *,
+    notices: Sequence[str] = (),
+    progress: RunProgress | None = None,
+    containment: Containment | None = None,
+    health: Mapping[str, Health] | None = None,
+    switched_off: Collection[str] = (),
+) -> Routed:
+    """Call the listeners of ``hooks`` and return their merged answer and one journal entry for each call.
+
+    ``payload`` is a payload that passed its checks, or one of an event that this version does not know; ``notices``
+    are shown to the user with what the plugins say, if the event shows messages. ``progress`` is what an earlier
+    process has done of the same run, and is told what this one does; ``containment`` puts right what plugins leave
+    changed. ``health`` is what is known of plugins that have failed, None if nobody keeps it; ``switched_off`` names
+    the plugins that are not called.
+
+    Whatever plugins raise is a failure of theirs. A fault of hookrouter itself is in the result, with the replies that
+    were taken until then.
+    """
+    run = _Routing(plugins, hooks, payload, context, progress or RunProgress(), containment, health, switched_off)
+    return run.result(notices)
+
+
+class _Attempt(Value):
+    """What came of letting a plugin do something."""
+
+    result: Any
+    error: BaseException | None
+    seconds: float
+    left: list[str]
+    """What it did that was put right, in words."""
+
+
+class _Taken(Value):
+    """A reply of a plugin. Held as long as the run, because replies are told apart by their identity."""
+
+    plugin: str
+    reply: Reply
+    rewrites: tuple[tuple[str, Patch], ...]
+    """What it rewrites of the payload: the reply's field, and the changes."""
+
+
+class _Routing:
+    """One routing: the payload as the plugins have rewritten it so far, the replies, and the records."""
+
+    def __init__(
+        self,
+        plugins: Plugins,
+        hooks: tuple[str, ...],
+        payload: Mapping[str, Any],
+        context: Context,
+        progress: RunProgress,
+        containment: Containment | None,
+        health: Mapping[str, Health] | None,
+        switched_off: Collection[str],
+    ) -> None:
+        self._plugins = plugins
+        self._hooks = hooks
+        self._original = self._payload = payload
+        self._context = context
+        self._progress = progress
+        self._containment = containment
+        self._health = health
+        self._switched_off = switched_off
+        self._event = context.event
+        known = event_facts(context.event)
+        self._tool: str | None = payload["tool_name"] if known is not None and known.is_tool else None
+        self._replies: list[tuple[str, Reply]] = []
+        self._taken: dict[int, _Taken] = {}
+        """What was taken of plugins, by the reply's identity."""
+        self._messengers: list[str] = []
+        """The plugins that have replied with somebody else's decision."""
+        self._records: list[dict[str, Any]] = []
+        self._used: dict[str, float] = {}
+        """Seconds that each plugin has taken so far."""
+        self._waiting: list[tuple[str, str, Callable[[], Reply | None]]] = []
+        """The implementations that may wait: plugin, hook, and what calls it."""
+
+    def result(self, notices: Sequence[str]) -> Routed:
+        try:
+            self._call_all(notices)
+            for text in self._context.messages:
+                self._say("hookrouter", f"hookrouter: {text}")
+        except Exception as error:  # noqa: BLE001 - a fault of hookrouter: what the plugins said must not be lost
+            fault = describe_error(error)
+            self._answer_for_unasked(fault)
+            return Routed(self._merged(), self._records, fault)
+        return Routed(self._merged(), self._records)
+
+    def _call_all(self, notices: Sequence[str]) -> None:
+        for text in notices:
+            self._say("hookrouter", text)
+        self._bury()
+        loaded = [(info.name, plugin) for info in self._listeners() if (plugin := self._load(info.name)) is not None]
+        for info in self._plugins.broken_fail_closed(self._hooks):
+            # A guard whose settings are wrong does not run, or it would guard by other rules than somebody wrote.
+            what, error = ("settings", ValueError) if info.problems else ("import", ImportError)
+            self._failed(info.name, what, _Attempt(None, error(info.reason), 0.0, []))
+
+        def misfit(plugin: str, error: BaseException) -> None:
+            self._failed(plugin, "registration", _Attempt(None, error, 0.0, []))
+
+        callers = build_caller(hookspecs_for(self._event, self._tool), loaded, self._guard, misfit)
+        for caller in (getattr(callers, hook) for hook in self._hooks):
+            if not caller.get_hookimpls():
+                continue
+            # What each implementation gets is put in by its guard.
+            replies = caller(**dict.fromkeys(caller.spec.argnames))
+            self._replies.extend((self._taken[id(reply)].plugin, reply) for reply in replies)
+            self._rewrite()
+        self._call_waiting()
+        self._rewrite()
+
+    def _answer_for_unasked(self, fault: str) -> None:
+        """After a fault of hookrouter: keep what was said, tell the user, refuse for guards that were not asked."""
+        from hookrouter._routing.merge import refusals
+
+        kept = {id(reply) for _, reply in self._replies}
+        self._replies += [(taken.plugin, taken.reply) for key, taken in self._taken.items() if key not in kept]
+        self._say("hookrouter", f"hookrouter failed: {fault}")
+        asked = {entry["plugin"] for entry in self._records}
+        names = [info.name for info in self._plugins.listeners(self._hooks) if info.name not in asked]
+        guards = [name for name in names if self._plugins.config(name).on_error == "closed"]
+        self._replies += refusals(self._event, guards, "hookrouter failed")
+
+    def _bury(self) -> None:
+        """Take over what the plugins said that have taken an earlier process of this run with them."""
+        for plugin, entry in self._progress.dead.items():
+            for name, hook in [key for key in self._progress.calls if key[0] == plugin]:
+                if (reply := self._repeat(name, hook)) is not None:
+                    self._replies.append((plugin, reply))
+            self._count(plugin, entry)
+            self._answer_for(plugin, entry)
+        self._rewrite()
+
+    def _listeners(self) -> list[PluginInfo]:
+        """Return the plugins to call: none that has ended an earlier process of this run, or is switched off."""
+        listeners = []
+        for info in self._plugins.listeners(self._hooks):
+            if info.name in self._switched_off:
+                self._skip(info)
+            elif info.name not in self._progress.dead:
+                listeners.append(info)
+        return listeners
+
+    def _skip(self, info: PluginInfo) -> None:
+        hook = next(hook for hook in self._hooks if hook in info.hooks)
+        entry: dict[str, Any] = {"plugin": info.name, "hook": hook, "ms": 0.0, "outcome": "switched off"}
+        self._records.append(entry)
+        health = (self._health or {}).get(info.name)
+        if (
+            health is not None
+            and not health.notified
+            and self._say("hookrouter", f"hookrouter: {health.describe(info.name)}") is not None
+        ):
+            entry["told"] = True
+
+    def _load(self, plugin: str) -> object | None:
+        if (plugin, "import") in self._progress.calls:
+            self._repeat(plugin, "import")
+            return None
+        attempt = self._attempt(plugin, "import", self._limit(plugin), lambda: self._plugins.load(plugin))
+        if attempt.error is not None:
+            self._failed(plugin, "import", attempt)
+            return None
+        if attempt.left:
+            self._record(plugin, "import", attempt, "loaded")
+        else:
+            self._used[plugin] = attempt.seconds
+        loaded: object = attempt.result
+        return loaded
+
+    def _call_waiting(self) -> None:
+        """Call what may wait for somebody, unless nobody needs to decide any more."""
+        for plugin, hook, call in self._waiting:
+            if any(reply.verdict for _, reply in self._replies):
+                self._record(plugin, hook, _Attempt(None, None, 0.0, []), "not needed")
+            elif self._context.environ.get(DRY_RUN):
+                self._record(plugin, hook, _Attempt(None, None, 0.0, []), "would wait")
+            elif (reply := call()) is not None:
+                self._messengers.append(plugin)
+                self._replies.append((plugin, reply))
+
+    def _rewrite(self) -> None:
+        """Rewrite the payload as the replies say that stand by now: a wrapper may have taken some away."""
+        payload = self._original
+        for taken in self._standing():
+            for field, patch in taken.rewrites:
+                payload = _rewritten(payload, field, patch)
+        self._payload = payload
+
+    def _standing(self) -> list[_Taken]:
+        """Return those of the replies that were taken of plugins and are still to be given, in order."""
+        return [self._taken[id(reply)] for _, reply in self._replies if id(reply) in self._taken]
+
+    def _merged(self) -> HookOutput:
+        # The replies' modules are loaded only if there is one: most hooks look and say nothing.
+        if not self._replies:
+            return HookOutput()
+        from hookrouter._routing.merge import merge
+
+        try:
+            return merge(self._event, self._replies, messengers=self._messengers, rewritten=self._rewritten_fields())
+        except Exception as error:  # noqa: BLE001 - a fault of hookrouter must not let pass what a plugin refused
+            self._context.warn(f"the replies could not be merged: {describe_error(error)}")
+            refused = [
+                (plugin, type(reply)._make(reply.verdict, reply.reason))
+                for plugin, reply in self._replies
+                if reply.verdict in REFUSALS
+            ]
+            return merge(self._event, refused) if refused else HookOutput()
+
+    def _rewritten_fields(self) -> dict[str, object]:
+        """Return what the replies' fields come to together; note who changed which key."""
+        found = [(taken.plugin, field, patch) for taken in self._standing() for field, patch in taken.rewrites]
+        if not found:
+            return {}
+        from hookrouter._routing.rewrites import changed_by
+
+        for part in dict.fromkeys(REWRITING[field] for _, field, _ in found):
+            patches = [(plugin, patch) for plugin, field, patch in found if REWRITING[field] == part]
+            self._context.note(f"{part}_by", changed_by(patches))
+        return {field: self._payload[REWRITING[field]] for _, field, _ in found}
+
+    def _checked(self, plugin: str, result: object, seen: Mapping[str, Any]) -> _Taken | None:
+        """Return what a plugin replied to the payload that it saw. Raises what it raises; call it in an attempt."""
+        if result is None:
+            return None
+        from hookrouter._routing.reply_check import checked_reply
+
+        reply = checked_reply(self._event, result)
+        return None if reply is None else _taken(plugin, reply, seen)
+
+    def _guard(self, plugin: str, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        names = tuple(inspect.signature(function).parameters)
+        if is_wrapper(function):
+            return self._guard_wrapper(plugin, hook, function, names)
+        waits = waiting(function)
+
+        def guarded(*given: Any) -> Reply | None:
+            if (plugin, hook) in self._progress.calls:
+                return self._repeat(plugin, hook)
+            seen, seconds = self._payload, self._limit(plugin) if waits is None else waits.seconds
+            arguments = names[: len(given)]
+
+            def body() -> _Taken | None:
+                return self._checked(plugin, function(*self._arguments(arguments)), seen)
+
+            attempt = self._attempt(plugin, hook, seconds, body, waits is not None)
+            if attempt.error is not None:
+                self._failed(plugin, hook, attempt)
+                return None
+            taken: _Taken | None = attempt.result
+            entry = self._record(plugin, hook, attempt, "none" if taken is None else "replied")
+            if taken is not None:
+                self._take(taken, entry)
+            reply = None if taken is None else taken.reply
+            self._progress.ended(plugin, hook, Call(entry, self._told(reply), failed=False))
+            return reply
+
+        def postponed(*given: Any) -> None:
+            if waits is not None and self._is_set(plugin, waits.setting):
+                self._waiting.append((plugin, hook, lambda: guarded(*given)))
+
+        return guarded if waits is None else postponed
+
+    def _is_set(self, plugin: str, setting: str | None) -> bool:
+        return setting is None or self._plugins.settings(plugin).get(setting) is True
+
+    def _guard_wrapper(
+        self, plugin: str, hook: str, function: Callable[..., Any], names: tuple[str, ...]
+    ) -> Callable[..., Any]:
+        def begun(arguments: tuple[str, ...]) -> Generator[None, list[Reply], list[Reply]]:
+            generator: Generator[None, list[Reply], list[Reply]] = function(*self._arguments(arguments))
+            next(generator)
+            return generator
+
+        def guarded(*given: Any) -> Generator[None, list[Reply], list[Reply]]:
+            if (plugin, hook) in self._progress.calls:
+                # It has failed, before or after the others were called.
+                self._repeat(plugin, hook)
+                return (yield)
+            seen, arguments = self._payload, names[: len(given)]
+            first = self._attempt(plugin, hook, self._limit(plugin), lambda: begun(arguments))
+            if first.error is not None:
+                self._failed(plugin, hook, first)
+                return (yield)
+            self._progress.idle()
+            self._used[plugin] = self._used.get(plugin, 0.0) + first.seconds
+            results = yield
+
+            def finish() -> list[_Taken]:
+                return self._finish_wrapper(plugin, first.result, results, seen)
+
+            last = self._attempt(plugin, hook, self._limit(plugin), finish)
+            last = last._with(left=list(dict.fromkeys(first.left + last.left)))
+            if last.error is not None:
+                self._failed(plugin, hook, last)
+                return results
+            changed: list[_Taken] = last.result
+            replies = [taken.reply for taken in changed]
+            kept = [reply for reply in results if reply not in replies and self._is_final(reply)]
+            entry = self._record(plugin, hook, last, "wrapped")
+            for taken in changed:
+                if id(taken.reply) not in self._taken:
+                    self._take(taken, entry)
+            self._progress.idle()
+            return kept + replies
+
+        return guarded
+
+    def _attempt(
+        self, plugin: str, hook: str, seconds: float, body: Callable[[], object], patient: bool = False
+    ) -> _Attempt:
+        """Let a plugin do something, for as long as this at most, and put right what it leaves changed."""
+        self._progress.begins(plugin, hook, seconds, patient)
+        if self._containment is not None:
+            self._containment.enter(plugin)
+        result: object = None
+        error: BaseException | None = None
+        started = time.perf_counter()
+        try:
+            with time_limit(seconds):
+                result = body()
+        except BaseException as raised:  # noqa: BLE001 - whatever a plugin raises, sys.exit included
+            error = raised
+        elapsed = time.perf_counter() - started
+        return _Attempt(result, error, elapsed, [] if self._containment is None else self._containment.leave(plugin))
+
+    def _finish_wrapper(
+        self,
+        plugin: str,
+        generator: Generator[None, list[Reply], Any],
+        results: list[Reply],
+        seen: Mapping[str, Any],
+    ) -> list[_Taken]:
+        """Return the replies as the wrapper leaves them; one that returns None has changed nothing."""
+        try:
+            generator.send(list(results))
+        except StopIteration as stop:
+            given = results if stop.value is None else stop.value
+            changed = [self._taken.get(id(reply)) or self._checked(plugin, reply, seen) for reply in given]
+            return [taken for taken in changed if taken is not None]
+        raise RuntimeError("the wrapper yielded twice")
+
+    def _is_final(self, reply: Reply) -> bool:
+        """Say whether no wrapper may take a reply away: the verdict of a plugin that is set to fail closed."""
+        return reply.verdict in REFUSALS and self._plugins.config(self._taken[id(reply)].plugin).on_error == "closed"
+
+    def _arguments(self, names: tuple[str, ...]) -> list[Any]:
+        """Return what an implementation gets: the payload as the plugins before it have rewritten it, as its own."""
+        payload: Any = fastjson.loads(fastjson.dumps(self._payload))
+        seen: dict[str, Any] = {"context": self._context, "event_name": self._event, "payload": payload}
+        if event_facts(self._event) is not None:
+            seen["event"] = getattr(events, self._event).from_json(payload)
+        if self._tool is not None:
+            tool = TOOL_ALIASES.get(self._tool, self._tool)
+            for name, part in (("tool_input", "Input"), ("tool_response", "Output")):
+                given = payload.get(name)
+                seen[name] = tool_class(tool, part).from_json(given) if tool in TOOLS and name in names else given
+            seen["server"], seen["tool"] = mcp_name(self._tool) or ("", self._tool)
+        return [seen[name] for name in names]
+
+    def _take(self, taken: _Taken, entry: dict[str, Any]) -> None:
+        """Note what a plugin replied, and pass on what it rewrites of the payload that its plugin saw."""
+        self._taken[id(taken.reply)] = taken
+        if self._progress.trace is not None:
+            from hookrouter._routing.tracing import shown
+
+            entry["reply"] = shown(taken.reply)
+            self._progress.trace.reply(taken.plugin, entry["reply"])
+        for field, patch in taken.rewrites:
+            self._payload = _rewritten(self._payload, field, patch)
+            entry[field] = patch.keys()
+            # Inputs hold secrets; who wants them in the journal says so.
+            if self._plugins.all_config.journal_payloads or self._progress.trace is not None:
+                entry["values"] = patch.values()
+
+    def _limit(self, plugin: str) -> float:
+        """Return how long a plugin may take for what it does next: what is left of its timeout in this run."""
+        return self._plugins.config(plugin).timeout - self._used.get(plugin, 0.0)
+
+    def _failed(self, plugin: str, hook: str, attempt: _Attempt) -> None:
+        """Record a failure, and refuse in the plugin's name if it is set to fail closed."""
+        if (plugin, hook) in self._progress.calls:
+            self._repeat(plugin, hook)
+            return
+        error = attempt.error or RuntimeError("it is not known how")
+        # Not isinstance, which asks the object.
+        what = "timed out" if issubclass(type(error), PluginTimeout) else "failed"
+        entry = self._record(plugin, hook, attempt, what, error=_described(error))
+        reply = self._answer_for(plugin, entry)
+        self._progress.ended(plugin, hook, Call(entry, self._told(reply), failed=True))
+
+    def _answer_for(self, plugin: str, entry: dict[str, Any]) -> Reply | None:
+        """Refuse in the name of a plugin that has failed and is set to fail closed; else tell the user of it."""
+        from hookrouter.replies import closed
+
+        reason = f"hookrouter: plugin {plugin} {entry['outcome']} in {entry['hook']} ({entry['error']})"
+        # Claude goes on after a refused Stop, so refusing it again and again would never end.
+        if self._plugins.config(plugin).on_error == "closed" and self._payload.get("stop_hook_active") is not True:
+            reply = closed(self._event, f"{reason}; it is set to fail closed, so this is refused")
+            if reply is not None:
+                self._replies.append((plugin, reply))
+                return reply
+        if self._health is None:
+            return self._say(plugin, reason)
+        from hookrouter._isolation.circuit_breaker import switched_off, will_trip
+
+        trips = will_trip(self._health, plugin, self._plugins.all_config)
+        said = self._say(plugin, f"{reason}; {switched_off(plugin)}" if trips else reason)
+        if trips and said is not None:
+            entry["told"] = True
+        return said
+
+    def _say(self, plugin: str, text: str) -> Reply | None:
+        """Show the user a message; return it, or None if the event does not show any."""
+        from hookrouter.replies import message
+
+        reply = message(self._event, text)
+        if reply is not None:
+            self._replies.append((plugin, reply))
+        return reply
+
+    def _repeat(self, plugin: str, hook: str) -> Reply | None:
+        """Take over what an earlier process of this run has told of a call; return the plugin's own reply."""
+        call = self._progress.calls[plugin, hook]
+        self._count(plugin, call.entry)
+        if call.reply is None:
+            return None
+        from hookrouter._routing.reply_check import decode_reply
+
+        reply = decode_reply(call.reply)
+        if call.failed:
+            self._replies.append((plugin, reply))
+            return None
+        self._take(_taken(plugin, reply, self._payload), call.entry)
+        return reply
+
+    def _told(self, reply: Reply | None) -> list[Any] | None:
+        """Return a reply as JSON, if another process is told."""
+        if reply is None or not self._progress.is_told:
+            return None
+        from hookrouter._routing.reply_check import encode_reply
+
+        return encode_reply(reply)
+
+    def _count(self, plugin: str, entry: dict[str, Any]) -> None:
+        self._used[plugin] = self._used.get(plugin, 0.0) + entry["ms"] / 1000
+        self._records.append(entry)
+
+    def _record(self, plugin: str, hook: str, attempt: _Attempt, outcome: str, **more: object) -> dict[str, Any]:
+        entry = {"plugin": plugin, "hook": hook, "ms": round(attempt.seconds * 1000, 2), "outcome": outcome, **more}
+        if attempt.left:
+            entry["left"] = attempt.left
+        self._count(plugin, entry)
+        if self._progress.trace is not None:
+            self._progress.trace.call(entry)
+        return entry
+
+
+def _rewritten(payload: Mapping[str, Any], field: str, patch: Patch) -> Mapping[str, Any]:
+    part = REWRITING[field]
+    return {**payload, part: patch.apply(payload.get(part))}
+
+
+def _taken(plugin: str, reply: Reply, seen: Mapping[str, Any]) -> _Taken:
+    fields = reply.output.keys() & REWRITING.keys()
+    if not fields:
+        return _Taken(plugin, reply, ())
+    from hookrouter._routing.rewrites import Patch
+
+    return _Taken(
+        plugin, reply, tuple((field, Patch(seen.get(REWRITING[field]), reply.output[field])) for field in fields)
+    )
+
+
+def _described(error: BaseException) -> str:
+    """Return an error's class and text, even if the text raises or takes for ever."""
+    text = f"{describe_value(type(error))}: its text takes too long"
+    try:
+        with time_limit(_DESCRIBING):
+            text = describe_error(error)
+    except PluginTimeout:
+        return text
+    return text

@@ -1,0 +1,64 @@
+"""The composition root of a hook process: gives the router what knows agents, terminals and transports.
+
+The router itself imports none of them. This module satisfies :class:`hookrouter.context.Wiring`; it imports nothing
+until a plugin asks, because it is loaded by every hook run.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter.context import Services
+    from hookrouter.messaging.outbox import Outbox
+    from hookrouter.storage.home import Home
+
+__all__ = ["announce_problems", "locate_terminal", "outbox", "push_outbox", "start_delivery"]
+
+
+def outbox(services: Services) -> Outbox:
+    """Return the messages of this home that are not yet delivered."""
+    from hookrouter.messaging.outbox import Outbox
+
+    def environment() -> str:
+        from hookrouter.messaging.environment import environment_mark
+
+        return environment_mark(services.environ, services.home, services.config.gateways)
+
+    return Outbox(services.home, services.warn, environment)
+
+
+def locate_terminal(services: Services) -> tuple[TerminalAddress | None, str]:
+    """Return the pane of this environment, None outside every known terminal; and what kept it from being known."""
+    from hookrouter.answering.locating import locate
+
+    return locate(services)
+
+
+def announce_problems(services: Services, *, has_screen: bool) -> str:
+    """Tell, once for each mistake, that config.toml has problems; return what the user is shown, empty for nothing."""
+    from hookrouter.messaging.config_alarm import screen_text, tell_agents
+
+    if tell_agents(services):
+        start_delivery(services)
+    return screen_text(services) if has_screen else ""
+
+
+def start_delivery(services: Services) -> None:
+    """Start the process that delivers the outbox. Raises OSError."""
+    from hookrouter.messaging.spawn import spawn_delivery
+
+    spawn_delivery(services.environ, services.home)
+
+
+def push_outbox(environ: Mapping[str, str], home: Home) -> None:
+    """Have delivered, soon and elsewhere, what an earlier delivery had to leave behind."""
+    from hookrouter.storage.engine import OUTBOX, may_hold
+
+    if may_hold(home, OUTBOX):
+        from hookrouter.messaging.spawn import push
+
+        push(environ, home)

@@ -1,0 +1,35 @@
+"""Which terminal pane this process runs in, asked of the terminal backends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.answering.interfaces import TerminalError
+
+if TYPE_CHECKING:
+    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter.context import Services
+
+__all__ = ["locate"]
+
+
+def locate(services: Services) -> tuple[TerminalAddress | None, str]:
+    """Return the pane, from the first backend that knows one, and what kept it from being known.
+
+    Asked are the configured backend, then the others by name. The second item is empty if a backend knows the pane, or
+    if each of them says that this is outside its terminals. A backend that could not be asked is no such answer.
+    """
+    backends = services.plugins.terminal_backends()
+    chosen = services.config.answer.terminal
+    failures = []
+    for name in sorted(backends, key=lambda name: name != chosen):
+        try:
+            address = backends[name].locate(services.environ)
+        except TerminalError as error:
+            failures.append(f"terminal {name}: {error}")
+            continue
+        if address is not None:
+            for failure in failures:
+                services.warn(failure)
+            return address, ""
+    return None, "; ".join(failures)

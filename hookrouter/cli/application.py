@@ -1,0 +1,61 @@
+"""The core's services as a command of the command line gets them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from hookrouter import _wiring
+from hookrouter._config.cache import load as load_config
+from hookrouter._plugins.discovery import load_index, resolve_settings
+from hookrouter._plugins.registry import Plugins
+from hookrouter.context import Services
+from hookrouter.storage.home import Home
+from hookrouter.storage.journal import Journal
+from hookrouter.util.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+__all__ = ["Application"]
+
+
+class Application(Services):
+    """Home, config, plugins, documents, outbox and journal of one environment."""
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str] | None = None, *, scan: bool = False) -> Application:
+        """Build the services for an environment (this process's by default). Problems of plugins are journalled.
+
+        With ``scan`` the installed plugins are looked at anew, however fresh the index of the last scan looks.
+        """
+        variables = os.environ if environ is None else environ
+        home = Home.from_environ(variables)
+        config = load_config(home)
+        journal = Journal(home.logs)
+
+        def report(plugin: str, text: str) -> None:
+            journal.write({"level": "warning", "reason": f"plugin {plugin}: {text}"}, None)
+
+        with _waiting():
+            index = load_index(home, variables, anew=scan)
+            settings = resolve_settings(home, index, config)
+        plugins = Plugins(index, config, report, settings=settings)
+        return cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal, wiring=_wiring)
+
+    def warn(self, text: str) -> None:
+        """Journal something that went wrong and did not stop the work, and tell whoever runs the command."""
+        super().warn(text)
+        sys.stderr.write(f"hookrouter: {printable(text)}\n")
+
+
+def _waiting() -> AbstractContextManager[object]:
+    """Tell a person at a terminal what takes so long, if plugins have to be looked at anew."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from hookrouter.cli.terminal import Waiting
+
+    return Waiting("hookrouter: looking at the plugins")

@@ -1,1 +1,0 @@
-"""The hook contract of Claude Code."""

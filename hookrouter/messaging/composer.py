@@ -1,0 +1,31 @@
+"""What completes a message when it goes out: with what is known only then, and what would slow down a hook.
+
+A hook puts a message into the outbox within milliseconds. Whoever delivers it asks the composers, which plugins
+contribute through the hook ``message_composer`` (:mod:`hookrouter.hookspecs.answering`), for text and data as they
+should be now: how long a question has waited, what stands in a transcript, what the agent was told before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from hookrouter.context import Services
+    from hookrouter.messaging.gateway import Message
+
+__all__ = ["MessageComposer"]
+
+
+class MessageComposer(Protocol):
+    """Completes messages. Runs in the process that delivers them, before each try, never inside a hook."""
+
+    name: str
+    """What the composer is known by."""
+
+    def compose(self, message: Message, attempt: int, services: Services, /) -> Message | None:
+        """Return the message as it should go out now; None if it is none of this composer's.
+
+        ``message`` is as it was put into the outbox, with its id and the gateway that is asked now; ``attempt`` counts
+        the tries, this one included. Of what is returned ``subject``, ``text`` and ``data`` are taken. May take up to
+        10 seconds. If it raises, the message goes out as it was put in, and the journal says so.
+        """

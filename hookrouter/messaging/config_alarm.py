@@ -1,0 +1,130 @@
+"""Says once that ``config.toml`` has problems: on Claude's screen, to its agents, and to the escalation gateway.
+
+Whoever comes first, of all sessions' hooks and deliverers, says it; the others find the claim, a document of the kind
+:data:`hookrouter._config.cache.ALARM`. The claims go when the file is read without problems, so the same mistake made
+again is told again. Not imported as long as the file has no problems.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hookrouter._config.cache import ALARM, config_name
+from hookrouter.messaging.gateway import Message
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.clock import iso
+from hookrouter.util.filenames import digest
+from hookrouter.util.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrouter.config import Config
+    from hookrouter.context import Services
+
+__all__ = ["CONFIG", "HOLDS", "screen_text", "tell_agents"]
+
+CONFIG = "config"
+"""The kind of the message."""
+
+HOLDS = "until it is corrected (hookrouter config check), what it said before holds"
+_DEFAULTS_HOLD = (
+    "until it is corrected (hookrouter config check), the defaults hold, so no agent is woken: questions wait in "
+    "hookrouter questions"
+)
+
+_AFTERWARDS = (
+    "What is asked meanwhile is brought to the agent that the corrected file names, by the next hook of any session or "
+    "by `hookrouter questions`."
+)
+_TO_DO = (
+    "There is nothing to answer. Correct the file if that is your task, or tell whoever looks after it. This is not "
+    "said again while the problem is the same."
+)
+
+_SHOWN = 5
+"""How many problems a message lists."""
+
+_WITHOUT_SCREEN = ("sdk-cli", "sdk-py", "sdk-ts")
+"""``CLAUDE_CODE_ENTRYPOINT`` of clients that show nobody what a hook says."""
+
+
+def screen_text(services: Services) -> str:
+    """Return what the user is to be shown with the reply to this hook; empty if it was shown, or nobody would see."""
+    problems = services.config.problems
+    if services.environ.get("CLAUDE_CODE_ENTRYPOINT") in _WITHOUT_SCREEN or not _claim(services, "screen", else_=True):
+        return ""
+    others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{problems[0]}{others}; {_what_holds(services.config)}"
+
+
+def tell_agents(services: Services) -> bool:
+    """Put a message to each agent, and one to the escalation gateway, into the outbox; return whether any was put in.
+
+    False if that was done before. Raises nothing: what cannot be kept is a warning in the journal.
+    """
+    if not _claim(services, "agents", else_=False):
+        return False
+    try:
+        for message, fallbacks in _messages(services):
+            services.outbox.put(message, fallbacks=fallbacks)
+    except StoreError as error:
+        services.warn(f"agents could not be told that config.toml has problems: {error}")
+        _release(services, "agents")
+        return False
+    return True
+
+
+def _messages(services: Services) -> Iterator[tuple[Message, tuple[str, ...]]]:
+    config = services.config
+    told: set[str] = set()
+    subject = f"{os.path.basename(services.home.config_file)} has problems, and is not used until it is corrected"
+    text = _text(services)
+    agents = [agent for agent in config.agents if agent.enabled]
+    for agent in agents:
+        told.update((agent.gateway, *agent.fallbacks))
+        yield Message(CONFIG, agent.id, agent.gateway, "", "", "", subject, text), agent.fallbacks
+    if agents and config.answer.escalate_to and config.answer.escalate_to not in told:
+        yield Message(CONFIG, agents[0].id, config.answer.escalate_to, "", "", "", subject, text), ()
+
+
+def _text(services: Services) -> str:
+    problems = services.config.problems
+    shown = [f"> {printable(problem)}" for problem in problems[:_SHOWN]]
+    if len(problems) > _SHOWN:
+        shown.append(f"> and {len(problems) - _SHOWN} more")
+    holds = _what_holds(services.config)
+    paragraphs = [
+        "# hookrouter's configuration has problems",
+        f"`{printable(services.home.config_file)}` is not used as it is:",
+        "\n".join(shown),
+        f"{holds[0].upper()}{holds[1:]}. {_AFTERWARDS}",
+        _TO_DO,
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _what_holds(config: Config) -> str:
+    return HOLDS if config.is_set_up else _DEFAULTS_HOLD
+
+
+def _claim(services: Services, audience: str, *, else_: bool) -> bool:
+    """Take it on to tell somebody of these problems; False if another process did. ``else_`` if that is not known."""
+    document = {"version": 1, "at": iso(), "problems": list(services.config.problems)}
+    try:
+        return services.store.create(ALARM, _name(services, audience), document) is None
+    except StoreError:
+        return else_
+
+
+def _release(services: Services, audience: str) -> None:
+    try:
+        services.store.delete(ALARM, _name(services, audience))
+    except StoreError as error:
+        services.warn(str(error))
+
+
+def _name(services: Services, audience: str) -> str:
+    problems = digest("\n".join(services.config.problems))
+    return f"{config_name(services.home)}-{problems}-{audience}"

@@ -1,0 +1,55 @@
+"""Has messages completed by the composers of plugins, right before a gateway gets them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import attrs
+
+from hookrouter.messaging.delivery.attempt import CHECK_SECONDS, Limits
+from hookrouter.messaging.gateway import Message
+from hookrouter.util.text import describe_error, describe_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter.context import Services
+    from hookrouter.messaging.composer import MessageComposer
+
+__all__ = ["Composing"]
+
+
+@attrs.frozen
+class Composing:
+    """Asks the composers; one that fails costs what it would have added, never the message."""
+
+    composers: Mapping[str, MessageComposer]
+    """By name, in the order in which they are asked."""
+    services: Services
+    limits: Limits = attrs.field(factory=Limits)
+
+    def __call__(self, message: Message, attempt: int) -> Message:
+        """Return the message as it goes out; ``attempt`` counts its tries, this one included. Raises nothing."""
+        for name, composer in self.composers.items():
+            try:
+                with self.limits.applied(CHECK_SECONDS):
+                    found: object = composer.compose(message, attempt, self.services)
+            except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
+                self._complain(message, f"the composer {name} failed: {describe_error(error)}")
+                continue
+            if isinstance(found, Message) and _is_sound(found):
+                return message._replace(subject=found.subject, text=found.text, data=found.data)
+            if found is not None:
+                self._complain(message, f"the composer {name} returned {describe_value(found)}, not a Message")
+        return message
+
+    def _complain(self, message: Message, reason: str) -> None:
+        record = {"level": "warning", "event": "delivery", "reason": reason, "wake": message.id, "pid": os.getpid()}
+        self.services.journal.write({**record, "session": message.session}, message.session_id or None)
+
+
+def _is_sound(message: Message) -> bool:
+    """Whether a plugin, which no type checker may have seen, has put into the message what belongs there."""
+    wanted: tuple[tuple[object, type], ...] = ((message.text, str), (message.subject, str), (message.data, dict))
+    return all(isinstance(value, kind) for value, kind in wanted)

@@ -1,0 +1,151 @@
+"""What a gateway must do, and the records that it takes and returns.
+
+A gateway brings messages to agents. A plugin contributes it through the hook ``gateway``
+(:mod:`hookrouter.hookspecs.answering`); it runs in a process of its own, never inside a hook. Its table in
+``config.toml`` is declared as an attrs class, as a plugin's settings are: see :class:`Gateway`. What gateways share is
+in :mod:`hookrouter.messaging.fields`, :mod:`hookrouter.messaging.secrets` and :mod:`hookrouter.messaging.http`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.probe import Probe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+__all__ = [
+    "CheckingGateway",
+    "Gateway",
+    "Message",
+    "Probe",
+    "ProbingGateway",
+    "ScheduledMessage",
+    "SendResult",
+]
+
+
+@with_field_docs
+class Message(NamedTuple):
+    """One message to an agent."""
+
+    kind: str
+    """What it is about, one of:
+
+    - ``question``: Claude asks, and waits for the agent's answer;
+    - ``reminder``: a question that was sent before still waits;
+    - ``escalation``: nobody has answered a question in time, so another agent or a person is told;
+    - ``mismatch``: Claude Code recorded another answer than the agent gave;
+    - ``unanswered``: a question ended without an answer;
+    - ``warning``: what became of an answer is not known;
+    - ``config``: config.toml has problems, and what it said before holds; about no session, and nothing is asked;
+    - ``test``: ``hookrouter init`` tries the gateway; nothing is to be done or answered.
+
+    Plugins may send kinds of their own."""
+    agent: str
+    """The agent's id in config.toml."""
+    gateway: str
+    """The name of the gateway's table in config.toml."""
+    session: str
+    """The name of the session that it is about; the messages of one session arrive in order."""
+    session_id: str
+    """Claude Code's id of that session."""
+    tool_use_id: str
+    """Claude Code's id of the tool call that asks; empty if it is about none."""
+    subject: str
+    """What it is about, in one line."""
+    text: str
+    """The whole message, markdown, with Claude's words quoted as data."""
+    id: str = ""
+    """The message's id, which is its idempotency key: a message that is sent again has the same one. Given by the
+    outbox; letters, digits and dashes."""
+    created_at: str = ""
+    """ISO 8601, UTC; given by the outbox."""
+    data: Mapping[str, Any] = {}
+    """The message for programs, as JSON; empty if whoever sent it has none. What a message about a question has is in
+    ``hookrouter_ask_user_question/schemas/message.json``."""
+
+
+@with_field_docs
+class ScheduledMessage(NamedTuple):
+    """A message that goes out some time after another one, if it still matters then."""
+
+    message: Message
+    """What goes out; the outbox gives it an id and a creation time then."""
+    seconds: float
+    """How long to wait."""
+    after_delivery: bool = True
+    """Whether the wait begins when the other message was delivered, or already when it was put into the outbox."""
+    fallbacks: tuple[str, ...] = ()
+    """Gateways that are tried if ``message.gateway`` fails, in order."""
+    then: tuple[ScheduledMessage, ...] = ()
+    """What follows this one in turn."""
+
+
+@with_field_docs
+class SendResult(NamedTuple):
+    """What came of one try to deliver a message."""
+
+    delivered: bool
+    """Whether the other side has the message. It is then removed from the outbox, and not sent again."""
+    reason: str
+    """What happened, in one line, for people and the journal; holds no secret."""
+    retry: bool = True
+    """Whether trying again can help, if it was not delivered. True for an outage: the message is tried again after a
+    wait that doubles with each failure, for 24 hours. False for a fault that only a change of config.toml mends: the
+    message is kept, and this gateway is not asked again for it before its table, a secret of it or the plugin
+    changes."""
+    retry_after: float | None = None
+    """Seconds that the other side asked to wait before the next try; None if it did not. Counts if it is longer than
+    the usual wait and ``retry`` is true, and up to an hour."""
+
+
+class Gateway(Protocol):
+    """Delivers messages. Runs in a process of its own, never inside a hook; may block up to its own timeout.
+
+    The messages of one session come one after the other; those of up to four sessions come at the same time, each in
+    a process of its own, so that nothing that is kept in memory reaches the others, or lasts.
+
+    A gateway should declare the keys of its table: an attribute ``settings`` that is an attrs class, whose fields are
+    the keys with their types and defaults. ``hookrouter config check`` and the deliverer then name every unknown key
+    and every value that does not fit, and ``deliver`` gets an object of that class, with every value checked. Without
+    it, ``deliver`` gets the table as it is, a mapping without ``type``, and all is for ``check`` to find
+    (:class:`CheckingGateway`). A key ``timeout`` with a number of seconds extends the upper limit of one try, which is
+    15 minutes.
+    """
+
+    type: str
+    """The value of ``type`` in ``[gateways.NAME]``."""
+
+    def deliver(self, message: Message, settings: Any, /) -> SendResult:
+        """Bring one message to its agent. Must be safe to repeat with the same ``message.id``.
+
+        ``settings`` is an object of the declared class, or the table. An exception counts as a failure that is tried
+        again.
+        """
+
+
+@runtime_checkable
+class CheckingGateway(Protocol):
+    """What a gateway may offer besides: to find what the types of its settings do not tell.
+
+    For two keys that exclude each other, a file that is not there, a secret that cannot be read.
+    """
+
+    def check(self, settings: Any, /) -> list[str]:
+        """Return what is wrong, one line each: the key, a colon, what was found and what is allowed.
+
+        ``settings`` is an object of the declared class, or the table. Called before each try, and by
+        ``hookrouter config check``; must not ask the other side. Lines hold no secret.
+        """
+
+
+@runtime_checkable
+class ProbingGateway(Protocol):
+    """What a gateway may offer besides: to look whether the other side is there. ``hookrouter doctor`` asks it."""
+
+    def probe(self, settings: Any, /) -> Probe:
+        """Look, within seconds and without waking anybody; ``settings`` have passed all checks."""

@@ -1,0 +1,199 @@
+"""Starts deliverers: processes that outlive the hook and bring the outbox's messages to their agents.
+
+Every hook run asks :func:`push`, so this module imports next to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from hookrouter.storage.engine import OUTBOX, may_hold, open_store
+from hookrouter.storage.home import HOME_VARIABLE
+from hookrouter.storage.interface import StoreError
+from hookrouter.storage.logs import LOG_FLAGS, prepare_log
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from hookrouter.storage.home import Home
+    from hookrouter.storage.interface import DocumentStore
+
+__all__ = [
+    "KIND",
+    "LONGEST_PUSH_WAIT",
+    "PUSH",
+    "PUSH_WAIT",
+    "deliverer_lock",
+    "is_delivering",
+    "postpone",
+    "push",
+    "spawn_delivery",
+    "wake_deliverers",
+]
+
+KIND = "wake"
+"""The kind of an outbox document in the store."""
+
+PUSH_WAIT = 30.0
+"""Seconds after a deliverer's work, or the start of one, in which a push starts no other one."""
+
+LONGEST_PUSH_WAIT = 600.0
+"""Upper limit of the longer wait that a deliverer sets if it leaves only what it has given up."""
+
+PUSH = "push"
+"""The kind of the document that says when a push is due: ``due_at`` in seconds since 1970, and ``config_time``, the
+modification time of config.toml when that was noted (null without a file)."""
+
+_NAME = "next"
+
+
+def deliverer_lock(environment: str) -> str:
+    """Return the name of the lock (of kind ``outbox``) that the deliverer of one environment holds while it works.
+
+    ``environment`` is a mark, see :mod:`hookrouter.messaging.environment`.
+    """
+    return f"delivery-{environment}" if environment else "delivery"
+
+
+def push(environ: Mapping[str, str], home: Home) -> bool:
+    """Start a deliverer for what waits in the outbox, if one is due; return whether it was started.
+
+    One is due PUSH_WAIT seconds after the last one was started or ended its work, or later if that one left only
+    what it had given up, or at once after a change of ``config.toml``; and none while one is at work for this
+    environment. For an empty outbox this is one look at its folder. Raises nothing.
+    """
+    if not may_hold(home, OUTBOX, KIND):
+        return False
+    store = _store(home)
+    try:
+        if not _is_push_due(home, store) or is_delivering(store, _mark(environ, home)):
+            return False
+        # What cannot be noted would be tried by every hook run.
+        return postpone(home, store, PUSH_WAIT) and _spawn(environ, home) > 0
+    except (OSError, StoreError):
+        return False
+
+
+def spawn_delivery(environ: Mapping[str, str], home: Home) -> int:
+    """Start a deliverer that outlives this process, and return its pid at once; 0 if one is at work already.
+
+    That one finds every message that was put in before this was called, and has the same values for all variables
+    that the gateways' tables name. A new one runs in a session of its own, holds none of this process's descriptors
+    (Claude Code waits for a hook's stdout to close, not for its exit), and writes to ``logs/delivery.log``. Raises
+    OSError if it cannot be started; the messages then wait for the next one.
+    """
+    store = _store(home)
+    try:
+        # It lets go of its lock before its last look at the outbox.
+        if is_delivering(store, _mark(environ, home)):
+            return 0
+    except StoreError as error:
+        raise OSError(str(error)) from error
+    postpone(home, store, PUSH_WAIT)
+    return _spawn(environ, home)
+
+
+def is_delivering(store: DocumentStore, environment: str) -> bool:
+    """Return whether a deliverer is at work for the environment of this mark. ``store`` is the outbox's.
+
+    Raises StoreError.
+    """
+    return store.lock_holder("outbox", deliverer_lock(environment)) is not None
+
+
+def postpone(home: Home, store: DocumentStore, seconds: float) -> bool:
+    """Let no push start a deliverer for so long; return whether that could be noted. ``store`` is the outbox's."""
+    document = {"version": 1, "due_at": time.time() + seconds, "config_time": _config_time(home)}
+    try:
+        store.write(PUSH, _NAME, document, durable=False)
+    except StoreError:
+        return False
+    return True
+
+
+def wake_deliverers(home: Home, store: DocumentStore) -> None:
+    """Have deliverers that stay look at every message, and let the next push start one. Raises nothing."""
+    postpone(home, store, 0)
+
+
+def _store(home: Home) -> DocumentStore:
+    # What was put aside is found by whoever reads the messages.
+    return open_store(home, lambda _text: None, OUTBOX)
+
+
+def _mark(environ: Mapping[str, str], home: Home) -> str:
+    # Not on the way of a hook run that finds nothing to deliver.
+    from hookrouter._config.cache import load
+    from hookrouter.messaging.environment import environment_mark
+
+    return environment_mark(environ, home, load(home).gateways)
+
+
+def _is_push_due(home: Home, store: DocumentStore) -> bool:
+    document = store.read(PUSH, _NAME) or {}
+    due = document.get("due_at")
+    # A time that is too far away is one that was noted before the clock was set back.
+    if not isinstance(due, (int, float)) or not 0 < due - time.time() <= LONGEST_PUSH_WAIT:
+        return True
+    return document.get("config_time") != _config_time(home)
+
+
+def _config_time(home: Home) -> float | None:
+    try:
+        return os.stat(home.config_file).st_mtime
+    except OSError:
+        return None
+
+
+def _spawn(environ: Mapping[str, str], home: Home) -> int:
+    if not sys.executable:
+        raise OSError("the path of the Python interpreter is unknown")
+    from hookrouter.messaging.environment import CLAUDE_SECRETS
+
+    variables = {name: value for name, value in environ.items() if name not in CLAUDE_SECRETS}
+    if variables.get(HOME_VARIABLE):
+        # The deliverer works in another folder.
+        variables[HOME_VARIABLE] = home.root
+    actions: list[tuple[Any, ...]] = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, _delivery_log(home), LOG_FLAGS, 0o600),
+        *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable_descriptors()),
+    ]
+    arguments = [sys.executable, "-P", "-m", "hookrouter", "deliver", "--detach"]
+    try:
+        return os.posix_spawn(sys.executable, arguments, variables, file_actions=actions, setsid=True)
+    except NotImplementedError:
+        # Interpreters built for an old C library have no setsid here; then --detach alone does it, a little later.
+        return os.posix_spawn(sys.executable, arguments, variables, file_actions=actions)
+
+
+def _delivery_log(home: Home) -> str:
+    try:
+        path = prepare_log(home, "delivery.log")
+        os.close(os.open(path, LOG_FLAGS, 0o600))
+    except OSError:
+        # Messages can be delivered without a log.
+        return os.devnull
+    return path
+
+
+def _inheritable_descriptors() -> list[int]:
+    """Return the descriptors above stderr that a child would get: what the parent of this process left open."""
+    try:
+        descriptors = [int(name) for name in os.listdir("/dev/fd")]
+    except (OSError, ValueError):
+        return []
+    found = []
+    for descriptor in descriptors:
+        try:
+            if descriptor > 2 and os.get_inheritable(descriptor):
+                found.append(descriptor)
+        except OSError:
+            continue
+    return found

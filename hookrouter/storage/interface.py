@@ -1,0 +1,156 @@
+"""What every engine that keeps hookrouter's documents must do; files are the engine by default.
+
+A document is a JSON object with a kind and a name. Several processes read and write the documents at the same time, and
+any of them may be killed at any moment. Callers use :class:`DocumentStore` alone, so another engine can take the place
+of the files (:mod:`hookrouter.storage.documents`). An author of an engine tests it with
+:class:`hookrouter.testing.contracts.document_storage.DocumentStorageContract`.
+"""
+
+from __future__ import annotations
+
+from hookrouter.util.errors import HookrouterError
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+    from typing import Protocol
+else:
+    # Every hook run that keeps a document imports this module; typing takes longer to import than the rest of it.
+    Protocol = object
+
+__all__ = ["DocumentLock", "DocumentStore", "DocumentWatch", "StoreBusy", "StoreError"]
+
+
+class StoreError(HookrouterError):
+    """The engine does not allow what was asked; the message names the document or folder and what to do."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the lock; the message says which."""
+
+    def __init__(self, holder: str) -> None:
+        """``holder`` describes the process that holds it."""
+        super().__init__(holder)
+        self.holder = holder
+
+
+class DocumentLock(Protocol):
+    """A lock between processes, for one ``with`` block. It ends with its process, however that ends."""
+
+    def __enter__(self) -> DocumentLock:
+        """Take the lock. Raises StoreBusy if another process keeps it for too long, and StoreError."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Release the lock."""
+
+    def forget(self) -> None:
+        """In a forked child: leave the lock, if it is held, to the parent."""
+
+
+class DocumentWatch(Protocol):
+    """A watch on documents, for one ``with`` block; it counts from the moment that the block is entered."""
+
+    def __enter__(self) -> DocumentWatch:
+        """Begin. Raises StoreError if the documents cannot be looked at."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait up to ``timeout`` seconds (0: only look); say whether a watched document was written or deleted.
+
+        That is: since the block was entered, or since the last call that returned True. Several changes may be told as
+        one, and a document that was written and deleted again between two calls need not be told. Read the documents
+        after entering the block and after each True, and none is missed.
+        """
+
+    def fileno(self) -> int:
+        """Return a descriptor that becomes readable when :meth:`wait` is worth a call, for ``poll``; -1 for none.
+
+        With -1 call :meth:`wait` from time to time. A readable descriptor does not promise that wait returns True.
+        """
+
+
+class DocumentStore(Protocol):
+    """The documents of one home. Every method may raise StoreError.
+
+    ``kind`` is a word of letters, digits and dashes, and no kind may be another one and a dash. ``name`` is any text,
+    the empty one and one with slashes included.
+    """
+
+    def write(self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True) -> str:
+        """Save one document in place of the former one; return where it is, in words for a person (a path, a row).
+
+        A reader sees the old document or the new one. With ``durable`` it survives the machine's end from here on. A
+        document that cannot be saved leaves the former one untouched. Raises TypeError or ValueError if it is not JSON.
+        """
+
+    def read(self, kind: str, name: str) -> dict[str, object] | None:
+        """Return one document; None if there is none. A corrupt one is put aside and reported, and counts as none."""
+
+    def delete(self, kind: str, name: str) -> bool:
+        """Remove one document; return whether there was one."""
+
+    def entries(self, kind: str) -> list[tuple[str, dict[str, object]]]:
+        """Return name and document of all documents of one kind, sorted by name; corrupt ones as :meth:`read` does."""
+
+    def stamps(self, kind: str) -> Mapping[str, object]:
+        """Return, by name, what tells one state of each document of a kind from the next; reads no document.
+
+        Two stamps of one name are equal if, and only if, the document was not written in between. Of a name that is too
+        long for the engine, what :meth:`entries` could say of it without the document may stand in.
+        """
+
+    def create(
+        self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True
+    ) -> dict[str, object] | None:
+        """Save a document if there is none of this name yet: of several processes exactly one succeeds.
+
+        Returns None if it was saved, else the document that was there first, untouched. Raises as :meth:`write` does.
+        """
+
+    def replace(
+        self,
+        kind: str,
+        name: str,
+        document: Mapping[str, object],
+        *,
+        unchanged: Mapping[str, object],
+        durable: bool = True,
+    ) -> bool:
+        """Save a document if the one that is there equals ``unchanged``, as it was read; return whether it was saved.
+
+        Of several processes that read the same document exactly one succeeds. That holds between calls of this method
+        and :meth:`create`: a kind of document that is replaced so must not be written or deleted without a lock.
+        """
+
+    def watch(self, kind: str, name: str | None = None) -> DocumentWatch:
+        """Return a watch on one document, or without ``name`` on all documents of a kind. Nothing needs to exist."""
+
+    def lock(self, kind: str, name: str, timeout: float) -> DocumentLock:
+        """Return a lock of this kind and name, for one ``with`` block. Locks are not tied to documents.
+
+        Entering waits up to ``timeout`` seconds (0: not at all) and then raises StoreBusy, which names the holder.
+        """
+
+    def lock_holder(self, kind: str, name: str) -> str | None:
+        """Return who holds a lock, in words for a person; None if nobody does.
+
+        Takes nothing and writes nothing, so it works on documents that may only be read, and disturbs nobody who takes
+        the lock meanwhile.
+        """
+
+    def put_aside(self) -> tuple[str, Sequence[str]]:
+        """Return where corrupt documents were put aside, in words for a person, and their names, oldest first."""
+
+    def prune(self, seconds: float) -> None:
+        """Remove what was put aside longer ago than this, and what is left of locks as old that nobody holds.
+
+        Raises nothing: what cannot be removed stays.
+        """

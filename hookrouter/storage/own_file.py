@@ -1,0 +1,58 @@
+"""Files that count only if the right user has written them."""
+
+from __future__ import annotations
+
+import os
+
+from hookrouter.util import fastjson
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["read_own_json", "read_trusted", "write_own_json"]
+
+
+def read_own_json(path: str) -> dict[str, object]:
+    """Return the JSON object in a file that this user has written; empty if there is no such file. Raises nothing.
+
+    What another user has put there does not count, whoever asks: a cache names modules that are imported and decides
+    whether a guard runs, and without it the work is only slower.
+    """
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid():
+                return {}
+            document = fastjson.loads(file.read())
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def write_own_json(path: str, document: Mapping[str, object]) -> None:
+    """Save what :func:`read_own_json` returns (0600), making the folder. Failing costs speed, never correctness."""
+    from hookrouter.storage.documents import replace_file
+    from hookrouter.storage.home import ensure
+
+    try:
+        ensure(os.path.dirname(path))
+        replace_file(path, fastjson.dumps(document).encode("ascii"), durable=False)
+    except (OSError, TypeError, ValueError):
+        return
+
+
+def read_trusted(path: str) -> bytes:
+    """Return the content of a file that a person writes, such as config.toml. Raises OSError if it cannot be read.
+
+    PermissionError also if it belongs to another user: in a folder that others may write, anybody could put one there.
+    Files of root count for all, and root reads everybody's.
+    """
+    with open(path, "rb") as file:
+        owner, user = os.fstat(file.fileno()).st_uid, os.geteuid()
+        if user != 0 and owner not in (user, 0):
+            import errno
+
+            reason = f"it belongs to the user {owner}, and only your own and root's count; make it yours with chown"
+            raise PermissionError(errno.EPERM, reason, path)
+        return file.read()

@@ -1,0 +1,40 @@
+"""Which process is the Claude Code client that started a hook, and whether it still runs."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["client_pid", "is_gone", "process_space"]
+
+
+def client_pid(environ: Mapping[str, str]) -> int:
+    """Return the process id of the client that started this hook (``CLAUDE_PID``); 0 if the environment has none."""
+    text = environ.get("CLAUDE_PID", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process of this machine has certainly ended; False for an id that is not known (0)."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def process_space() -> str:
+    """Return what tells this machine's, or this container's, process ids from others'."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return f"{os.uname().nodename} {space}".strip()

@@ -1,0 +1,94 @@
+"""Which answer channels, planner and terminal of config.toml there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.answering.forms import refusal_of
+from hookrouter.answering.interfaces import WaitingChannel
+from hookrouter.util.text import did_you_mean
+from hookrouter_ask_user_question.answer_result import ExitCode
+from hookrouter_ask_user_question.decisions import DecisionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hookrouter.answering.decisions import Decision
+    from hookrouter.answering.interfaces import AnswerChannel
+    from hookrouter.cli.application import Application
+    from hookrouter.tools.ask_user_question import AskUserQuestionInput
+    from hookrouter_ask_user_question.answer_result import AnswerResult
+    from hookrouter_ask_user_question.documents import Question
+
+__all__ = ["find_channels", "no_channel", "planned", "unknown_parts"]
+
+
+def find_channels(app: Application, chosen: str | None) -> dict[str, AnswerChannel]:
+    """Return the channels to try, in order. Raises DecisionError for a chosen one that does not exist."""
+    available = app.plugins.answer_channels()
+    wanted: Sequence[str] = (chosen,) if chosen is not None else app.config.answer.channels
+    found = {name: available[name] for name in wanted if name in available}
+    if chosen is not None and not found:
+        raise DecisionError([no_channel("--channel", app, wanted)])
+    return found
+
+
+def no_channel(source: str, app: Application, wanted: Sequence[str]) -> str:
+    """Return why none of the wanted channels can be tried; ``source`` says where they were asked for."""
+    offered = sorted(app.plugins.answer_channels())
+    hint = next(filter(None, (_meant(name, offered) for name in wanted)), "")
+    known = ", ".join(offered) or "none"
+    return f"{source}: there is no channel {', '.join(map(repr, wanted))}{hint}; available: {known}"
+
+
+def unknown_parts(app: Application, *, located: bool) -> list[str]:
+    """Return which planner or terminal of config.toml does not exist, with its key and what there is.
+
+    The terminal matters only if the question was ``located`` in none: a located one has the backend that did it.
+    """
+    planner, terminal = app.config.answer.planner, app.config.answer.terminal
+    chosen: list[tuple[str, str, Iterable[str]]] = [("planner", planner, app.plugins.keystroke_planners())]
+    if not located:
+        chosen.append(("terminal", terminal, app.plugins.terminal_backends()))
+    return [
+        f"config.toml: answer.{key}: there is no {key} {name!r}{_meant(name, offered)}; "
+        f"available: {', '.join(sorted(offered)) or 'none'}"
+        for key, name, offered in chosen
+        if name not in offered
+    ]
+
+
+def planned(
+    app: Application,
+    question: Question,
+    form: AskUserQuestionInput,
+    decisions: tuple[Decision, ...],
+    channels: Mapping[str, AnswerChannel],
+    result: AnswerResult,
+) -> AnswerResult:
+    """Return the result of a dry run: that a waiting hook would get the answer, or the steps of the planner.
+
+    ``channels`` would be tried in their order; one that hands answers to hooks serves only while a hook waits.
+    """
+    for name, channel in channels.items():
+        if not isinstance(channel, WaitingChannel):
+            break
+        if channel.is_waiting(app.store, question.session_id, form):
+            step = f"hand the answer to the hook that waits beside the dialog, through the channel {name}; no key"
+            return result._replace(
+                outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", channel=name, steps=(step,)
+            )
+    planner = app.plugins.keystroke_planners().get(app.config.answer.planner)
+    if planner is None:
+        reason = "; ".join(unknown_parts(app, located=True))
+        return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
+    steps = tuple(planner.outline(form, decisions))
+    refusal = refusal_of(steps)
+    if refusal is not None:
+        return result._replace(reason=f"the planner {planner.name} cannot enter that: {refusal}")
+    return result._replace(outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
+
+
+def _meant(name: str, offered: Iterable[str]) -> str:
+    hint = did_you_mean(name, offered)
+    return f", {hint}" if hint else ""

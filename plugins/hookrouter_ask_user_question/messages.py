@@ -1,0 +1,121 @@
+"""The messages about a question that go to its agent: the question, a mismatch, and an end without an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hookrouter_ask_user_question import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter.config import Config
+    from hookrouter.context import Context, Services
+    from hookrouter.messaging.gateway import Message, ScheduledMessage
+    from hookrouter_ask_user_question.comparison import Comparison
+    from hookrouter_ask_user_question.documents import Question
+
+__all__ = ["is_for_person", "tell_end", "tell_mismatch", "wake"]
+
+_MISMATCH_PROMPT = "ask_user_question_mismatch.md"
+
+
+def wake(question: Question, services: Services) -> None:
+    """Put the message about an open question into the outbox, for its agent. Raises StoreError.
+
+    It says all that is needed to answer; the rest is added when it goes out, see
+    :mod:`hookrouter_ask_user_question.composer`.
+    """
+    from hookrouter.util.program import script_argv
+    from hookrouter_ask_user_question.formatting import question_message, read_command, subject
+
+    argv, environ = script_argv(), services.environ
+    # Read after this question was saved: of two that are asked at the same time, at least one sees the other.
+    others = documents.others(services.store, question)
+    if is_for_person(services.config, question.agent):
+        from hookrouter_ask_user_question.person_messages import person_message
+
+        text = person_message(question, argv, environ, others)
+    else:
+        text = question_message(question, argv, environ, "", others)
+    message = _message("question", question, subject(question), text)
+    then: tuple[ScheduledMessage, ...] = ()
+    settings = services.config.answer
+    # The inbox takes whatever it gets, and tells nobody.
+    if services.config.is_inbox(question.gateway):
+        settings = settings._with(reminders=0)
+    if settings.reminds or settings.escalate_to:
+        from hookrouter_ask_user_question.reminders import follow_ups
+
+        then = follow_ups(question, message, settings, read_command(question, argv, environ))
+    is_open = documents.open_condition(question.session, question.tool_use_id)
+    services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open)
+
+
+def is_for_person(config: Config, agent: str) -> bool:
+    """Whether the messages to an agent of this id are written for a person."""
+    return any(one.is_person for one in config.agents if one.id == agent)
+
+
+def tell_mismatch(context: Context, question: Question, comparison: Comparison) -> None:
+    """Tell the agent that something else was recorded than it meant. Raises StoreError, noted in the journal."""
+    from hookrouter_ask_user_question.formatting import mismatch_message, subject
+    from hookrouter_ask_user_question.message_data import closed_data
+
+    to_person = is_for_person(context.config, question.agent)
+    text = mismatch_message(question, comparison, "" if to_person else _prompt(context, _MISMATCH_PROMPT))
+    data = closed_data(
+        "mismatch", question, to_person=to_person, reason=comparison.reason, verification=comparison.document()
+    )
+    message = _message("mismatch", question, f"Recorded differently: {subject(question)}", text, data)
+    _send(context, question, message, f"the agent could not be told of the mismatch in {question.tool_use_id}")
+
+
+def tell_end(context: Context, question: Question, kind: str, reason: str) -> None:
+    """Tell the agent that its question has ended without its answer. Raises StoreError, noted in the journal.
+
+    ``kind`` is ``unanswered`` or ``warning``.
+    """
+    from hookrouter_ask_user_question.formatting import subject, unanswered_message
+    from hookrouter_ask_user_question.message_data import closed_data
+
+    data = closed_data(kind, question, to_person=is_for_person(context.config, question.agent), reason=reason)
+    message = _message(kind, question, f"No answer: {subject(question)}", unanswered_message(question, reason), data)
+    failed = f"the agent could not be told that {question.tool_use_id} was not answered: {reason}"
+    _send(context, question, message, failed)
+
+
+def _send(context: Context, question: Question, message: Message, failed: str) -> None:
+    try:
+        context.outbox.put(message, fallbacks=question.fallbacks)
+    except Exception:
+        context.warn(failed)
+        raise
+    context.start_delivery()
+
+
+def _message(kind: str, question: Question, subject: str, text: str, data: Mapping[str, Any] | None = None) -> Message:
+    from hookrouter.messaging.gateway import Message
+
+    return Message(
+        kind=kind,
+        agent=question.agent,
+        gateway=question.gateway,
+        session=question.session,
+        session_id=question.session_id,
+        tool_use_id=question.tool_use_id,
+        subject=subject,
+        text=text,
+        data=data or {},
+    )
+
+
+def _prompt(services: Services, name: str) -> str:
+    """Return a prompt text; without one the message still says all that is needed to answer."""
+    from hookrouter_ask_user_question.prompts import read_prompt
+
+    try:
+        return read_prompt(services.home, name)
+    except (OSError, ValueError) as error:
+        services.warn(f"prompt {name}: {error}")
+        return ""

@@ -1,0 +1,55 @@
+"""Keeps a person's keys out of the pane while an answer is entered, if the terminal can."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.answering.interfaces import HoldingTerminal
+
+if TYPE_CHECKING:
+    from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
+    from hookrouter_keystrokes.timing import Timing
+
+__all__ = ["Hold"]
+
+
+class Hold:
+    """The hold of one delivery on its pane; it begins with the first key."""
+
+    def __init__(self, terminal: TerminalBackend, address: TerminalAddress, timing: Timing) -> None:
+        """Hold nothing yet."""
+        self._terminal = terminal if isinstance(terminal, HoldingTerminal) else None
+        self._address = address
+        self._timing = timing
+        self._since: float | None = None
+        self._until = 0.0
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether this terminal can keep others out."""
+        return self._terminal is not None
+
+    def is_quiet(self, now: float) -> bool:
+        """Take the pane if it is not held yet; return whether keys from before have had the time to show."""
+        if self._terminal is not None and self._since is None:
+            self._terminal.hold(self._address, self._timing.hold_seconds)
+            self._since = now
+            self._until = now + self._timing.hold_seconds
+        return self._since is not None and now - self._since >= self._timing.others_seconds
+
+    def has_gap(self, now: float) -> bool:
+        """Prolong the hold if it is time to; return whether other keys may have come in since the last call."""
+        if self._terminal is None or self._since is None:
+            return False
+        if self._until - now > self._timing.hold_seconds * 3 / 4:
+            return False
+        self._until = now + self._timing.hold_seconds
+        if self._terminal.hold(self._address, self._timing.hold_seconds):
+            return False
+        self._since = now
+        return True
+
+    def release(self) -> None:
+        """Let others in again; may be called at any time."""
+        if self._terminal is not None:
+            self._terminal.release(self._address)

@@ -1,0 +1,188 @@
+"""Decides the next key from what is on screen: the planner named ``grammar``.
+
+A pure function of the screen, the form, the decisions and the steps taken so far. It holds no script: it looks at
+the page that is on screen and takes the one step that brings it nearer to the intention, so it also goes on from
+wherever a person, a lost key or an earlier attempt has left the dialog. Earlier steps (:class:`History`) are consulted
+only if the screen cannot tell: whether a paste is still on its way, which question the review screen showed wrong, and
+whether the key that submits has been pressed. What to do on a page is in one module for each kind of page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
+from hookrouter.answering.forms import has_review, outline, why_untypable
+from hookrouter.answering.interfaces import Done, GiveUp, Press, View, Wait
+from hookrouter_keystrokes.planner.chat import ChatPlan
+from hookrouter_keystrokes.planner.choice import ChoicePlan
+from hookrouter_keystrokes.planner.history import UNCOUNTED
+from hookrouter_keystrokes.planner.long_text import LongTextPlan
+from hookrouter_keystrokes.planner.multi_select import MultiSelectPlan
+from hookrouter_keystrokes.planner.pages import PagePlan
+from hookrouter_keystrokes.planner.plan import Plan
+from hookrouter_keystrokes.planner.preview import PreviewPlan
+from hookrouter_keystrokes.planner.review import ReviewPlan
+from hookrouter_keystrokes.screens.model import Closed, LongTextPage, Page, Prompt, Review, RowKind
+from hookrouter_keystrokes.screens.reading import read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrouter.answering.decisions import Decision
+    from hookrouter.answering.interfaces import Screen, Step, Taken
+    from hookrouter.tools import AskUserQuestionInput, Question
+    from hookrouter_keystrokes.screens.model import DialogState
+
+__all__ = ["GrammarPlanner"]
+
+_REPEATS = 3
+"""How often one key is pressed on one state of the dialog, before that counts as going in circles."""
+
+
+class GrammarPlanner:
+    """The keystroke planner that reads the dialog by its grammar."""
+
+    name = "grammar"
+
+    def read(self, screen: Screen, form: AskUserQuestionInput) -> View:
+        """Return what is on screen; its state is one of :mod:`hookrouter_keystrokes.screens.model`."""
+        state = read(screen, form)
+        return View(
+            screen,
+            state,
+            shown=isinstance(state, (Page, LongTextPage, Review)),
+            pages=_pages(state),
+            cursor_hidden=isinstance(state, Page) and state.cursor is None,
+            test_key=_test_key(state),
+        )
+
+    def next_step(
+        self,
+        view: View,
+        form: AskUserQuestionInput,
+        decisions: Sequence[Decision],
+        taken: Sequence[Taken],
+    ) -> Step:
+        """Return what to do. See :class:`hookrouter.answering.interfaces.KeystrokePlanner`."""
+        refusal = why_untypable(form, decisions)
+        if refusal is not None:
+            return GiveUp(refusal)
+        plan = Plan(form, decisions, taken)
+        return _unless_circling(plan, view.state, _step(plan, view.state, view.screen))
+
+    def outline(self, form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:
+        """Describe what a freshly opened dialog would get, one line a step."""
+        return outline(why_untypable(form, decisions), lambda: _outline(form, decisions))
+
+
+def _pages(state: DialogState) -> frozenset[object]:
+    if isinstance(state, Review):
+        return frozenset(["review"])
+    if isinstance(state, LongTextPage):
+        return frozenset(["long text"])
+    if not isinstance(state, Page):
+        return frozenset()
+    # What fills the pane, so that only its end is read, is in its page's row for typed text.
+    typed = state.row(RowKind.TYPE)
+    return frozenset([state.question, "long text"] if typed is not None and typed.text else [state.question])
+
+
+def _test_key(state: DialogState) -> str:
+    if isinstance(state, Review):
+        return "Down" if state.on_submit else ""
+    if isinstance(state, LongTextPage):
+        return "Down"
+    if not isinstance(state, Page) or (state.notes is not None and state.notes.focused and state.cursor is not None):
+        return ""
+    if state.cursor is None or state.rows[state.cursor].kind not in (RowKind.CHAT, RowKind.SKIP):
+        return "Down"
+    return "Up"
+
+
+def _step(plan: Plan, state: DialogState, screen: Screen) -> Step:
+    if isinstance(state, Page):
+        return _page(plan, state, screen)
+    if isinstance(state, LongTextPage):
+        return LongTextPlan(plan).step(state)
+    if isinstance(state, Review):
+        return ReviewPlan(plan).step(state)
+    if isinstance(state, Prompt):
+        return _prompt(plan, state)
+    return Wait(state.why)
+
+
+def _page(plan: Plan, page: Page, screen: Screen) -> Step:
+    number = page.question
+    to_correct = plan.corrections()
+    if plan.chat is not None:
+        target = len(plan.decisions) - 1
+        if number == target or len(plan.decisions) == 1:
+            return ChatPlan(plan).choose(page)
+        if number > target:
+            return PagePlan(plan).leave(page, "BTab", f"go back to question {target + 1}")
+    elif to_correct is not None and number not in to_correct:
+        if any(other < number for other in to_correct):
+            return PagePlan(plan).leave(page, "BTab", f"go back to question {min(to_correct) + 1}")
+        return PagePlan(plan).leave(page, "Tab", "go on to what is still to be corrected")
+    decision = plan.decisions[number]
+    if isinstance(decision, MultiSelect):
+        return MultiSelectPlan(plan).step(page, decision, correcting=to_correct is not None)
+    if page.preview:
+        return PreviewPlan(plan).step(page, decision, screen)
+    return ChoicePlan(plan).step(page, decision)
+
+
+def _prompt(plan: Plan, prompt: Prompt) -> Step:
+    if plan.chat is not None:
+        return ChatPlan(plan).say(prompt, plan.chat.text)
+    if plan.history.submitted():
+        if prompt.closed == Closed.ANSWERED:
+            return Done("the client took the answer")
+        if prompt.closed == Closed.DECLINED and not plan.history.said_declined():
+            return GiveUp("the form was declined instead of answered")
+        return Wait("the dialog has closed, but the client does not show yet that it was answered")
+    if plan.history.taken and prompt.closed is not None:
+        return GiveUp(f"the form was {prompt.closed} by somebody else half-way")
+    return Wait("the question's dialog is not on screen; the prompt box is")
+
+
+def _unless_circling(plan: Plan, state: DialogState, step: Step) -> Step:
+    """Return ``step``, or GiveUp if it was taken on this very page again and again, and led back to it."""
+    if not isinstance(step, Press) or step.key in UNCOUNTED or not isinstance(state, (Page, LongTextPage)):
+        return step
+    # If the row with the cursor is not visible, moving it changes nothing on the screen.
+    limit = _REPEATS
+    if isinstance(state, Page) and state.cursor is None:
+        limit += len(plan.form.questions[state.question].options)
+    if plan.history.times_taken(step, state) < limit:
+        return step
+    return GiveUp(f"the keys lead in circles: {step.key} ({step.why}) changed nothing for good")
+
+
+def _outline(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:
+    lines = []
+    for number, (question, decision) in enumerate(zip(form.questions, decisions, strict=False)):
+        where = f"question {number + 1} ({question.header})" if len(form.questions) > 1 else "the question"
+        lines += [f"{where}: {line}" for line in _question_outline(question, decision)]
+    if not any(isinstance(decision, Chat) for decision in decisions) and has_review(form):
+        lines.append("review screen: compare every answer shown, then submit")
+    return lines
+
+
+def _question_outline(question: Question, decision: Decision) -> list[str]:
+    if isinstance(decision, Select):
+        label = question.options[decision.option_index].label
+        note = [f"add the note {decision.notes!r}"] if decision.notes else []
+        return [f"move to option {decision.option_index + 1}, {label!r}", *note, "choose it"]
+    if isinstance(decision, FreeText):
+        return ["move to the row for typed text", f"paste {decision.text!r} and read it back", "enter it"]
+    if isinstance(decision, Chat):
+        return [
+            "move to the chat row",
+            "choose it, which declines the form",
+            f"send {decision.text!r} as the next prompt",
+        ]
+    ticks = ", ".join(repr(question.options[index].label) for index in decision.selected_indices) or "nothing"
+    typed = [f"paste {decision.text!r} into the row for typed text"] if decision.text is not None else []
+    return [f"tick {ticks}", *typed, "leave the page"]

@@ -1,0 +1,494 @@
+"""The reply channel: the waiting hook and the agent's side, in two threads of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrouter._sandbox.waiting import wait_until
+from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
+from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, WaitingChannel
+from hookrouter.config import AnswerConfig, Config
+from hookrouter.messaging import pauses
+from hookrouter.storage.documents import Store
+from hookrouter.storage.home import Home
+from hookrouter.tools import AskUserQuestionInput
+from hookrouter_hook_reply import channel
+from hookrouter_hook_reply.channel import ReplyChannel, answer_document
+from hookrouter_hook_reply.handover import ANSWER, Handover, end_all, identity
+from hookrouter_hook_reply.waiting import beside_the_dialog, instead_of_a_dialog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from hookrouter.answering.decisions import Decision
+
+SESSION = "11111111-2222-3333-4444-555555555555"
+
+
+def form(*questions: dict[str, Any]) -> dict[str, Any]:
+    return {"questions": list(questions)}
+
+
+def question(text: str, *labels: str, multi: bool = False, previews: bool = False) -> dict[str, Any]:
+    options = [
+        {"label": label, "description": "d"} | ({"preview": f"<{label}>"} if previews else {}) for label in labels
+    ]
+    return {"question": text, "header": "H", "multiSelect": multi, "options": options}
+
+
+ONE = form(question("Which?", "A", "B"))
+MANY = form(
+    question("Which?", "A", "B", previews=True),
+    question("Which ones?", "x, y", 'say "z"', "w", multi=True),
+    question("None of them?", "p", "q", multi=True),
+    question("What else?", "r", "s"),
+)
+
+
+class _Agent:
+    id = "tester"
+
+
+class FakeContext:
+    """What the hook needs of a context."""
+
+    def __init__(
+        self, store: Store, answer: AnswerConfig | None = None, agent: object = _Agent(), entrypoint: str = "cli"
+    ) -> None:
+        self.store = store
+        self.session_id = SESSION
+        self.session = "managed"
+        self.cwd = "/"
+        self.environ: dict[str, str] = {"CLAUDE_CODE_ENTRYPOINT": entrypoint}
+        self.home = Home.in_folder(os.path.dirname(store.folder))
+        self.agent = agent
+        self.config = Config(answer=answer or AnswerConfig(channels=("reply",)))
+        self.notes: dict[str, object] = {}
+        self.functions: list[Callable[[], None]] = []
+        self.reasons: list[str] = []
+
+    def after_reply(self, function: Callable[[], None]) -> None:
+        self.functions.append(function)
+
+    def reply_written(self) -> None:
+        for function in self.functions:
+            function()
+
+    def note(self, key: str, value: object) -> None:
+        self.notes[key] = value
+
+    def debug(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+    def warn(self, text: str) -> None:
+        self.reasons.append(text)
+
+
+class Hook:
+    """A waiting hook in a thread of its own."""
+
+    def __init__(self, store: Store, tool_input: dict[str, Any], **options: Any) -> None:
+        self.context = FakeContext(store, **options)
+        self.reply: Any = None
+        self.may_fail = False
+        self.failure: Exception | None = None
+        self.thread = threading.Thread(target=self._run, args=(tool_input,), daemon=True)
+        self.handover = Handover.of(store, SESSION, tool_input)
+        self.thread.start()
+
+    def _run(self, tool_input: dict[str, Any]) -> None:
+        has_dialog = self.context.environ["CLAUDE_CODE_ENTRYPOINT"] == "cli"
+        wait = beside_the_dialog if has_dialog else instead_of_a_dialog
+        try:
+            self.reply = wait(tool_input, self.context)  # type: ignore[arg-type]
+            self.context.reply_written()
+        except Exception as error:
+            if not self.may_fail:
+                raise
+            self.failure = error
+
+    def end(self) -> Any:
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+        return self.reply
+
+
+@contextmanager
+def waiting(store: Store, tool_input: dict[str, Any], **options: Any) -> Iterator[Hook]:
+    hook = Hook(store, tool_input, **options)
+    try:
+        wait_until(hook.handover.waiting, 5, "waiting hook")
+        yield hook
+    finally:
+        hook.handover.end()
+        hook.end()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path / "state"), pytest.fail)
+
+
+def deliver(
+    store: Store | None,
+    tool_input: dict[str, Any],
+    *decisions: Decision,
+    terminal: Any = "some",
+    stopped: str = "",
+    is_last: bool = False,
+    still_open: Callable[[], bool] = lambda: True,
+) -> Any:
+    return ReplyChannel().deliver(
+        AnswerRequest(
+            session="managed",
+            tool_use_id="toolu_1",
+            form=AskUserQuestionInput.from_json(tool_input),
+            decisions=decisions,
+            address=None,
+            terminal=terminal,
+            planner=None,
+            still_open=still_open,
+            deadline=time.monotonic() + 20,
+            session_id=SESSION,
+            store=store,
+            stopped=lambda: stopped,
+            is_last=is_last,
+        )
+    )
+
+
+def test_the_waiting_hook_replies_with_the_answer(store: Store) -> None:
+    with waiting(store, ONE) as hook:
+        delivery = deliver(store, ONE, Select(1))
+
+        reply = hook.end()
+
+    assert delivery.status == AnswerStatus.DELIVERED, delivery
+    assert reply.verdict == "allow"
+    assert reply.updated_input == {**ONE, "answers": {"Which?": "B"}}
+    assert store.entries(ANSWER) == []
+
+
+def test_every_kind_of_decision_becomes_what_the_client_records(store: Store) -> None:
+    decisions = (Select(0, "a note"), MultiSelect((1, 0), "more, even"), MultiSelect(()), FreeText("own\nwords"))
+    with waiting(store, MANY) as hook:
+        assert deliver(store, MANY, *decisions).status == AnswerStatus.DELIVERED
+        reply = hook.end()
+
+    assert reply.updated_input["answers"] == {
+        "Which?": "A",
+        "Which ones?": '"x, y", "say \\"z\\"", "more, even"',
+        "What else?": "own\nwords",
+    }
+    assert reply.updated_input["annotations"] == {"Which?": {"preview": "<A>", "notes": "a note"}}
+
+
+def test_a_chat_is_a_refusal_with_the_agents_words(store: Store) -> None:
+    with waiting(store, MANY) as hook:
+        assert deliver(store, MANY, Select(1), Chat("Why not both?")).status == AnswerStatus.DELIVERED
+        reply = hook.end()
+
+    assert reply.verdict == "deny"
+    assert "Why not both?" in reply.reason
+    assert "Which? B" in reply.reason
+
+
+def test_without_a_dialog_the_answer_is_the_one_of_pre_tool_use(store: Store) -> None:
+    for decision, verdict in ((Select(1), "allow"), (Chat("No."), "deny")):
+        with waiting(store, ONE, entrypoint="sdk-cli") as hook:
+            assert deliver(store, ONE, decision).status == AnswerStatus.DELIVERED
+            reply = hook.end()
+
+        assert type(reply).__name__ == "PreToolUseReply"
+        assert reply.verdict == verdict
+    assert instead_of_a_dialog(ONE, FakeContext(store)) is None  # type: ignore[arg-type]
+
+
+def test_without_a_waiting_hook_the_next_channel_may_try(store: Store) -> None:
+    assert deliver(store, ONE, Select(0)) == (AnswerStatus.UNAVAILABLE, "no hook is waiting beside the dialog", ())
+    assert deliver(None, ONE, Select(0)).status == AnswerStatus.UNAVAILABLE
+
+
+def test_in_a_paused_session_nothing_is_handed_over(store: Store) -> None:
+    with waiting(store, ONE) as hook:
+        assert deliver(store, ONE, Select(0), stopped="paused") == (AnswerStatus.REFUSED, "paused", ())
+        assert store.entries(ANSWER) == []
+    assert hook.reply is None
+
+
+def test_the_channel_says_whether_a_hook_waits(store: Store) -> None:
+    channel: object = ReplyChannel()
+    assert isinstance(channel, WaitingChannel)
+    form_of_one = AskUserQuestionInput.from_json(ONE)
+    assert not channel.is_waiting(store, SESSION, form_of_one)
+    with waiting(store, ONE):
+        assert channel.is_waiting(store, SESSION, form_of_one)
+        assert not channel.is_waiting(store, "another session", form_of_one)
+
+
+@pytest.mark.parametrize("alone", [{"terminal": None}, {"is_last": True}], ids=["no terminal", "no other channel"])
+def test_a_hook_that_is_just_starting_is_waited_for_where_nothing_else_can_answer(
+    store: Store, alone: dict[str, Any]
+) -> None:
+    hooks: list[Hook] = []
+    timer = threading.Timer(0.3, lambda: hooks.append(Hook(store, ONE)))
+    store.write("other", "document", {})
+    timer.start()
+
+    delivery = deliver(store, ONE, Select(0), **alone)
+
+    assert delivery.status == AnswerStatus.DELIVERED
+    assert hooks[0].end().verdict == "allow"
+
+
+def test_a_hook_for_another_question_gets_nothing(store: Store) -> None:
+    with waiting(store, form(question("Other?", "A", "B"))) as hook:
+        assert deliver(store, ONE, Select(0)).status == AnswerStatus.UNAVAILABLE
+        assert hook.handover.waiting() is not None
+
+
+def test_the_hook_ends_without_output_when_the_question_is_over(store: Store) -> None:
+    with waiting(store, ONE) as hook:
+        assert hook.handover.end()
+        assert hook.end() is None
+
+    assert hook.context.notes["outcome"] == "not needed"
+
+
+def test_the_end_of_the_turn_ends_the_hooks_of_its_session_only(store: Store) -> None:
+    with waiting(store, ONE) as first, waiting(store, MANY) as second:
+        end_all(store, "another session")
+        assert first.thread.is_alive()
+
+        end_all(store, SESSION)
+
+        assert (first.end(), second.end()) == (None, None)
+
+
+def test_the_hook_steps_aside_in_time_and_leaves_the_dialog(store: Store) -> None:
+    hook = Hook(store, ONE, answer=AnswerConfig(channels=("reply", "keys"), wait=0.2))
+
+    assert hook.end() is None
+    assert hook.context.notes["outcome"] == "stepped aside"
+    assert deliver(store, ONE, Select(0)).status == AnswerStatus.UNAVAILABLE
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"agent": None},
+        {"answer": AnswerConfig(channels=("keys",))},
+        {"answer": AnswerConfig(channels=("reply",), wait=0.0)},
+    ],
+)
+def test_where_no_agent_answers_by_reply_the_hook_ends_at_once(store: Store, options: dict[str, Any]) -> None:
+    hook = Hook(store, ONE, **options)
+
+    assert hook.end() is None
+    assert hook.context.reasons
+
+
+def test_the_very_same_question_twice_is_answered_by_no_hook(store: Store) -> None:
+    with waiting(store, ONE) as first:
+        assert Hook(store, ONE).end() is None
+
+        delivery = deliver(store, ONE, Select(0))
+
+        assert delivery.status == AnswerStatus.UNAVAILABLE
+        assert "twice" in delivery.reason
+        assert first.thread.is_alive()
+
+
+def test_an_answer_that_an_earlier_hook_left_is_not_given(store: Store) -> None:
+    Handover.of(store, SESSION, ONE).give({"answers": {"Which?": "A"}, "annotations": {}}, {}, "toolu_1")
+
+    with waiting(store, ONE) as hook:
+        assert deliver(store, ONE, Select(1)).status == AnswerStatus.DELIVERED
+        assert hook.end().updated_input["answers"] == {"Which?": "B"}
+
+
+def test_an_answer_is_given_or_taken_back_but_never_both(store: Store) -> None:
+    handover = Handover.of(store, SESSION, ONE)
+    for _ in range(200):
+        handover.give({"answers": {}, "annotations": {}}, {}, "toolu_1")
+        results: list[bool] = []
+        threads = [
+            threading.Thread(target=lambda done=results: done.append(handover.take("token") is not None)),
+            threading.Thread(target=lambda done=results: done.append(handover.take_back())),
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(results) == [False, True]
+
+
+def test_a_question_is_known_by_its_session_and_its_words() -> None:
+    names = {
+        identity(session, one) for session in ("s", "t") for one in (ONE, MANY, form(question("Which?", "A", "C")))
+    }
+    assert len(names) == 6
+    changed = form(question("Which?", "A", "B") | {"header": "other", "extra": 1})
+    assert identity("s", ONE) == identity("s", changed)
+
+
+@pytest.mark.parametrize(
+    "raw", [None, 3, [], {}, {"questions": 3}, {"questions": [1, {"options": [2]}, {"options": {}}]}]
+)
+def test_any_tool_input_has_a_name(raw: object) -> None:
+    assert identity("s", raw)
+
+
+def test_a_paused_session_gets_no_answer_until_it_goes_on(store: Store) -> None:
+    with waiting(store, ONE) as hook:
+        pauses.begin(store, "managed")
+        hook.handover.give({"answers": {"Which?": "A"}, "annotations": {}}, {}, "toolu_1")
+        hook.thread.join(0.3)
+        assert hook.thread.is_alive()
+
+        pauses.end(store, "managed")
+
+        assert hook.end().updated_input["answers"] == {"Which?": "A"}
+
+
+def test_an_answer_that_holds_too_little_is_not_given(store: Store) -> None:
+    with waiting(store, ONE) as hook:
+        hook.handover.give({"answers": "A"}, {}, "toolu_1")
+        assert hook.end() is None
+
+    assert "cannot be used" in hook.context.reasons[0]
+
+
+def test_the_answers_are_by_question_text() -> None:
+    asked = AskUserQuestionInput.from_json(MANY).questions
+    document = answer_document(asked, (Select(1), MultiSelect((2,)), MultiSelect((0,), "t"), FreeText("u")))
+    assert document["answers"] == {"Which?": "B", "Which ones?": "w", "None of them?": "p, t", "What else?": "u"}
+
+
+def test_an_answer_to_an_earlier_hook_reaches_no_later_one_with_the_same_words(store: Store) -> None:
+    handover = Handover.of(store, SESSION, ONE)
+    with waiting(store, ONE) as first:
+        seen = handover.waiting()
+        assert seen is not None
+        handover.end()
+        first.end()
+    with waiting(store, ONE) as second:
+        handover.give({"answers": {"Which?": "A"}, "annotations": {}}, seen, "toolu_1")
+        second.thread.join(0.3)
+        assert second.thread.is_alive()
+        assert handover.take_back()
+        assert deliver(store, ONE, Select(1)).status == AnswerStatus.DELIVERED
+        assert second.end().updated_input["answers"] == {"Which?": "B"}
+    assert second.context.notes["answers"] == "toolu_1"
+
+
+def test_an_answer_is_taken_back_if_the_hook_that_waited_is_another_by_now(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with waiting(store, ONE) as hook:
+        seen = {**(hook.handover.waiting() or {}), "token": "of an earlier one"}
+        monkeypatch.setattr(ReplyChannel, "_waiting", lambda *_: seen)
+        delivery = deliver(store, ONE, Select(0))
+        assert (delivery.status, delivery.reason) == (
+            AnswerStatus.UNAVAILABLE,
+            "the waiting hook did not take the answer",
+        )
+        assert store.entries(ANSWER) == []
+        assert hook.thread.is_alive()
+
+
+def test_a_hook_that_cannot_make_its_reply_takes_no_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("the package was replaced while the hook waited")
+
+    monkeypatch.setattr("hookrouter.replies.PermissionRequestReply.allow", broken)
+    with waiting(store, ONE) as hook:
+        hook.may_fail = True
+        delivery = deliver(store, ONE, Select(0))
+    assert delivery.status == AnswerStatus.UNAVAILABLE
+    assert hook.failure is not None
+    assert store.entries(ANSWER) == []
+
+
+@contextmanager
+def killed_with_the_answer(folder: str) -> Iterator[None]:
+    """A hook in a process of its own, which is killed when it has taken the answer and has not written its reply."""
+
+    class Killed(FakeContext):
+        def after_reply(self, function: Callable[[], None]) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if child == 0:
+        try:
+            beside_the_dialog(ONE, Killed(Store(folder, print)))  # type: ignore[arg-type]
+        finally:
+            os._exit(1)
+    try:
+        wait_until(Handover.of(Store(folder, print), SESSION, ONE).waiting, 10, "waiting hook")
+        yield
+    finally:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def test_an_answer_is_not_lost_with_the_hook_that_took_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another channel may try, and a later hook of the same words gives the next answer alone."""
+    monkeypatch.setattr(channel, "_RECORDING", 0.1)
+    with killed_with_the_answer(store.folder):
+        delivery = deliver(store, ONE, Select(0))
+    assert (delivery.status, delivery.steps) == (AnswerStatus.UNAVAILABLE, ())
+    assert delivery.reason == "the hook that took the answer ended before it gave it"
+    assert store.entries(ANSWER) == []
+    with waiting(store, ONE) as hook:
+        hook.thread.join(0.3)
+        assert hook.thread.is_alive()
+        assert deliver(store, ONE, Select(1)).status == AnswerStatus.DELIVERED
+        assert hook.end().updated_input["answers"] == {"Which?": "B"}
+
+
+def test_an_answer_that_claude_code_got_is_not_given_again(store: Store) -> None:
+    """The hook was killed after it had written its reply: the question goes away, and no other channel may try."""
+    with killed_with_the_answer(store.folder):
+        answers = iter([True, True, False])
+        delivery = deliver(store, ONE, Select(0), still_open=lambda: next(answers, False))
+    assert delivery.status == AnswerStatus.DELIVERED
+    assert store.entries(ANSWER) == []
+
+
+def test_an_answer_is_delivered_once_the_reply_is_written(store: Store) -> None:
+    """Until then it and the hook's lock stay."""
+    written, seen = threading.Event(), []
+    with waiting(store, ONE) as hook:
+        hook.context.functions.append(lambda: seen.append(written.wait(10)))
+        thread = threading.Thread(target=lambda: seen.append(deliver(store, ONE, Select(0)).status))
+        thread.start()
+        wait_until(lambda: (hook.handover.peek() or {}).get("taken"), 10, "taken answer")
+        assert hook.handover.waiting() is not None
+        assert seen == []
+        written.set()
+        thread.join(10)
+    assert seen == [True, AnswerStatus.DELIVERED]
+    assert store.entries(ANSWER) == []
+
+
+@pytest.mark.parametrize("entrypoint", ["cli", "claude-vscode", "claude-desktop", "local-agent", "remote_mobile"])
+def test_only_sessions_known_to_draw_no_dialog_are_waited_in(store: Store, entrypoint: str) -> None:
+    context = FakeContext(store, entrypoint=entrypoint)
+    assert instead_of_a_dialog(ONE, context) is None  # type: ignore[arg-type]
+    assert bool(context.reasons) == (entrypoint != "cli")
+
+
+def test_looking_whether_a_hook_waits_takes_no_lock_and_needs_no_writable_folder(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handover = Handover.of(store, SESSION, ONE)
+    monkeypatch.setattr(Store, "lock", lambda *_: pytest.fail("a lock was taken"))
+    assert handover.waiting() is None

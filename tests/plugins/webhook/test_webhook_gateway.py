@@ -1,0 +1,406 @@
+"""The gateway for any HTTP endpoint: what is sent, what each answer means, and what a bad table is told."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hookrouter_webhook
+from hookrouter.messaging.gateway import Message, SendResult
+from support.tabled_gateway import TabledGateway
+
+SECRET = "a-secret-that-nobody-may-see"
+
+
+def gateway() -> TabledGateway:
+    return TabledGateway(hookrouter_webhook.gateway())
+
+
+class Request(NamedTuple):
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+class Endpoint:
+    """A server that keeps what it gets and answers what the test says."""
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self.requests: list[Request] = []
+        self.status, self.body, self.headers = 200, b"", {}
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+            def answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                endpoint.requests.append(Request(self.command, self.path, headers, body))
+                status, more, said = endpoint.status, endpoint.headers, endpoint.body
+                if self.path == "/next":
+                    status, more, said = 200, {}, b""
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(said)), **more}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(said)
+
+            do_POST = do_PUT = do_PATCH = answer  # noqa: N815
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.scheme = "http"
+        if context is not None:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+            self.scheme = "https"
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def __enter__(self) -> Endpoint:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.server.server_address[1]}"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEBHOOK_SECRET", SECRET)
+    monkeypatch.setenv("WEBHOOK_AUTH", f"Bearer {SECRET}")
+
+
+def wake(text: str = 'say "hi" & go\n', **fields: str) -> Message:
+    made = Message("question", "a", "web", "my session", "sid", "toolu_1", "Claude asks", text, "17-1-0", "2026-11-21")
+    return made._replace(**fields)
+
+
+def deliver(endpoint: Endpoint, made: Message | None = None, **settings: object) -> SendResult:
+    return gateway().deliver(made or wake(), {"url": f"{endpoint.origin}/hook", **settings})
+
+
+def test_the_whole_message_is_sent_as_json(endpoint: Endpoint) -> None:
+    woken = deliver(endpoint, wake("half a pair \ud800"))
+
+    assert woken == SendResult(delivered=True, reason=f"{endpoint.origin} answered 200")
+    [request] = endpoint.requests
+    expected = wake("half a pair \ud800")._asdict()
+    del expected["gateway"]
+    assert json.loads(request.body) == expected
+    assert (request.method, request.path) == ("POST", "/hook")
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["idempotency-key"] == "17-1-0"
+
+
+def test_method_and_headers_are_those_of_the_table(endpoint: Endpoint, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("from a file\n")
+    file.chmod(0o600)
+    headers = {"X-Team": "night", "Authorization_env": "WEBHOOK_AUTH", "X-Api-Key_file": str(file)}
+
+    assert deliver(endpoint, method="PUT", headers=headers).delivered
+
+    [request] = endpoint.requests
+    assert request.method == "PUT"
+    assert request.headers["x-team"] == "night"
+    assert request.headers["authorization"] == f"Bearer {SECRET}"
+    assert request.headers["x-api-key"] == "from a file"
+
+
+TEXTS = st.text(st.characters(exclude_categories=[]), max_size=30)
+
+
+@given(text=TEXTS)
+def test_a_template_makes_json_of_any_text(text: str) -> None:
+    from hookrouter_webhook.posting import _body
+
+    template = '{"content": "$subject: $text", "price": "$$5", "who": "${agent}"}'
+    made = json.loads(_body(wake(text, subject="s"), template, "application/json"))
+
+    assert made == {"content": f"s: {text}", "price": "$5", "who": "a"}
+
+
+@given(text=st.text(max_size=30))
+def test_a_template_makes_a_form_of_any_text(text: str) -> None:
+    from hookrouter_webhook.posting import _body
+
+    made = _body(wake(text), "a=1&text=$text&b=2", "application/x-www-form-urlencoded").decode("ascii")
+
+    assert parse_qs(made, keep_blank_values=True) == {"a": ["1"], "text": [text], "b": ["2"]}
+
+
+def test_a_plain_text_is_sent_as_it_is(endpoint: Endpoint) -> None:
+    assert deliver(endpoint, wake("\u2713 \ud800\n"), body="$text", headers={"content-type": "text/plain"}).delivered
+
+    [request] = endpoint.requests
+    assert request.body == "\u2713 \\ud800\n".encode()
+    assert request.headers["content-type"] == "text/plain"
+
+
+def test_a_signed_message_can_be_checked(endpoint: Endpoint) -> None:
+    assert deliver(endpoint, secret_env="WEBHOOK_SECRET").delivered
+
+    [request] = endpoint.requests
+    timestamp = request.headers["x-hookrouter-timestamp"]
+    expected = hmac.new(SECRET.encode(), timestamp.encode() + b"." + request.body, hashlib.sha256).hexdigest()
+    assert request.headers["x-hookrouter-signature"] == f"sha256={expected}"
+    assert timestamp.isdigit()
+
+
+def test_the_address_may_be_a_secret(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEBHOOK_URL", f"{endpoint.origin}/services/{SECRET}?key={SECRET}")
+
+    assert gateway().deliver(wake(), {"url_env": "WEBHOOK_URL"}).delivered
+    assert endpoint.requests[0].path == f"/services/{SECRET}?key={SECRET}"
+
+    monkeypatch.setenv("WEBHOOK_URL", f"ftp://127.0.0.1/{SECRET}")
+    [problem] = gateway().check({"url_env": "WEBHOOK_URL"})
+    assert problem.startswith("url_env: found an address of the form ftp://127.0.0.1")
+    assert SECRET not in problem
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "retry", "after"),
+    [
+        (400, {}, False, None),
+        (401, {}, False, None),
+        (404, {}, False, None),
+        (408, {}, True, None),
+        (409, {}, True, None),
+        (410, {}, False, None),
+        (425, {}, True, None),
+        (429, {"Retry-After": "7"}, True, 7.0),
+        (429, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, True, 0.0),
+        (500, {}, True, None),
+        (501, {}, False, None),
+        (503, {"Retry-After": "-1"}, True, None),
+        (507, {}, True, None),
+    ],
+)
+def test_every_answer_is_understood(
+    endpoint: Endpoint, status: int, headers: dict[str, str], retry: bool, after: float | None
+) -> None:
+    endpoint.status, endpoint.headers, endpoint.body = status, headers, b"no \x1b[31m " + b"x" * 500_000
+
+    woken = deliver(endpoint)
+
+    assert (woken.delivered, woken.retry, woken.retry_after) == (False, retry, after)
+    assert woken.reason.startswith(f"{endpoint.origin} answered {status}: no \\x1b[31m xxx")
+    assert len(woken.reason) < 600
+
+
+def test_only_the_statuses_of_choice_are_a_success(endpoint: Endpoint) -> None:
+    endpoint.status = 202
+    assert deliver(endpoint).delivered
+    assert deliver(endpoint, success=[200]) == SendResult(
+        delivered=False, reason=f"{endpoint.origin} answered 202", retry=False
+    )
+
+
+def test_no_secret_is_in_a_reason_or_a_log(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"{endpoint.origin}/services/{SECRET}"
+    monkeypatch.setenv("WEBHOOK_URL", url)
+    endpoint.status, endpoint.body = 400, f"{url} got Bearer {SECRET} and {SECRET}".encode()
+    settings: dict[str, Any] = {"url_env": "WEBHOOK_URL", "headers": {"Authorization_env": "WEBHOOK_AUTH"}}
+
+    with caplog.at_level(logging.DEBUG):
+        answered = gateway().deliver(wake(), {**settings, "secret_env": "WEBHOOK_SECRET"})
+        monkeypatch.setenv("WEBHOOK_URL", f"http://127.0.0.1:1/services/{SECRET}")
+        unanswered = gateway().deliver(wake(), settings)
+
+    assert "got ***" in answered.reason
+    assert unanswered.reason == "nothing listens at http://127.0.0.1:1"
+    assert SECRET not in answered.reason + unanswered.reason
+    assert "Bearer" not in caplog.text
+
+
+def test_a_redirect_within_the_endpoint_is_followed_with_the_same_request(endpoint: Endpoint) -> None:
+    for status in (307, 308):
+        endpoint.requests.clear()
+        endpoint.status, endpoint.headers = status, {"Location": "/next"}
+
+        assert deliver(endpoint, secret_env="WEBHOOK_SECRET").delivered
+
+        first, second = endpoint.requests
+        assert (first.path, second.path) == ("/hook", "/next")
+        assert (first.method, first.body, first.headers) == (second.method, second.body, second.headers)
+
+
+def test_a_redirect_without_end_is_left(endpoint: Endpoint) -> None:
+    endpoint.status, endpoint.headers = 307, {"Location": "/hook"}
+
+    woken = deliver(endpoint)
+
+    assert (woken.delivered, woken.reason) == (False, f"{endpoint.origin} redirects without end")
+    assert len(endpoint.requests) == 4
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_redirect_leads_to_another_place(endpoint: Endpoint, status: int) -> None:
+    with Endpoint() as other:
+        endpoint.status = status
+        for location in (f"{other.origin}/x", f"//127.0.0.1:{other.server.server_address[1]}/x"):
+            endpoint.headers = {"Location": location}
+            woken = deliver(endpoint, headers={"Authorization_env": "WEBHOOK_AUTH"})
+            assert (woken.delivered, woken.retry) == (False, False)
+            assert f"redirects to {other.origin} ({status}), which is not followed" in woken.reason
+        assert other.requests == []
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a self-signed certificate for 127.0.0.1, with its key, or skip."""
+    folder = tmp_path_factory.mktemp("tls")
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem"), "-days", "2"]
+    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl is not on PATH")
+    return folder / "cert.pem"
+
+
+def test_certificates_are_checked(certificate: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    with Endpoint(context) as endpoint:
+        refused = deliver(endpoint)
+        assert (refused.delivered, refused.retry) == (False, True)
+        assert refused.reason.startswith(f"{endpoint.origin}: its certificate is not trusted: self")
+        assert endpoint.requests == []
+
+        assert deliver(endpoint, ca_file=str(certificate)).delivered
+
+    plain = gateway().check({"url": "https://127.0.0.1:1", "ca_file": str(certificate.with_name("none"))})
+    assert plain == [f"ca_file: {certificate.with_name('none')} is not a file"]
+
+
+def test_an_endpoint_that_is_not_there_is_said(endpoint: Endpoint) -> None:
+    def reason(url: str, **settings: object) -> str:
+        woken = gateway().deliver(wake(), {"url": url, **settings})
+        assert (woken.delivered, woken.retry) == (False, True)
+        return woken.reason
+
+    assert reason("https://127.0.0.1:1/x") == "nothing listens at https://127.0.0.1:1"
+    assert "the name of the host is not known" in reason("https://no-such-host.invalid/x")
+    assert "TLS failed" in reason(endpoint.origin.replace("http://", "https://"))
+
+
+def test_a_request_that_cannot_even_be_made_shows_no_path(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/none")
+    woken = gateway().deliver(wake(), {"url": f"https://127.0.0.1:1/{SECRET}"})
+    assert (woken.delivered, woken.retry) == (False, True)
+    assert woken.reason == "https://127.0.0.1:1: the request failed (OSError)"
+
+    woken = gateway().deliver(wake(), {"url": f"https://{'a' * 80}.example.org/{SECRET}"})
+    assert (woken.delivered, woken.retry) == (False, True)
+    assert SECRET not in woken.reason
+
+
+def test_the_credentials_of_netrc_stay_there(endpoint: Endpoint) -> None:
+    file = Path("~/.netrc").expanduser()
+    file.write_text("machine 127.0.0.1 login me password secret\n")
+    file.chmod(0o600)
+
+    assert deliver(endpoint).delivered
+    assert "authorization" not in endpoint.requests[0].headers
+
+
+GOOD: dict[str, Any] = {"url": "https://example.org/hook"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({}, "url_env: missing; url_env or url_file must name the address, if url does not"),
+        ({"url": 3}, "url: found 3; allowed:"),
+        ({"url": "http://example.org/geheim"}, "url: found plain http to example.org; allowed: https, http to this"),
+        ({**GOOD, "url_env": "WEBHOOK_SECRET"}, "url: found together with url_env; allowed: one of them"),
+        ({**GOOD, "method": "GET"}, 'method: found \'GET\'; allowed: "POST" or "PUT" or "PATCH"'),
+        ({**GOOD, "headers": ["a"]}, "headers: found a list; allowed: a table of texts"),
+        ({**GOOD, "headers": {"X Y": "a"}}, "headers: found the name 'X Y'; allowed: letters"),
+        ({**GOOD, "headers": {"X": "a\nb"}}, "headers.X: found 'a\\nb'; allowed: one line of plain ASCII"),
+        ({**GOOD, "headers": {"X": 3}}, "headers.X: found 3"),
+        ({**GOOD, "headers": {"x": "1", "X_env": "HOME"}}, "headers: X is there twice"),
+        ({**GOOD, "headers": {"host": "a"}}, "headers: host is set by hookrouter"),
+        ({**GOOD, "headers": {"Auth_env": 3}}, "headers.Auth_env: found 3; allowed: a text"),
+        ({**GOOD, "headers": {"Auth_env": "NONE"}}, "headers.Auth_env: the environment variable NONE is not set"),
+        ({**GOOD, "body": 3}, "body: found 3; allowed: a text"),
+        ({**GOOD, "body": '{"a": "$txet"}'}, "body: $txet is unknown; did you mean 'text'?"),
+        ({**GOOD, "body": '{"a": "$Text"}'}, "body: $Text is unknown; did you mean 'text'?"),
+        ({**GOOD, "body": '{"a": "$sesion"}'}, "body: $sesion is unknown; did you mean 'session'?"),
+        ({**GOOD, "body": '{"a": "$ "}'}, "body: found '"),
+        ({**GOOD, "body": '{"a": $text'}, "body: the template makes no JSON"),
+        ({**GOOD, "secret_env": "NONE"}, "secret_env: the environment variable NONE is not set here"),
+        ({**GOOD, "success": [302]}, "success: found [302]; allowed: a list of statuses from 200 to 299"),
+        ({**GOOD, "success": []}, "success: found []"),
+        ({**GOOD, "timeout": 0}, "timeout: found 0; allowed: seconds above 0 and up to 3600"),
+        ({**GOOD, "metod": "PUT"}, "metod: unknown key, did you mean 'method'?"),
+    ],
+)
+def test_a_bad_table_is_told_what_is_allowed(settings: dict[str, Any], problem: str) -> None:
+    [found] = gateway().check(settings)
+    assert found.startswith(problem)
+    assert "geheim" not in found
+
+
+def test_a_good_table_has_no_problems() -> None:
+    assert gateway().check(GOOD) == []
+    body = 'payload={"text": $text}'
+    assert gateway().check({**GOOD, "body": body, "headers": {"Content-Type": "text/plain"}, "success": [200]}) == []
+    assert gateway().check({"url": "http://example.org", "allow_http": True, "timeout": 1.5, "method": "PATCH"}) == []
+
+
+def test_requests_is_not_imported_before_a_message_is_sent() -> None:
+    script = (
+        "import sys; from hookrouter_webhook import gateway;"
+        "from hookrouter._plugins.gateway_settings import read_gateway_settings as read;"
+        "read(gateway(), 'g', {'url': 'https://example.org'}); assert 'requests' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["url", "headers", "secret_env", "url_file", "body", "timeout", "success", "x"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=9), inner),
+            max_leaves=4,
+        ),
+    )
+)
+def test_check_never_raises(settings: dict[str, object]) -> None:
+    assert all(isinstance(problem, str) for problem in gateway().check(settings))

@@ -1,0 +1,138 @@
+"""A second engine of documents, in this process's memory: shows that callers need nothing but the interface."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from hookrouter.storage.home import Home
+from hookrouter.storage.interface import StoreBusy
+
+__all__ = ["MemoryEngine"]
+
+
+class MemoryEngine:
+    """All documents of all homes and areas; :func:`hookrouter.storage.engine.use_engine` takes the object."""
+
+    def __init__(self) -> None:
+        self.areas: dict[tuple[str, str], MemoryStore] = {}
+
+    def __call__(self, home: Home, report: Callable[[str], None], area: str) -> MemoryStore:
+        return self.areas.setdefault((home.state, area), MemoryStore())
+
+
+class MemoryStore:
+    def __init__(self) -> None:
+        self.documents: dict[tuple[str, str], str] = {}
+        self.changes: dict[tuple[str, str], int] = {}
+        self.held: set[tuple[str, str]] = set()
+
+    def write(self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True) -> str:
+        self.documents[kind, name] = json.dumps(dict(document), allow_nan=False)
+        self.changes[kind, name] = self.changes.get((kind, name), 0) + 1
+        return f"{kind} {name!r} in memory"
+
+    def read(self, kind: str, name: str) -> dict[str, object] | None:
+        text = self.documents.get((kind, name))
+        return None if text is None else json.loads(text)
+
+    def delete(self, kind: str, name: str) -> bool:
+        if self.documents.pop((kind, name), None) is None:
+            return False
+        self.changes[kind, name] += 1
+        return True
+
+    def entries(self, kind: str) -> list[tuple[str, dict[str, object]]]:
+        return sorted((name, json.loads(text)) for (one, name), text in self.documents.items() if one == kind)
+
+    def create(
+        self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True
+    ) -> dict[str, object] | None:
+        first = self.read(kind, name)
+        if first is None:
+            self.write(kind, name, document, durable=durable)
+        return first
+
+    def replace(
+        self,
+        kind: str,
+        name: str,
+        document: Mapping[str, object],
+        *,
+        unchanged: Mapping[str, object],
+        durable: bool = True,
+    ) -> bool:
+        if self.read(kind, name) != dict(unchanged):
+            return False
+        self.write(kind, name, document, durable=durable)
+        return True
+
+    def stamps(self, kind: str) -> dict[str, object]:
+        return {name: self.changes[one, name] for one, name in self.documents if one == kind}
+
+    def watch(self, kind: str, name: str | None = None) -> MemoryWatch:
+        return MemoryWatch(self, lambda key: key[0] == kind and name in (None, key[1]))
+
+    def lock(self, kind: str, name: str, timeout: float) -> MemoryLock:
+        return MemoryLock(self, (kind, name), timeout)
+
+    def lock_holder(self, kind: str, name: str) -> str | None:
+        return "this process" if (kind, name) in self.held else None
+
+    def put_aside(self) -> tuple[str, list[str]]:
+        return "memory", []
+
+    def prune(self, seconds: float) -> None: ...
+
+
+class MemoryLock:
+    def __init__(self, store: MemoryStore, key: tuple[str, str], timeout: float) -> None:
+        self._store, self._key, self._timeout = store, key, timeout
+
+    def __enter__(self) -> MemoryLock:
+        deadline = time.monotonic() + self._timeout
+        while self._key in self._store.held:
+            if time.monotonic() >= deadline:
+                raise StoreBusy("this process")
+            time.sleep(0.001)
+        self._store.held.add(self._key)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._store.held.discard(self._key)
+
+    def forget(self) -> None: ...
+
+
+class MemoryWatch:
+    def __init__(self, store: MemoryStore, is_watched: Callable[[tuple[str, str]], bool]) -> None:
+        self._store, self._is_watched = store, is_watched
+        self._seen: Any = None
+
+    def __enter__(self) -> MemoryWatch:
+        self._seen = self._look()
+        return self
+
+    def __exit__(self, *_error: object) -> None: ...
+
+    def wait(self, timeout: float) -> bool:
+        deadline = time.monotonic() + timeout
+        while (now := self._look()) == self._seen:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.001)
+        self._seen = now
+        return True
+
+    def fileno(self) -> int:
+        return -1
+
+    def _look(self) -> dict[tuple[str, str], int]:
+        # Another thread may add to it meanwhile.
+        while True:
+            with suppress(RuntimeError):
+                return {key: count for key, count in copy.copy(self._store.changes).items() if self._is_watched(key)}

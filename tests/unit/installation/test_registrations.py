@@ -1,0 +1,135 @@
+"""Which entries of settings.json are wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrouter._contract.tables import EVENTS
+from hookrouter._installation.registrations import (
+    RegistrationSource,
+    registration_sources,
+    registrations,
+)
+from hookrouter._plugins.registry import NOT_INSTALLED, UNKNOWN_HOOKS, PluginInfo, Plugins, PluginStatus
+from hookrouter.config import Config, PluginConfig
+
+if TYPE_CHECKING:
+    pass
+
+from support.registrations import HOOKS, SCRIPT, shape, wanted
+
+
+def plugin(name: str, status: str, hooks: tuple[str, ...] | None) -> PluginInfo:
+    return PluginInfo(name=name, status=status, hooks=hooks or (), hooks_known=hooks is not None)
+
+
+@pytest.mark.parametrize(
+    ("hooks", "expected"),
+    [
+        (["stop"], [("Stop", None)]),
+        (["gateway", "cli_commands"], []),
+        (["pre_tool_use_ask_user_question"], [("PreToolUse", "AskUserQuestion")]),
+        (["pre_tool_use_write", "pre_tool_use_bash"], [("PreToolUse", "Bash|Write")]),
+        (["pre_tool_use_mcp"], [("PreToolUse", "mcp__.*")]),
+        (["pre_tool_use_mcp", "pre_tool_use_bash"], [("PreToolUse", "Bash"), ("PreToolUse", "mcp__.*")]),
+        (["pre_tool_use", "pre_tool_use_mcp", "pre_tool_use_bash"], [("PreToolUse", None)]),
+        (["post_tool_use_failure"], [("PostToolUseFailure", None)]),
+        (
+            ["post_tool_use_failure_bash", "post_tool_use_bash"],
+            [("PostToolUse", "Bash"), ("PostToolUseFailure", "Bash")],
+        ),
+    ],
+)
+def test_a_hook_registers_the_event_and_the_narrowest_matcher(
+    hooks: list[str], expected: list[tuple[str, str | None]]
+) -> None:
+    assert shape(wanted(*hooks)) == expected
+
+
+def test_the_raw_hook_registers_every_event_but_the_one_that_a_hook_takes_over() -> None:
+    events = [event for event, matcher in shape(wanted("raw_event", "pre_tool_use_bash")) if matcher is None]
+    assert events == [event.name for event in EVENTS.values() if event.name != "WorktreeCreate"]
+    assert shape(wanted("worktree_create")) == [("WorktreeCreate", None)]
+
+
+@given(st.sets(HOOKS), st.sets(HOOKS))
+def test_no_call_matches_two_entries(hooks: set[str], guarded: set[str]) -> None:
+    entries = registrations(
+        [RegistrationSource(tuple(hooks), 1, False), RegistrationSource(tuple(guarded), 1, True)], SCRIPT, None
+    )
+    for name in {entry.event for entry in entries}:
+        matchers = [entry.matcher for entry in entries if entry.event == name]
+        assert matchers == [None] or None not in matchers
+        exact = [tool for matcher in matchers if matcher and "*" not in matcher for tool in matcher.split("|")]
+        assert len(exact) == len(set(exact))
+        assert len(matchers) == len(set(matchers)) <= 3
+
+
+def test_timeouts_leave_room_for_the_plugins_and_a_scan_but_never_hold_up_the_end_of_a_session() -> None:
+    hooks = ("stop", "session_end", "user_prompt_submit", "message_display")
+    timeouts = {entry.event: entry.timeout for entry in wanted(*hooks)}
+    assert timeouts == {"Stop": 60, "SessionEnd": 1.5, "UserPromptSubmit": 60, "MessageDisplay": 10}
+    slow = {entry.event: entry.timeout for entry in wanted(*hooks, seconds=120)}
+    assert slow == {"Stop": 170, "SessionEnd": 1.5, "UserPromptSubmit": 170, "MessageDisplay": 10}
+
+
+def test_a_plugin_counts_once_for_an_event_however_many_of_its_hooks_are_called() -> None:
+    one = RegistrationSource(("pre_tool_use_bash", "pre_tool_use", "raw_event", "stop"), 30, closed=False)
+    other = RegistrationSource(("pre_tool_use_mcp",), 7.5, closed=False)
+    timeouts = {entry.event: entry.timeout for entry in registrations([one, other], SCRIPT, None)}
+    assert (timeouts["PreToolUse"], timeouts["Stop"]) == (87.5, 80)
+
+
+def test_only_plugins_that_can_answer_or_must_refuse_are_registered() -> None:
+    config = Config(plugins={"guard": PluginConfig(on_error="closed", timeout=20), "x": PluginConfig(enabled=False)})
+    listed = [
+        plugin("a", PluginStatus.ACTIVE, ("stop",)),
+        plugin("b", PluginStatus.BROKEN, ("setup",)),
+        plugin("x", PluginStatus.DISABLED, ("setup",)),
+    ]
+    assert registration_sources(listed, config) == [RegistrationSource(("stop",), 10, closed=False)]
+    for status in (PluginStatus.ACTIVE, PluginStatus.BROKEN):
+        guard = plugin("guard", status, ("pre_tool_use_bash",))
+        assert registration_sources([guard], config) == [RegistrationSource(("pre_tool_use_bash",), 20, closed=True)]
+
+
+def test_a_guard_that_is_not_known_guards_every_tool_and_nothing_else() -> None:
+    config = Config(plugins={"guard": PluginConfig(on_error="closed")})
+    missing = Plugins((), config, pytest.fail).listing()
+    assert [(info.status, info.reason) for info in missing] == [(PluginStatus.BROKEN, NOT_INSTALLED)]
+    for listed in ([plugin("guard", PluginStatus.BROKEN, None)], missing):
+        assert registration_sources(listed, config) == [RegistrationSource(UNKNOWN_HOOKS, 10, closed=True)]
+    assert shape(registrations(registration_sources(missing, config), SCRIPT, None)) == [
+        ("PreToolUse", None),
+        ("PermissionRequest", None),
+    ]
+
+
+def test_claude_code_refuses_what_a_guard_guards_if_the_whole_program_fails() -> None:
+    entries = wanted("pre_tool_use_bash", "user_prompt_submit", "permission_request", "stop", "setup", closed=True)
+    failing = {entry.event: entry.handler().get("onFailure") for entry in entries}
+    assert failing == {
+        "PreToolUse": "block",
+        "UserPromptSubmit": "block",
+        "PermissionRequest": None,
+        "Stop": None,
+        "Setup": None,
+    }
+    assert all("onFailure" not in entry.handler() for entry in wanted("pre_tool_use", "user_prompt_submit"))
+
+
+def test_tools_that_no_guard_watches_stay_free_of_its_failures() -> None:
+    guard = RegistrationSource(("pre_tool_use_bash", "pre_tool_use_write"), 10, closed=True)
+    other = RegistrationSource(
+        ("pre_tool_use_ask_user_question", "pre_tool_use_mcp", "pre_tool_use_write"), 10, closed=False
+    )
+    entries = registrations([other, guard], SCRIPT, None)
+    assert [(entry.matcher, entry.block_on_failure) for entry in entries] == [
+        ("AskUserQuestion", False),
+        ("Bash|Write", True),
+        ("mcp__.*", False),
+    ]

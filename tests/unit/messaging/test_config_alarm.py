@@ -1,0 +1,220 @@
+"""A config.toml with problems is told once: on Claude's screen, to its agents, to the escalation gateway."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrouter import _wiring
+from hookrouter._config.cache import file_key, load
+from hookrouter._routing.hook_run import handle
+from hookrouter.cli.application import Application
+from hookrouter.messaging.config_alarm import screen_text, tell_agents
+from hookrouter.storage.home import Home
+
+GOOD = """
+[[agents]]
+id = "night"
+gateways = ["chat", "inbox"]
+
+[[agents]]
+id = "spare"
+sessions = ["spare"]
+
+[gateways.chat]
+type = "command"
+argv = ["true"]
+
+[gateways.person]
+type = "command"
+argv = ["true"]
+
+[answer]
+escalate_to = "person"
+"""
+BROKEN = GOOD + "remind_aftr = 60\n"
+BROKEN_OTHERWISE = GOOD + "wait = -1\n"
+
+
+class Place:
+    """A home whose hooks run in this process, and start no deliverer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = Home.in_folder(str(folder))
+        self.file = Path(self.home.config_file)
+        self.deliveries = 0
+
+    def write(self, text: str) -> None:
+        """Put a new file in the place of the old one, as editors do, so that no state of it is like another."""
+        new = self.file.with_name("new")
+        new.write_text(text)
+        new.replace(self.file)
+
+    def hook(self, event: str = "Stop", session: str = "s-1", **environ: str) -> str:
+        """Run a hook of a session, and return what the user is shown."""
+        own: dict[str, dict[str, Any]] = {"Stop": {"stop_hook_active": False}, "UserPromptSubmit": {"prompt": "hi"}}
+        payload: dict[str, Any] = {"session_id": session, "transcript_path": "", "cwd": "/", "hook_event_name": event}
+        payload |= own.get(event, {"source": "startup"})
+        word = {"Stop": "stop", "UserPromptSubmit": "user-prompt-submit", "SessionStart": "session-start"}[event]
+        variables = {"HOOKROUTER_HOME": self.home.root, "PATH": os.environ["PATH"], **environ}
+        output = handle(word, json.dumps(payload).encode(), variables, _wiring)
+        return str(json.loads(output.stdout).get("systemMessage", "")) if output.stdout else ""
+
+    def told(self) -> list[tuple[str, str, str]]:
+        """Return kind, agent and gateway of the messages that wait."""
+        return [(one.kind, one.agent, one.gateway) for one in self.services().outbox.pending()]
+
+    def services(self) -> Application:
+        return Application.from_environ({"HOOKROUTER_HOME": self.home.root})
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    found = Place(tmp_path)
+
+    def note(_services: object) -> None:
+        found.deliveries += 1
+
+    monkeypatch.setattr(_wiring, "start_delivery", note)
+    monkeypatch.setattr(_wiring, "push_outbox", lambda *_: None)
+    return found
+
+
+ALL_TOLD = [("config", "night", "chat"), ("config", "spare", "inbox"), ("config", "night", "person")]
+
+
+def test_it_is_told_once_on_the_screen_to_each_agent_and_to_the_escalation_gateway(place: Place) -> None:
+    place.write(GOOD)
+    assert place.hook() == ""
+    place.write(BROKEN)
+    shown = place.hook()
+    assert "answer.remind_aftr: unknown key, did you mean 'remind_after'?" in shown
+    assert "what it said before holds" in shown
+    assert place.told() == ALL_TOLD
+    assert place.deliveries == 1
+    assert place.hook() == place.hook("UserPromptSubmit", "s-2") == ""
+    assert place.told() == ALL_TOLD
+    [message] = [one for one in place.services().outbox.pending() if one.gateway == "chat"]
+    assert message.fallbacks == ("inbox",)
+    assert "> config.toml: answer.remind_aftr: unknown key" in message.text
+    assert "what it said before holds" in message.text
+    records = [record for record in place.services().journal.records("s-1") if record["event"] == "Stop"]
+    assert [record["level"] for record in records[1:]] == ["warning", "warning"]
+
+
+def test_a_new_session_is_told_at_its_start_in_any_case(place: Place) -> None:
+    place.write(BROKEN)
+    assert "answer.remind_aftr" in place.hook()
+    assert "answer.remind_aftr" in place.hook("SessionStart", "s-2")
+    assert "the defaults hold" in place.hook("SessionStart", "s-3")
+
+
+def test_the_start_of_a_session_counts_as_told(place: Place) -> None:
+    place.write(BROKEN)
+    assert place.hook("SessionStart").count("answer.remind_aftr") == 1
+    assert place.hook() == ""
+
+
+def test_another_mistake_is_told_and_the_first_one_again_only_after_a_repair(place: Place) -> None:
+    place.write(GOOD)
+    place.hook()
+    place.write(BROKEN)
+    assert "remind_aftr" in place.hook()
+    place.write(BROKEN_OTHERWISE)
+    assert "answer.wait" in place.hook()
+    assert len(place.told()) == 2 * len(ALL_TOLD)
+    # Saved again, with a blank line more.
+    place.write(BROKEN + "\n")
+    assert place.hook() == ""
+    place.write(GOOD)
+    assert place.hook() == ""
+    place.write(BROKEN)
+    assert "remind_aftr" in place.hook()
+    assert len(place.told()) == 3 * len(ALL_TOLD)
+
+
+def test_a_file_that_is_removed_is_no_mistake(place: Place) -> None:
+    place.write(BROKEN)
+    assert place.hook() != ""
+    place.file.unlink()
+    assert place.hook() == ""
+    assert load(place.home).problems == ()
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_last_good_one_holds(place: Place) -> None:
+    place.write(GOOD)
+    place.hook()
+    place.file.unlink()
+    place.file.mkdir()
+    assert "cannot be read" in place.hook()
+    assert place.told() == ALL_TOLD
+    place.file.rmdir()
+    place.write(GOOD)
+    assert place.hook() == ""
+    assert load(place.home).problems == ()
+
+
+def test_a_file_whose_permissions_were_corrected_is_read_again(place: Place) -> None:
+    place.write(GOOD)
+    before = file_key(str(place.file))
+    place.file.chmod(0o400)
+    assert file_key(str(place.file)) != before
+
+
+def test_without_a_file_that_was_right_nobody_but_the_inbox_can_be_told(place: Place) -> None:
+    place.write(BROKEN)
+    shown = place.hook()
+    assert "the defaults hold, so no agent is woken" in shown
+    assert place.told() == [("config", "default", "inbox")]
+
+
+def test_a_client_without_a_screen_does_not_count(place: Place) -> None:
+    place.write(BROKEN)
+    assert place.hook(CLAUDE_CODE_ENTRYPOINT="sdk-cli") == ""
+    assert place.told() == [("config", "default", "inbox")]
+    assert "remind_aftr" in place.hook(CLAUDE_CODE_ENTRYPOINT="cli")
+
+
+def test_an_escalation_gateway_that_an_agent_has_is_told_once(place: Place) -> None:
+    place.write(GOOD.replace('"person"\n', '"chat"\n'))
+    place.hook()
+    place.write(BROKEN.replace('"person"\n', '"chat"\n'))
+    place.hook()
+    assert place.told() == ALL_TOLD[:2]
+
+
+def test_agents_are_told_later_if_the_outbox_cannot_be_written(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hookrouter.messaging.outbox import Outbox
+    from hookrouter.storage.interface import StoreError
+
+    def full(*_given: Any, **_named: Any) -> None:
+        raise StoreError("no space left")
+
+    place.write(BROKEN)
+    with monkeypatch.context() as patched:
+        patched.setattr(Outbox, "put", full)
+        assert "remind_aftr" in place.hook()
+    assert place.told() == []
+    place.hook()
+    assert place.told() == [("config", "default", "inbox")]
+
+
+def _tell(root: str) -> tuple[bool, bool]:
+    services = Application.from_environ({"HOOKROUTER_HOME": root})
+    return tell_agents(services), bool(screen_text(services))
+
+
+def test_of_many_processes_at_once_one_tells(place: Place) -> None:
+    place.write(GOOD)
+    load(place.home)
+    place.write(BROKEN)
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        told = pool.map(_tell, [place.home.root] * 12, chunksize=1)
+    assert sum(agents for agents, _ in told) == 1
+    assert sum(screen for _, screen in told) == 1
+    assert place.told() == ALL_TOLD

@@ -1,0 +1,64 @@
+"""What is known of installed plugins, and when it is looked at anew."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrouter._plugins import discovery
+from hookrouter._plugins.discovery import load_index
+from hookrouter._plugins.inspector import describe
+from hookrouter.storage.home import Home
+from hookrouter.testing.plugins import write_plugin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLUGIN = "from halfway_base import Base\nclass Plugin(Base):\n    def pre_tool_use_bash(self, event):\n        return\n"
+BASE = "class Base:\n    def stop(self, event):\n        return None\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home with a plugin whose class and base stand in modules of their own, without a marker anywhere."""
+    folder = tmp_path / "site"
+    write_plugin(folder, "halfway", "from halfway_impl import Plugin\n", attribute="Plugin")
+    (folder / "halfway_impl.py").write_text(PLUGIN)
+    (folder / "halfway_base.py").write_text(BASE)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return Home.in_folder(str(tmp_path / "home"))
+
+
+def found(home: Home, *, anew: bool = False) -> tuple[list[str], list[str]]:
+    (plugin,) = [plugin for plugin in load_index(home, os.environ, anew=anew) if plugin.name == "halfway"]
+    return list(plugin.hooks or ()), [hint.partition(" ")[0] for hint in plugin.hints]
+
+
+@pytest.mark.parametrize("file", ["halfway_impl.py", "halfway_base.py"])
+def test_a_marker_that_is_added_anywhere_in_the_class_is_seen(home: Home, tmp_path: Path, file: str) -> None:
+    assert found(home) == ([], ["pre_tool_use_bash"])
+    path = tmp_path / "site" / file
+    path.write_text("from hookrouter import hookimpl\n" + path.read_text().replace("    def", "    @hookimpl\n    def"))
+    hook = "stop" if "base" in file else "pre_tool_use_bash"
+    assert hook in found(home)[0]
+
+
+def test_the_files_of_hinted_functions_are_watched(home: Home) -> None:
+    description = describe("halfway", "halfway:Plugin", {})
+    files = {os.path.basename(path) for path, _ in description["files"]}  # type: ignore[attr-defined]
+    assert {"halfway.py", "halfway_impl.py", "halfway_base.py"} <= files
+
+
+def test_a_command_may_look_anew(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(home)
+    scanned = []
+    monkeypatch.setattr("hookrouter._plugins.scan.scan", lambda home: scanned.append(home) or ())
+    assert discovery.load_index(home, {}) != ()
+    assert not scanned
+    assert discovery.load_index(home, {}, anew=True) == ()
+    assert scanned

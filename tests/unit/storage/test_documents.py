@@ -1,0 +1,386 @@
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrouter.storage.documents import Store, StoreBusy, StoreError, replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+    max_leaves=10,
+)
+
+
+@pytest.fixture
+def reports() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def store(tmp_path, reports) -> Store:
+    return Store(str(tmp_path / "state"), reports.append)
+
+
+@contextlib.contextmanager
+def python(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a program in a process of its own, and end it with the block."""
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_a_document_comes_back(store):
+    path = store.write("question", "warden-main", {"session": "warden-main", "n": 1})
+    assert os.path.basename(path) == "question-warden-main.json"
+    assert store.read("question", "warden-main") == {"session": "warden-main", "n": 1}
+    assert store.read("question", "warden") is None
+    assert store.read("pending-answer", "warden-main") is None
+
+
+def test_only_the_user_can_read_it(store):
+    path = store.write("question", "a", {})
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(store.folder).st_mode) == 0o700
+
+
+def test_no_name_leaves_the_folder(store, tmp_path):
+    path = store.write("question", "../../x", {"session": "../../x"})
+    assert os.path.dirname(path) == store.folder
+    assert store.entries("question") == [("../../x", {"session": "../../x"})]
+    assert os.listdir(tmp_path) == ["state"]
+
+
+def test_a_kind_is_a_plain_word(store):
+    with pytest.raises(ValueError, match="kind"):
+        store.read("../x", "a")
+
+
+def test_deleting_says_whether_there_was_one(store):
+    assert store.delete("question", "a") is False
+    store.write("question", "a", {})
+    assert store.delete("question", "a") is True
+    assert store.read("question", "a") is None
+
+
+def test_entries_are_sorted_by_name_and_of_one_kind(store):
+    long = "long" * 100
+    for name in ("b", "a/1", long, "C"):
+        store.write("question", name, {"session": name})
+    store.write("pending-answer", "a", {})
+    assert [name for name, _ in store.entries("question")] == ["C", "a/1", "b", long]
+    assert store.entries("no-such") == []
+
+
+def test_a_folder_that_is_not_there_holds_nothing(store):
+    assert store.entries("question") == []
+    assert store.read("question", "a") is None
+    assert not os.path.exists(store.folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"null", b'{"a":1}{"b":2}', b"\xff\xfe", b"[" * 100_000])
+def test_a_corrupt_document_is_put_aside_and_reported(store, reports, content):
+    path = store.write("question", "a", {})
+    with open(path, "wb") as file:
+        file.write(content)
+    assert store.read("question", "a") is None
+    (kept,) = os.listdir(os.path.join(store.folder, "quarantine"))
+    assert kept.startswith("question-a.json.")
+    with open(os.path.join(store.folder, "quarantine", kept), "rb") as file:
+        assert file.read() == content
+    assert len(reports) == 1
+    assert path in reports[0]
+    assert kept in reports[0]
+    store.write("question", "a", {"new": True})
+    assert store.entries("question") == [("a", {"new": True})]
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
+def test_what_is_not_a_file_is_put_aside_and_never_waited_for(store, reports, make):
+    path = store.write("question", "a", {})
+    os.unlink(path)
+    make(path)
+    assert store.entries("question") == []
+    assert not os.path.lexists(path)
+    assert len(reports) == 1
+
+
+def test_a_link_is_replaced_and_its_target_untouched(store, tmp_path):
+    target = tmp_path / "precious"
+    target.write_text("precious")
+    path = store.write("question", "a", {})
+    os.unlink(path)
+    os.symlink(target, path)
+    store.write("question", "a", {"n": 1})
+    assert target.read_text() == "precious"
+    assert store.read("question", "a") == {"n": 1}
+
+
+def test_a_document_that_is_not_json_changes_nothing(store):
+    store.write("question", "a", {"n": 1})
+    with pytest.raises(TypeError):
+        store.write("question", "a", {"n": object()})
+    with pytest.raises(ValueError, match=r"(?i)nan|not JSON compliant|out of range"):
+        store.write("question", "a", {"n": float("nan")})
+    assert store.entries("question") == [("a", {"n": 1})]
+    assert sorted(os.listdir(store.folder)) == ["question-a.json"]
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path, reports):
+    (tmp_path / "state").write_text("")
+    store = Store(str(tmp_path / "state"), reports.append)
+    with pytest.raises(StoreError, match=rf"cannot write {tmp_path}/state/question-a\.json: .*; a file is where"):
+        store.write("question", "a", {})
+    with pytest.raises(StoreError, match="cannot lock"), store.lock("answer", "a", 0):
+        pass
+
+
+def test_a_full_disk_leaves_the_former_document(store, monkeypatch):
+    store.write("question", "a", {"n": 1})
+
+    def full(_descriptor: int, data: memoryview) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.write", full)
+    with pytest.raises(StoreError, match=r"question-a\.json: No space left on device; free some space"):
+        store.write("question", "a", {"n": 2})
+    monkeypatch.undo()
+    assert store.read("question", "a") == {"n": 1}
+    assert os.listdir(store.folder) == ["question-a.json"]
+
+
+def test_a_short_write_is_continued(tmp_path, monkeypatch):
+    write = os.write
+    monkeypatch.setattr("os.write", lambda descriptor, data: write(descriptor, bytes(data[:3])))
+    replace_file(str(tmp_path / "file"), b"0123456789", durable=True)
+    monkeypatch.undo()
+    assert (tmp_path / "file").read_bytes() == b"0123456789"
+
+
+def test_left_overs_of_killed_writers_are_ignored_and_one_day_removed(store):
+    store.write("question", "a", {})
+    old = os.path.join(store.folder, ".question-a.json.1-aa.tmp")
+    young = os.path.join(store.folder, ".question-a.json.2-bb.tmp")
+    for path in (old, young):
+        with open(path, "w", encoding="ascii") as file:
+            file.write('{"half')
+    os.utime(old, (time.time() - 7200, time.time() - 7200))
+    assert store.entries("question") == [("a", {})]
+    assert sorted(os.listdir(store.folder)) == [os.path.basename(young), "question-a.json"]
+
+
+def test_kill_9_at_any_moment_leaves_a_whole_document(store, reports):
+    writer = """
+import sys
+from hookrouter.storage.documents import Store
+store = Store(sys.argv[1], print)
+number = 0
+while True:
+    number += 1
+    store.write("question", "a", {"number": number, "filling": "x" * (number * 997 % 50_000)}, durable=number % 2 == 0)
+    if number == 1:
+        print("started", flush=True)
+"""
+    for attempt in range(6):
+        with python(writer, store.folder) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "started\n"
+            until = time.monotonic() + 0.01 * (attempt + 1)
+            while time.monotonic() < until:
+                document = store.read("question", "a")
+                assert document is not None
+                assert document["filling"] == "x" * (document["number"] * 997 % 50_000)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        ((name, document),) = store.entries("question")
+        assert name == "a"
+        assert document["filling"] == "x" * (document["number"] * 997 % 50_000)
+    assert reports == []
+
+
+def test_a_lock_excludes_another_process_and_names_it(store):
+    holder = """
+import sys, time
+from hookrouter.storage.documents import Store
+with Store(sys.argv[1], print).lock("answer", "a", 0):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+    with python(holder, store.folder) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(StoreBusy, match=f"process {process.pid}, since 20"), store.lock("answer", "a", 0):
+            pass
+        started = time.monotonic()
+        with pytest.raises(StoreBusy), store.lock("answer", "a", 0.1):
+            pass
+        assert time.monotonic() - started >= 0.1
+        with store.lock("answer", "b", 0):
+            pass
+        process.kill()
+        process.wait()
+        with store.lock("answer", "a", 0):
+            pass
+
+
+def test_a_released_lock_is_free_and_leaves_no_file(store):
+    for _ in range(2):
+        with store.lock("answer", "a", 0):
+            assert os.listdir(os.path.join(store.folder, "locks")) == ["answer-a.lock"]
+            with pytest.raises(StoreBusy), store.lock("answer", "a", 0):
+                pass
+        assert os.listdir(os.path.join(store.folder, "locks")) == []
+
+
+def test_a_lock_file_that_its_holder_removes_meanwhile_is_no_lock(store, monkeypatch):
+    flock = fcntl.flock
+    holders = [store.lock("answer", "a", 0)]
+    holders[0].__enter__()
+
+    def flock_after_the_release(descriptor: int, operation: int) -> None:
+        while holders:
+            holders.pop().__exit__(None, None, None)
+        flock(descriptor, operation)
+
+    monkeypatch.setattr("fcntl.flock", flock_after_the_release)
+    with store.lock("answer", "a", 1), pytest.raises(StoreBusy), store.lock("answer", "a", 0):
+        pass
+
+
+def test_a_lock_is_released_by_an_exception(store):
+    with pytest.raises(KeyError), store.lock("answer", "a", 0):
+        raise KeyError
+    with store.lock("answer", "a", 0):
+        pass
+
+
+def test_processes_that_count_under_a_lock_lose_no_count(store):
+    counter = """
+import sys
+from hookrouter.storage.documents import Store
+store = Store(sys.argv[1], print)
+for _ in range(50):
+    with store.lock("count", "a", 30):
+        document = store.read("count", "a") or {"n": 0}
+        store.write("count", "a", {"n": document["n"] + 1}, durable=False)
+"""
+    with (
+        python(counter, store.folder) as one,
+        python(counter, store.folder) as two,
+        python(counter, store.folder) as three,
+    ):
+        assert [one.wait(), two.wait(), three.wait()] == [0, 0, 0]
+    assert store.read("count", "a") == {"n": 150}
+
+
+@given(st.dictionaries(st.text(), JSON), st.text(alphabet=st.characters(exclude_categories=())))
+def test_any_document_under_any_name_comes_back(document, name):
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder, lambda text: pytest.fail(text))
+        store.write("question", name, document, durable=False)
+        assert store.read("question", name) == document
+        assert len(store.entries("question")) == 1
+
+
+@given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
+def test_any_bytes_are_a_document_or_quarantined(content):
+    with tempfile.TemporaryDirectory() as folder:
+        reports: list[str] = []
+        store = Store(folder, reports.append)
+        with open(os.path.join(folder, "question-a.json"), "wb") as file:
+            file.write(content)
+        document = store.read("question", "a")
+        assert isinstance(document, dict) or (document is None and len(reports) == 1)
+        assert store.read("question", "a") == document
+
+
+def test_an_open_folder_is_closed_before_the_first_document(store, tmp_path):
+    for folder in (tmp_path / "state", tmp_path / "state" / "inner"):
+        folder.mkdir()
+        folder.chmod(0o777)
+    inner = Store(str(tmp_path / "state" / "inner"), print, base=store.folder)
+    inner.write("question", "a", {})
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "state", tmp_path / "state" / "inner")] == [
+        0o700,
+        0o700,
+    ]
+
+
+def test_an_open_folder_is_closed_before_the_first_lock(store, tmp_path):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(0o777)
+    with store.lock("question", "a", 0):
+        assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+
+
+def test_a_folder_of_somebody_else_is_not_written(store, tmp_path, monkeypatch):
+    (tmp_path / "state").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(StoreError, match=r"belongs to the user .*; make it yours, or set HOOKROUTER_HOME"):
+        store.write("question", "a", {})
+    with pytest.raises(StoreError, match="belongs to the user"), store.lock("question", "a", 0):
+        pass
+    assert os.listdir(tmp_path / "state") == []
+
+
+def test_a_lock_needs_no_room_for_the_name_of_its_holder(tmp_path):
+    code = (
+        "import resource, signal, sys; from hookrouter.storage.documents import Store\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "with Store(sys.argv[1], print).lock('a', 'b', 0): print('held')\n"
+    )
+    with python(code, str(tmp_path / "state")) as process:
+        assert process.communicate(timeout=30)[0] == "held\n"
+
+
+def test_what_was_set_aside_long_ago_is_removed(store, tmp_path):
+    store.write("question", "kept", {})
+    (tmp_path / "state" / "question-file.json").write_text("{")
+    (tmp_path / "state" / "question-folder.json").mkdir()
+    (tmp_path / "state" / "question-folder.json" / "x").write_text("")
+    assert [name for name, _ in store.entries("question")] == ["kept"]
+    quarantine = tmp_path / "state" / "quarantine"
+    assert len(os.listdir(quarantine)) == 2
+
+    store.prune(3600)
+    assert len(os.listdir(quarantine)) == 2
+    store.prune(-60)
+    assert os.listdir(quarantine) == []
+    assert store.read("question", "kept") == {}
+
+
+def test_locks_that_a_killed_process_left_are_removed_and_held_ones_stay(store, tmp_path):
+    with store.lock("answer", "held", 0):
+        left = tmp_path / "state" / "locks" / "answer-left.lock"
+        left.write_text("process 1")
+        for name in ("left", "held"):
+            os.utime(tmp_path / "state" / "locks" / f"answer-{name}.lock", (0, 0))
+        store.prune(3600)
+        assert os.listdir(left.parent) == ["answer-held.lock"]
+
+
+def test_nothing_to_prune_is_no_error(store):
+    store.prune(0)
