@@ -17,8 +17,10 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 from hookrouter.messaging.outbox import Outbox
+from hookrouter.storage.engine import open_store
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from hookrouter_ask_user_question.documents import list_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -264,6 +266,11 @@ class Live:
                 continue
             return
         pytest.fail(f"{self.client.screen()}\n{pane.state()}")
+
+    def open_questions(self) -> list[str]:
+        """Return the tool_use_id of each question that hookrouter keeps as open."""
+        store = open_store(self.stage.home, lambda _said: None)
+        return [question.tool_use_id for question in list_questions(store)]
 
     def prompt_texts(self) -> list[str]:
         """Return what was submitted as a prompt so far, by anybody, without this class's own prompts."""
