@@ -50,5 +50,8 @@ def test_from_nothing_to_the_first_verified_answer(tmp_path: Path, tmux_server: 
     seconds = time.monotonic() - started
     print(f"init took {ready - started:.1f} s, the first verified answer came after {seconds:.1f} s")
     assert entry["session"] == "work-1"
-    kinds = [json.loads(line)["wake"]["kind"] for line in told.read_text().splitlines()]
-    assert kinds == ["test", "question"]
+    # The agent notes a message once it has dealt with it, which is after the answer was recorded.
+    lines = wait_until(
+        lambda: found if len(found := told.read_text().splitlines()) > 1 else None, 30, "the agent's log"
+    )
+    assert [json.loads(line)["wake"]["kind"] for line in lines] == ["test", "question"]
