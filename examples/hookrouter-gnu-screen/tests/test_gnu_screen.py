@@ -44,6 +44,10 @@ class Viewer:
         os.close(terminal)
         os.read(self._master, 1)
 
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
     def resize(self, width: int, height: int) -> None:
         import termios
 
@@ -82,8 +86,19 @@ class Host:
             self.view(session, width, height).close()
 
     def view(self, session: str, width: int, height: int) -> Viewer:
-        viewer = Viewer(self, session, width, height, "-x", "-p", "0")
-        wait_until(lambda: f"/({width},{height})" in self.screen("-S", session, "-p", "0", "-Q", "info"), 10, "size")
+        options = (self, session, width, height, "-x", "-p", "0")
+        viewer = Viewer(*options)
+
+        def probe() -> bool:
+            nonlocal viewer
+            if viewer.has_ended:
+                # It came before the session took viewers.
+                viewer.close()
+                viewer = Viewer(*options)
+            viewer.tell_size()
+            return f"/({width},{height})" in self.screen("-S", session, "-p", "0", "-Q", "info")
+
+        wait_until(probe, 10, "size", lambda: self.screen("-ls"))
         return viewer
 
     def resize(self, address: TerminalAddress, width: int, height: int) -> None:
