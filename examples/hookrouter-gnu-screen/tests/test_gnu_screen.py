@@ -192,7 +192,7 @@ def test_an_empty_copy_buffer_stays_empty(host: Host, backend: ScreenBackend) ->
 def test_a_renamed_session_is_the_same_session(host: Host, backend: ScreenBackend) -> None:
     address = started(host, backend, "shown")
     host.screen("-S", "own", "-X", "sessionname", "renamed")
-    wait_until(lambda: os.listdir(host.folder)[0].endswith(".renamed"), 10, "the new name")
+    wait_until(lambda: [name for name in os.listdir(host.folder) if name.endswith(".renamed")], 10, "the new name")
 
     assert backend.capture(address).lines[0] == "shown"
 
