@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from hookrouter._contract.document import TOOL_EVENTS
-from scripts.generate.events import write_events
+from scripts.generate.events import CLASSES, write_events
 from scripts.generate.hookspecs import write_event_specs, write_tool_specs
 from scripts.generate.reading import read_contract
 from scripts.generate.tables import write_tables
@@ -20,6 +20,9 @@ from scripts.generate.tools import HELPERS, write_package, write_tool
 __all__ = ["generate", "main"]
 
 PACKAGE = Path(__file__).resolve().parents[2] / "hookrouter"
+
+BY_HAND = (f"events/{CLASSES}.py", f"tools/{HELPERS}.py")
+"""The modules of generated packages that are written by hand."""
 
 
 def generate() -> dict[str, str]:
@@ -32,7 +35,7 @@ def generate() -> dict[str, str]:
         "tools/__init__.py": write_package(list(contract.tools), contract.version),
     }
     for suffix, tool in contract.tools.items():
-        files[f"tools/{suffix}.py"] = write_tool(tool, contract.version)
+        files[f"tools/{suffix}.py"] = write_tool(tool)
     for event in contract.events:
         if event.name in TOOL_EVENTS:
             files[f"hookspecs/{event.hook}.py"] = write_tool_specs(contract, event)
@@ -54,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
             path.write_text(text, encoding="utf-8")
     for path in sorted(path for folder in ("events", "tools") for path in (PACKAGE / folder).glob("*.py")):
         name = f"{path.parent.name}/{path.name}"
-        if name not in files and name != f"tools/{HELPERS}.py":
+        if name not in files and name not in BY_HAND:
             stale.append(f"{name} {f'belongs to no {path.parent.name[:-1]}' if check else 'removed'}")
             if not check:
                 path.unlink()

@@ -6,7 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from hookrouter._contract.document import TOOL_EVENTS
-from scripts.generate.python_text import all_list, docstring, field_line, header, record_class, sentence, table
+from scripts.generate.python_text import (
+    all_list,
+    docstring,
+    field_line,
+    header,
+    long_header,
+    record_class,
+    sentence,
+)
 from scripts.generate.reading import NESTED_DOCS, field_doc
 
 if TYPE_CHECKING:
@@ -15,7 +23,7 @@ if TYPE_CHECKING:
     from scripts.generate.python_text import Field
     from scripts.generate.reading import Contract, Event
 
-__all__ = ["event_doc", "write_events"]
+__all__ = ["CLASSES", "event_doc", "write_events"]
 
 
 def class_body(owner: str, fields: list[Field] | tuple[Field, ...]) -> str:
@@ -48,32 +56,30 @@ def write_events(contract: Contract) -> dict[str, str]:
     shared = {name: fields for name, fields in contract.nested.items() if name in used}
     objects = {name: fields for name, fields in contract.nested.items() if name not in used}
     homes = dict.fromkeys(("Event", "UnknownEvent", *shared), BASE) | dict.fromkeys(objects, OBJECTS)
-    modules = {event.hook: _event_module(contract, event, homes) for event in contract.events}
+    modules = {event.hook: _event_module(event, homes) for event in contract.events}
     modules[BASE] = _base_module(contract, shared)
-    modules[OBJECTS] = _module("The objects in events that only some of them hold.", contract, objects, "")
-    modules[CLASSES] = _classes_module(contract)
-    homes |= {event.name: event.hook for event in contract.events} | {"EVENT_CLASSES": CLASSES}
-    modules["__init__"] = _package(contract, homes)
+    modules[OBJECTS] = _module("The objects in events that only some of them hold.", objects, "")
+    modules["__init__"] = _package(contract, homes | {"EVENT_CLASSES": CLASSES})
     return {f"{name}.py": text for name, text in modules.items()}
 
 
 BASE, OBJECTS, CLASSES = "event", "objects", "classes"
-"""The modules of the package that are no event's."""
+"""The modules of the package that are no event's; the last one is written by hand."""
 
 
 def _base_module(contract: Contract, nested: Mapping[str, list[Field]]) -> str:
     doc = "What every event carries; optional fields are None if Claude Code does not send them."
     base = record_class("Event", "Record", doc, class_body("Event", contract.common))
     base += record_class("UnknownEvent", "Event", "An event of a newer Claude Code; its own fields are in ``raw``.")
-    return _module("What all events have in common.", contract, nested, base)
+    return _module("What all events have in common.", nested, base)
 
 
-def _event_module(contract: Contract, event: Event, homes: Mapping[str, str]) -> str:
+def _event_module(event: Event, homes: Mapping[str, str]) -> str:
     """Return the module of one event; ``homes`` says in which module each object is."""
     records = {field.kind.record for field in event.fields} - {None}
     imports = [line for home in (BASE, OBJECTS) for line in _imports(home, {"Event", *records}, homes)]
     body = record_class(event.name, "Event", event_doc(event), class_body(event.name, event.fields))
-    return _module(f"The event ``{event.name}``.", contract, {}, body, imports)
+    return _module(f"The event ``{event.name}``.", {}, body, imports)
 
 
 def _imports(module: str, names: Collection[str | None], homes: Mapping[str, str]) -> list[str]:
@@ -81,9 +87,7 @@ def _imports(module: str, names: Collection[str | None], homes: Mapping[str, str
     return [f"from hookrouter.events.{module} import {', '.join(found)}"] if found else []
 
 
-def _module(
-    what: str, contract: Contract, nested: Mapping[str, list[Field]], body: str, imports: Sequence[str] = ()
-) -> str:
+def _module(what: str, nested: Mapping[str, list[Field]], body: str, imports: Sequence[str] = ()) -> str:
     """Return a module: the classes of ``nested`` objects, then ``body``."""
     classes = "".join(
         record_class(name, "Record", NESTED_DOCS[name], class_body(name, nested[name])) for name in nested
@@ -94,7 +98,7 @@ def _module(
     typing = [line for word, line in _TYPING.items() if word in classes]
     return "".join(
         [
-            header(what, contract.version, "The sets of values named below are open: a newer client may send others."),
+            header(what),
             "from __future__ import annotations\n\n",
             "".join(f"{line}\n" for line in lines),
             "\n",
@@ -111,38 +115,28 @@ _TYPING = {
 }
 
 
-def _classes_module(contract: Contract) -> str:
-    """Return the module of the table of all classes."""
-    imports = [f"from hookrouter.events.{event.hook} import {event.name}\n" for event in contract.events]
-    rows = [f'"{event.name}": {event.name},' for event in contract.events]
-    return "".join(
-        [
-            header("The classes of all events. Imports every module of them.", contract.version),
-            "from __future__ import annotations\n\n",
-            *sorted(imports),
-            f"\nTYPE_CHECKING = False\n\nif TYPE_CHECKING:\n    from hookrouter.events.{BASE} import Event\n\n",
-            all_list(["EVENT_CLASSES"]),
-            "\n",
-            table("EVENT_CLASSES", "str, type[Event]", rows, "Claude Code's event name -> its class.").rstrip("\n"),
-            "\n",
-        ]
-    )
+PACKAGE_DOC = """\
+The module of an event is imported when its class is first used. The sets of values that are named in descriptions are
+open: a newer client may send others."""
 
 
 def _package(contract: Contract, homes: Mapping[str, str]) -> str:
-    """Return ``__init__.py``; ``homes`` is public name -> its module."""
+    """Return ``__init__.py``; ``homes`` is public name -> its module, for all names but the events' own."""
     modules: dict[str, list[str]] = {}
     for name, home in homes.items():
         modules.setdefault(home, []).append(name)
+    everywhere = sorted([*modules, *(event.hook for event in contract.events)])
     what = f"The {len(contract.events)} events of Claude Code: what hooks receive as ``event``."
     return "".join(
         [
-            header(what, contract.version, "The module of an event is imported when its class is first used."),
-            "from hookrouter.util.lazy import lazy_names\n\nTYPE_CHECKING = False\n\nif TYPE_CHECKING:\n",
-            *(f"    from hookrouter.events.{module} import *\n" for module in sorted(modules)),
+            long_header(what, contract.version, PACKAGE_DOC),
+            "from hookrouter._contract.tables import EVENTS\nfrom hookrouter.util.lazy import lazy_names\n\n",
+            "TYPE_CHECKING = False\n\nif TYPE_CHECKING:\n",
+            *(f"    from hookrouter.events.{module} import *\n" for module in everywhere),
             "else:\n",
             "    __getattr__ = lazy_names(\n        __name__,\n        {\n",
             *(f'            "hookrouter.events.{module}": "{" ".join(names)}",\n' for module, names in modules.items()),
+            '            **{f"hookrouter.events.{event.hook}": event.name for event in EVENTS.values()},\n',
             "        },\n    )\n",
         ]
     )

@@ -11,6 +11,8 @@ from hookrouter.replies import Reply, expected_reply
 from scripts.generate.python_text import KEEP, WIDTH, docstring, from_import, header, lowered, sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scripts.generate.reading import Contract, Event
 
 __all__ = [
@@ -167,18 +169,16 @@ def example(hook: str, parameters: str, body: list[str]) -> str:
     return "Example::\n\n" + indent("\n".join(lines), "    ")
 
 
-def spec_doc(when: str, returns: str, combined: str, parameters: dict[str, str], code: str) -> str:
-    """Return a docstring in the five parts that every spec has."""
-    described = "\n".join(
-        fill(f"{name}: {text}", WIDTH - 12, initial_indent="    ", subsequent_indent=" " * 8, **KEEP)
-        for name, text in parameters.items()
-    )
-    parts = [
-        docstring(f"When: {when}\n\n{returns}\n\nCombined: {combined}", " " * 8)[: -len('\n        """\n')],
-        indent(f"Args:\n{described}", " " * 8),
-        indent(code, " " * 8),
-    ]
-    return "\n\n".join(parts) + '\n        """\n'
+def spec_doc(when: str, returns: str, combined: str, code: str, parameters: Mapping[str, str] | None = None) -> str:
+    """Return the docstring of a spec; ``parameters`` are those that the class does not describe."""
+    parts = [docstring(f"When: {when}\n\n{returns}\n\nCombined: {combined}", " " * 8)[: -len('\n        """\n')]]
+    if parameters is not None:
+        described = (
+            fill(f"{name}: {text}", WIDTH - 12, initial_indent="    ", subsequent_indent=" " * 8, **KEEP)
+            for name, text in parameters.items()
+        )
+        parts.append(indent("\n".join(["Args:", *described]), " " * 8))
+    return "\n\n".join([*parts, indent(code, " " * 8)]) + '\n        """\n'
 
 
 def spec(hook: str, parameters: dict[str, str], reply: str, doc: str) -> str:
@@ -193,18 +193,10 @@ def spec(hook: str, parameters: dict[str, str], reply: str, doc: str) -> str:
     return f"\n    @hookspec\n{line}\n{doc}"
 
 
-CONTEXT_DOC = "The run: config, store, journal and outbox."
-
-
-def event_article(event: Event) -> str:
-    """Return how the docs call the payload."""
-    return f"The payload, as :class:`~hookrouter.events.{event.name}`."
-
-
-def spec_module(doc: str, contract: Contract, imports: list[str]) -> str:
+def spec_module(doc: str, imports: list[str]) -> str:
     """Return the head of a spec module."""
     return (
-        header(doc, contract.version)
+        header(doc)
         + "from __future__ import annotations\n\nfrom typing import TYPE_CHECKING, Any\n\n".replace(
             ", Any", ", Any" if any("Mapping" in line for line in imports) else ""
         )
@@ -224,20 +216,20 @@ def write_event_specs(contract: Contract) -> str:
         *from_import("hookrouter.events", names),
         *from_import("hookrouter.replies", replies),
     ]
-    out = [spec_module("The hooks of the events, one each, and the hook that sees every payload.", contract, imports)]
+    out = [spec_module("The hooks of the events, and the hook of every payload.", imports)]
     out.append('\n__all__ = ["EventSpecs"]\n\n\nclass EventSpecs:\n')
-    out.append(docstring("One hook for each event. Also a base class: override what the plugin implements."))
+    out.append(
+        docstring(
+            "One hook for each event. Also a base class: override what the plugin implements.\n\n"
+            "``event`` is the payload, as an object of the event's class; ``context`` is the run: config, store, "
+            "journal and outbox."
+        )
+    )
     for event in contract.events:
         when = f"{sentence(event.entry['when'])} Event ``{event.name}``."
         if event.name in TOOL_EVENTS:
             when += f" Called after the hook of the tool, ``{event.hook}_<tool>``."
-        doc = spec_doc(
-            when,
-            returns_doc(event),
-            combined_doc(event),
-            {"event": event_article(event), "context": CONTEXT_DOC},
-            event_example(event),
-        )
+        doc = spec_doc(when, returns_doc(event), combined_doc(event), event_example(event))
         out.append(spec(event.hook, {"event": event.name, "context": "Context"}, event.reply.__name__, doc))
     doc = spec_doc(
         "After all other hooks, for every well-formed payload, also of events that this version does not know.",
@@ -245,14 +237,14 @@ def write_event_specs(contract: Contract) -> str:
         "    The reply of the event's own hook, such as StopReply for ``Stop``: As there.\n"
         "    Reply: For an event that this version does not know.",
         "Like the replies of the event's own hook, after them.",
-        {
-            "event_name": "The event's name, such as ``PreToolUse``.",
-            "payload": "The payload as parsed from JSON, with all its fields.",
-            "context": CONTEXT_DOC,
-        },
         example(
             "raw_event", "event_name, payload, context", ['context.note("fields", sorted(payload))', "return None"]
         ),
+        {
+            "event_name": "The event's name, such as ``PreToolUse``.",
+            "payload": "The payload as parsed from JSON, with all its fields.",
+            "context": "The run: config, store, journal and outbox.",
+        },
     )
     parameters = {"event_name": "str", "payload": "Mapping[str, Any]", "context": "Context"}
     out.append(spec("raw_event", parameters, "Reply", doc))
@@ -305,13 +297,13 @@ def write_tool_specs(contract: Contract, event: Event) -> str:
     specs = SPEC_CLASSES[event.name]
     out = [
         spec_module(
-            f"The hooks of ``{event.name}``, one for each tool, and one for all tools of MCP servers.",
-            contract,
+            f"The hooks of ``{event.name}``, one for each tool.",
             imports,
         ),
         f'\n__all__ = ["{specs}"]\n\n\nclass {specs}:\n',
         docstring(
-            f"One ``{event.hook}`` hook for each tool. Also a base class: override what the plugin implements.\n\n"
+            f"One ``{event.hook}`` hook for each tool, and one for all tools of MCP servers. Also a base class: "
+            "override what the plugin implements.\n\n"
             f"What they return, and how the replies of several plugins are merged: as :meth:`EventSpecs.{event.hook} "
             f"<hookrouter.hookspecs.events.EventSpecs.{event.hook}>`, whose replies come after theirs."
         ),

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from hookrouter._contract.document import TOOL_EVENTS
-from scripts.generate.python_text import KEEP, WIDTH, header, literal, table
+from scripts.generate.python_text import KEEP, WIDTH, literal, long_header, table
 from scripts.generate.reading import CHECKED_TOOL
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def write_tables(contract: Contract) -> str:
     """Return tables.py."""
     return "".join(
         [
-            header(
+            long_header(
                 "What the contract says, as plain tables for the way of ``hookrouter run``.",
                 contract.version,
                 "This module imports nothing: it is read on every hook run.",

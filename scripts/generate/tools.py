@@ -11,6 +11,7 @@ from scripts.generate.python_text import (
     escaped,
     field_line,
     header,
+    long_header,
     record_class,
 )
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["HELPERS", "attribute_doc", "record_doc", "write_package", "write_tool"]
 
 
-def write_tool(tool: Tool, version: str) -> str:
+def write_tool(tool: Tool) -> str:
     """Return the module of one tool."""
     classes = "".join(tool_class(tool, record, fields) for record, fields in tool.records.items())
     names = ["Record"] if any(f"({name})" in classes for name in ["Record"]) else []
@@ -35,11 +36,7 @@ def write_tool(tool: Tool, version: str) -> str:
     ]
     return "".join(
         [
-            header(
-                f"The input and the response of ``{tool.name}``.",
-                version,
-                "Descriptions are Claude Code's own; the sets of values named below are open.",
-            ),
+            header(f"The input and the response of ``{tool.name}``."),
             f"from __future__ import annotations\n\nfrom hookrouter.records import {', '.join(names)}\n\n",
             "".join(["TYPE_CHECKING = False\n\nif TYPE_CHECKING:\n", *typing, "\n"]) if typing else "",
             all_list(list(tool.records)),
@@ -96,14 +93,15 @@ def write_package(modules: list[str], version: str) -> str:
     """Return ``__init__.py`` of the package; ``modules`` are those of the tools."""
     imports = "".join(f"    from hookrouter.tools.{module} import *\n" for module in sorted([*modules, HELPERS]))
     what = f"The inputs and responses of the {len(modules)} tools of Claude Code, for hooks of a tool and of all tools."
-    return header(what, version, PACKAGE_DOC) + PACKAGE.format(imports=imports)
+    return long_header(what, version, PACKAGE_DOC) + PACKAGE.format(imports=imports)
 
 
 HELPERS = "calls"
 """The module of the package that is written by hand."""
 
 PACKAGE_DOC = """\
-The module of a tool is imported when one of its classes is first used.
+The module of a tool is imported when one of its classes is first used. Descriptions are Claude Code's own; the sets of
+values that they name are open.
 
 An optional field that is missing, or of another type than the contract says, reads as its default. A required one
 reads as None in an input, which is why its type says ``| None``: a guard must not take what it cannot read for
