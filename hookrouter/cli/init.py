@@ -2,57 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import textwrap
-from contextlib import redirect_stdout, suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import attrs
 import typer
 
-from hookrouter._config import edit
-from hookrouter._diagnostics.checks.check import OK
-from hookrouter._diagnostics.doctor import examine
-from hookrouter._installation.settings_edit import SettingsError
-from hookrouter._installation.settings_file import read_text
-from hookrouter._setup.choices import ChoiceError, Choices, Words, choices_of
-from hookrouter._setup.plan import make_plan
-from hookrouter._setup.summary import first_question, routes
-from hookrouter._setup.trial import send_test
-from hookrouter.answering.interfaces import ProbingTerminal
-from hookrouter.cli.application import Application
-from hookrouter.cli.doctor import has_errors, tell
+from hookrouter._setup.choices import Words
 from hookrouter.cli.errors import CommandError
-from hookrouter.cli.init_questions import Questions
-from hookrouter.cli.installation import chosen_file, register
+from hookrouter.cli.init_run import set_up
+from hookrouter.cli.installation import chosen_file
 from hookrouter.cli.options import DryRun, Scope, ScopeOption, SettingsOption
-from hookrouter.cli.terminal import Waiting, width
-from hookrouter.config import IMPLICIT_AGENT
-from hookrouter.util.text import describe_error, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hookrouter._installation.settings_file import Change
-    from hookrouter._setup.plan import Plan
-    from hookrouter._setup.trial import Arrival
 
 __all__ = ["init"]
-
-_DONE, _FAULT, _NOT_ARRIVED, _STOPPED = 0, 1, 3, 130
 
 _NO_TERMINAL = (
     "there is no terminal to ask on; say by options who answers (--command PROGRAM, --openclaw URL with --token-file "
     "FILE, --webhook URL or --person), which sessions (--sessions GLOB) and who is told if nobody does "
     "(--escalate-command PROGRAM or --escalate-webhook URL), and add --yes to write without a question back, or "
     "--dry-run to see it"
-)
-
-_NOT_ARRIVED_TEXT = (
-    "The test message did not arrive through {gateways}: config.toml and the hooks stay as they are. Mend that and run "
-    "hookrouter init again, which tests once more."
 )
 
 
@@ -63,133 +31,89 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@attrs.define
-class _Setup:
-    """One run: what is to be written, and what has been."""
-
-    app: Application
-    plan: Plan
-    settings: Change
-    """What becomes of the settings file."""
-    is_project: bool
-    agent: str | None
-    """The agent that was asked for; None for those that config.toml has."""
-
-    def done(self) -> list[str]:
-        """Return what was changed so far, a line each: read from the files, so that no moment is missed."""
-        found = []
-        with suppress(edit.ConfigEditError):
-            if self.plan.changes and edit.content_of(self.app.home) == self.plan.after:
-                found.append(f"{self.plan.path}: {self._verb}")
-        with suppress(SettingsError):
-            if self.settings.changed and read_text(self.settings.path) != self.settings.before:
-                found.append(f"{self.settings.path}: hooks registered; hookrouter uninstall takes them out")
-        return found
-
-    @property
-    def _verb(self) -> str:
-        return "written" if self.plan.before is None else "changed"
-
-    def write(self) -> None:
-        """Write config.toml, then register the hooks. Raises CommandError."""
-        path = self.plan.path
-        if self.plan.changes and self.plan.after is not None:
-            edit.put(self.app.home, self.plan.before, self.plan.after)
-            typer.echo(printable(f"{path}: {self._verb}"))
-        self.app = Application.from_environ(scan=True)
-        warnings: list[str] = []
-        change, wanted = register(self.app, self.settings.path, warnings, dry_run=False, is_project=self.is_project)
-        kept = "" if change.backup is None else f"; the former file is {change.backup}"
-        _tell([f"{change.path}: {len(wanted)} hooks registered{kept}", *(f"warning: {one}" for one in warnings)])
-
-    def test(self) -> list[Arrival]:
-        """Send a test message through every gateway that counts; return what became of each."""
-        arrivals = []
-        for agent, gateway in routes(self.app.config, self.agent):
-            kind = (self.app.config.gateway(gateway) or ("", {}))[0]
-            with Waiting(f"hookrouter init: waiting for the test message through {printable(gateway)}"):
-                arrival = send_test(self.app, agent, gateway)
-            arrivals.append(arrival)
-            what = f"arrived after {arrival.seconds:.1f} s" if arrival.arrived else "did NOT arrive"
-            _tell([f"test message through {gateway} ({kind}): {what}: {arrival.reason}"])
-        return arrivals
-
-    def check(self) -> bool:
-        """Run doctor, and show what is not well; return whether there is an error."""
-        with redirect_stdout(sys.stderr), Waiting("hookrouter init: doctor is checking"):
-            findings = examine(self.app, self.settings.path)
-        bad = [finding for finding in findings if finding.level != OK]
-        typer.echo(f"doctor: {len(findings) - len(bad)} findings are well{', these are not:' if bad else ''}")
-        tell(bad)
-        return has_errors(findings)
+_Command = Annotated[
+    str | None,
+    typer.Option(
+        "--command",
+        metavar="PROGRAM",
+        help="A program answers; or, with --person, tells you. With its arguments, quoted as for a shell; no shell "
+        "runs it. A word that names a file here gets its whole path.",
+    ),
+]
+_Format = Annotated[
+    Format | None,
+    typer.Option("--format", help="With --command: what it reads on stdin. Default: text."),
+]
+_OpenClaw = Annotated[
+    str | None, typer.Option("--openclaw", metavar="URL", help="An agent of this OpenClaw gateway answers.")
+]
+_OpenClawAgent = Annotated[
+    str | None,
+    typer.Option("--openclaw-agent", metavar="ID", help="With --openclaw: the agent's id there. Default: main."),
+]
+_TokenEnv = Annotated[
+    str | None,
+    typer.Option("--token-env", metavar="NAME", help="With --openclaw: the variable that holds hooks.token."),
+]
+_TokenFile = Annotated[
+    str | None,
+    typer.Option("--token-file", metavar="FILE", help="With --openclaw: the file that holds it, chmod 600."),
+]
+_Webhook = Annotated[
+    str | None,
+    typer.Option("--webhook", metavar="URL", help="A service behind this address answers; or tells you."),
+]
+_Person = Annotated[
+    bool, typer.Option("--person", help="Only you answer; told by --command or --webhook, else by nobody.")
+]
+_Name = Annotated[
+    str | None,
+    typer.Option("--name", metavar="NAME", help="The agent's name in config.toml. Default: agent, or me."),
+]
+_Sessions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sessions", metavar="GLOB", help="Which sessions, by the names of tmux; may be repeated. Default: all."
+    ),
+]
+_EscalateCommand = Annotated[
+    str | None,
+    typer.Option(
+        "--escalate-command", metavar="PROGRAM", help="Run this program if nobody answers for an hour, to tell you."
+    ),
+]
+_EscalateWebhook = Annotated[
+    str | None,
+    typer.Option("--escalate-webhook", metavar="URL", help="The same, by an address, such as a chat's."),
+]
+_EscalateTo = Annotated[
+    str | None,
+    typer.Option("--escalate-to", metavar="NAME", help="The same, by a gateway that config.toml has."),
+]
+_Yes = Annotated[
+    bool, typer.Option("--yes", help="Ask nothing: take the default for whatever no option says, and write.")
+]
+_Test = Annotated[bool, typer.Option("--test/--no-test", help="Whether to send test messages.")]
 
 
 def init(
-    command: Annotated[
-        str | None,
-        typer.Option(
-            "--command",
-            metavar="PROGRAM",
-            help="A program answers; or, with --person, tells you. With its arguments, quoted as for a shell; no shell "
-            "runs it. A word that names a file here gets its whole path.",
-        ),
-    ] = None,
-    format: Annotated[  # noqa: A002 - the name of the option, as the key of config.toml has it
-        Format | None,
-        typer.Option("--format", help="With --command: what it reads on stdin. Default: text."),
-    ] = None,
-    openclaw: Annotated[
-        str | None, typer.Option("--openclaw", metavar="URL", help="An agent of this OpenClaw gateway answers.")
-    ] = None,
-    openclaw_agent: Annotated[
-        str | None,
-        typer.Option("--openclaw-agent", metavar="ID", help="With --openclaw: the agent's id there. Default: main."),
-    ] = None,
-    token_env: Annotated[
-        str | None,
-        typer.Option("--token-env", metavar="NAME", help="With --openclaw: the variable that holds hooks.token."),
-    ] = None,
-    token_file: Annotated[
-        str | None,
-        typer.Option("--token-file", metavar="FILE", help="With --openclaw: the file that holds it, chmod 600."),
-    ] = None,
-    webhook: Annotated[
-        str | None,
-        typer.Option("--webhook", metavar="URL", help="A service behind this address answers; or tells you."),
-    ] = None,
-    person: Annotated[
-        bool, typer.Option("--person", help="Only you answer; told by --command or --webhook, else by nobody.")
-    ] = False,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="The agent's name in config.toml. Default: agent, or me."),
-    ] = None,
-    sessions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sessions", metavar="GLOB", help="Which sessions, by the names of tmux; may be repeated. Default: all."
-        ),
-    ] = None,
-    escalate_command: Annotated[
-        str | None,
-        typer.Option(
-            "--escalate-command", metavar="PROGRAM", help="Run this program if nobody answers for an hour, to tell you."
-        ),
-    ] = None,
-    escalate_webhook: Annotated[
-        str | None,
-        typer.Option("--escalate-webhook", metavar="URL", help="The same, by an address, such as a chat's."),
-    ] = None,
-    escalate_to: Annotated[
-        str | None,
-        typer.Option("--escalate-to", metavar="NAME", help="The same, by a gateway that config.toml has."),
-    ] = None,
+    command: _Command = None,
+    format: _Format = None,  # noqa: A002 - the name of the option, as the key of config.toml has it
+    openclaw: _OpenClaw = None,
+    openclaw_agent: _OpenClawAgent = None,
+    token_env: _TokenEnv = None,
+    token_file: _TokenFile = None,
+    webhook: _Webhook = None,
+    person: _Person = False,
+    name: _Name = None,
+    sessions: _Sessions = None,
+    escalate_command: _EscalateCommand = None,
+    escalate_webhook: _EscalateWebhook = None,
+    escalate_to: _EscalateTo = None,
     settings: SettingsOption = None,
     scope: ScopeOption = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Ask nothing: take the default for whatever no option says, and write.")
-    ] = False,
-    test: Annotated[bool, typer.Option("--test/--no-test", help="Whether to send test messages.")] = True,
+    yes: _Yes = False,
+    test: _Test = True,
     dry_run: DryRun = False,
 ) -> int:
     """Set hookrouter up: who answers, for which sessions, and who is told if nobody does.
@@ -237,121 +161,4 @@ def init(
     if not (asks or yes or dry_run):
         raise CommandError(_NO_TERMINAL)
     path = chosen_file(settings, scope)
-    setup: _Setup | None = None
-    try:
-        setup = _prepare(words, path, is_project=scope is Scope.PROJECT, asks=asks)
-        _show(setup.plan, setup.settings, dry_run=dry_run)
-        if dry_run:
-            return _DONE
-        if asks and not _agreed(setup.plan, setup.settings, test=test):
-            typer.echo("Nothing was written.")
-            return _FAULT
-        return _carry_out(setup, test=test)
-    except (ChoiceError, edit.ConfigEditError, CommandError) as error:
-        raise CommandError(f"{error}{_so_far(setup)}") from None
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo(err=True)
-        typer.echo(printable(f"hookrouter init: stopped{_so_far(setup) or '; nothing was changed'}"), err=True)
-        return _STOPPED
-
-
-def _prepare(words: Words, settings: str, *, is_project: bool, asks: bool) -> _Setup:
-    """Find out what is wanted, and what that changes; ask for what the options leave open."""
-    app = Application.from_environ(scan=True)
-    if app.config.problems:
-        raise CommandError(f"{app.config.problems[0]}; correct the file first: hookrouter config check")
-    folder = _folder()
-    exists = edit.content_of(app.home) is not None
-    chosen: Words | None = words
-    if asks:
-        agents = [agent.id for agent in app.config.agents if agent != IMPLICIT_AGENT]
-        chosen = Questions(app, folder).ask(words, agents=agents)
-    elif not words.names_who_answers:
-        if exists and words != Words():
-            raise CommandError("who answers is not said; add --command, --openclaw, --webhook or --person")
-        chosen = None if exists else attrs.evolve(words, person=True)
-    choices: Choices | None = None if chosen is None else choices_of(chosen, folder)
-    agent = None if choices is None else choices.agent
-    plan = make_plan(app, choices)
-    change, _ = register(app, settings, [], dry_run=True, is_project=is_project)
-    return _Setup(app, plan, change, is_project, agent)
-
-
-def _folder() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        raise CommandError("the working folder does not exist any more; change to one that does") from None
-
-
-def _show(plan: Plan, change: Change, *, dry_run: bool) -> None:
-    """Show what is to be written; the change of settings.json in whole only with --dry-run."""
-    if plan.changes and plan.before is None and plan.after is not None and not dry_run:
-        typer.echo(printable(f"{plan.path} is to be written:\n\n{plan.after.decode()}", keep_newlines=True))
-    elif plan.changes:
-        typer.echo(printable(plan.diff(), keep_newlines=True))
-    else:
-        typer.echo(printable(f"{plan.path}: stays as it is"))
-    if not change.changed:
-        typer.echo(printable(f"{change.path}: nothing to change"))
-    elif dry_run:
-        typer.echo(printable(change.diff(), keep_newlines=True), nl=False)
-    else:
-        verb = "created" if change.before is None else "changed, with a copy beside it"
-        _tell([f"{change.path} is to be {verb}: hookrouter's hooks (--dry-run shows them)"])
-
-
-def _agreed(plan: Plan, change: Change, *, test: bool) -> bool:
-    if not (plan.changes or change.changed or test):
-        return True
-    acts = [*(["write this"] if plan.changes or change.changed else []), *(["send a test message"] if test else [])]
-    return typer.confirm(f"{' and '.join(acts).capitalize()}?", default=True)
-
-
-def _carry_out(setup: _Setup, *, test: bool) -> int:
-    """Write, test, check, and say what comes next; return the exit code."""
-    setup.write()
-    arrivals = setup.test() if test else []
-    faulty = setup.check()
-    typer.echo("")
-    _tell(first_question(setup.app.config, without_terminal=_without_terminal(setup.app)))
-    lost = ", ".join(arrival.gateway for arrival in arrivals if not arrival.arrived)
-    if lost:
-        typer.echo("")
-        _tell([_NOT_ARRIVED_TEXT.format(gateways=lost)])
-        return _NOT_ARRIVED
-    return _FAULT if faulty else _DONE
-
-
-def _without_terminal(app: Application) -> str:
-    """Say why sessions have no names; empty if they have."""
-    backend = app.plugins.terminal_backends().get(app.config.answer.terminal)
-    if not isinstance(backend, ProbingTerminal):
-        return ""
-    try:
-        usable, message, _ = backend.probe()
-    except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a fault of that plugin
-        usable, message = False, describe_error(error)
-    return "" if usable else message
-
-
-def _tell(paragraphs: Sequence[str]) -> None:
-    columns = min(width(), 100)
-    for text in paragraphs:
-        indent = " " * (len(text) - len(text.lstrip()))
-        typer.echo(_filled(text.strip(), columns, indent))
-
-
-def _filled(text: str, columns: int, indent: str) -> str:
-    return textwrap.fill(
-        printable(text),
-        columns,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _so_far(setup: _Setup | None) -> str:
-    return "".join(f"; done: {line}" for line in (setup.done() if setup is not None else ()))
+    return set_up(words, path, is_project=scope is Scope.PROJECT, asks=asks, test=test, dry_run=dry_run)

@@ -14,6 +14,7 @@ from hookrouter_ask_user_question import documents
 from hookrouter_ask_user_question.answer_result import AnswerResult, ExitCode, intended, with_recorded
 from hookrouter_ask_user_question.awaiting import Awaiting
 from hookrouter_ask_user_question.channels import find_channels, no_channel, planned
+from hookrouter_ask_user_question.checked_answer import CheckedAnswer
 from hookrouter_ask_user_question.choosing import choose, listed, not_over
 from hookrouter_ask_user_question.closing import CLIENT_GONE, verdict_of
 from hookrouter_ask_user_question.decisions import DecisionError, check_decisions, parse_decisions, to_json
@@ -31,11 +32,10 @@ from hookrouter_ask_user_question.transcript import (
 from hookrouter_ask_user_question.verdicts import save_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome
+    from hookrouter.answering.interfaces import AnswerOutcome
     from hookrouter.cli.application import Application
     from hookrouter.tools.ask_user_question import AskUserQuestionInput
     from hookrouter_ask_user_question.documents import Question
@@ -100,10 +100,10 @@ def answer(
         else:
             decisions = check_decisions(decide(question, form), form)
         result = result._replace(questions=intended(question, decisions))
-        channels = find_channels(app, channel)
+        checked = CheckedAnswer(question, form, decisions, find_channels(app, channel), author)
         if dry_run:
-            return planned(app, question, form, decisions, channels, result)
-        if not channels:
+            return planned(app, checked, result)
+        if not checked.channels:
             return result._replace(reason=no_channel("config.toml: answer.channels", app, app.config.answer.channels))
         own_name = documents.own_name(session, question.tool_use_id)
         with (
@@ -111,7 +111,7 @@ def answer(
             app.store.lock(documents.ANSWER_LOCK, own_name, _LOCK_SECONDS),
             _signals(),
         ):
-            return _Answering(app, question, form, decisions, channels, result, author).run(wait)
+            return _Answering(app, checked, result).run(wait)
     except DecisionError as error:
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=str(error))
     except FormError as error:
@@ -127,25 +127,16 @@ def answer(
 class _Answering:
     """One answer, under the session's lock."""
 
-    def __init__(
-        self,
-        app: Application,
-        question: Question,
-        form: AskUserQuestionInput,
-        decisions: tuple[Decision, ...],
-        channels: Mapping[str, AnswerChannel],
-        result: AnswerResult,
-        author: Author,
-    ) -> None:
+    def __init__(self, app: Application, answer: CheckedAnswer, result: AnswerResult) -> None:
         self._app = app
-        self._author = author
-        self._question = question
-        self._decisions = decisions
+        self._author = answer.author
+        self._question = answer.question
+        self._decisions = answer.decisions
         self._result = result
         self._started = now()
-        self._handing_over = HandingOver(app, question, form, decisions, channels, author)
-        self._awaiting = Awaiting(app, question)
-        self._chat = isinstance(decisions[-1], Chat)
+        self._handing_over = HandingOver(app, answer)
+        self._awaiting = Awaiting(app, answer.question)
+        self._chat = isinstance(answer.decisions[-1], Chat)
         self._is_closed = False
         """Whether this command has closed the question, so that no hook will."""
 

@@ -11,14 +11,12 @@ from hookrouter_ask_user_question.answer_result import ExitCode
 from hookrouter_ask_user_question.decisions import DecisionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from hookrouter.answering.decisions import Decision
     from hookrouter.answering.interfaces import AnswerChannel
     from hookrouter.cli.application import Application
-    from hookrouter.tools.ask_user_question import AskUserQuestionInput
     from hookrouter_ask_user_question.answer_result import AnswerResult
-    from hookrouter_ask_user_question.documents import Question
+    from hookrouter_ask_user_question.checked_answer import CheckedAnswer
 
 __all__ = ["find_channels", "no_channel", "planned", "unknown_parts"]
 
@@ -58,22 +56,15 @@ def unknown_parts(app: Application, *, located: bool) -> list[str]:
     ]
 
 
-def planned(
-    app: Application,
-    question: Question,
-    form: AskUserQuestionInput,
-    decisions: tuple[Decision, ...],
-    channels: Mapping[str, AnswerChannel],
-    result: AnswerResult,
-) -> AnswerResult:
+def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> AnswerResult:
     """Return the result of a dry run: that a waiting hook would get the answer, or the steps of the planner.
 
-    ``channels`` would be tried in their order; one that hands answers to hooks serves only while a hook waits.
+    A channel that hands answers to hooks serves only while a hook waits.
     """
-    for name, channel in channels.items():
+    for name, channel in answer.channels.items():
         if not isinstance(channel, WaitingChannel):
             break
-        if channel.is_waiting(app.store, question.session_id, form):
+        if channel.is_waiting(app.store, answer.question.session_id, answer.form):
             step = f"hand the answer to the hook that waits beside the dialog, through the channel {name}; no key"
             return result._replace(
                 outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", channel=name, steps=(step,)
@@ -82,7 +73,7 @@ def planned(
     if planner is None:
         reason = "; ".join(unknown_parts(app, located=True))
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
-    steps = tuple(planner.outline(form, decisions))
+    steps = tuple(planner.outline(answer.form, answer.decisions))
     refusal = refusal_of(steps)
     if refusal is not None:
         return result._replace(reason=f"the planner {planner.name} cannot enter that: {refusal}")

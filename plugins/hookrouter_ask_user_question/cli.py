@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -264,8 +264,6 @@ def questions(
 
     Exit codes: 0 listed; 1 the state folder cannot be read, or there is no such notice; 2 wrong arguments.
     """
-    from hookrouter.messaging import notices
-
     app = Application.from_environ()
     push(app.environ, app.home)
     try:
@@ -280,28 +278,59 @@ def questions(
 
             return watch(app, lambda one: _entry(app, one, app.outbox.pending()), session, as_json=as_json)
         _bring_to_agents(app)
-        waiting = _waiting(app, session, tool_use_id)
-        kept = notices.listing(app.store, session)
-        messages = app.outbox.pending() if waiting else []
-        entries = [_entry(app, question, messages) for question in waiting]
-        paused = [one for one in pauses(app.store) if session in (None, one.session) or one.session is None]
-        missed = _missed(app, paused, session)
+        listing = _listing(app, session, tool_use_id)
     except (StoreError, OSError) as error:
         typer.echo(f"hookrouter questions: {error}", err=True)
         return 1
-    if as_json:
-        shown = [{key: value for key, value in notice.items() if key != "version"} for notice in kept]
-        document = {"questions": entries, "notices": shown, "paused": [one._asdict() for one in paused]}
-        typer.echo(json.dumps({**document, "missed": missed}, indent=2))
-        return 0
-    whole = session is not None or tool_use_id is not None
-    blocks = [_full(app, question) for question in waiting] if whole else [_summary(entry) for entry in entries]
-    if not blocks:
-        of_session = f" in session {_safe(session)}" if session is not None else ""
-        blocks = [f"No question is waiting{of_session}."]
-    blocks += [*_pause_blocks(paused, missed), *(_notice(notice, whole=session is not None) for notice in kept)]
-    typer.echo("\n\n".join(blocks))
+    typer.echo(json.dumps(listing.document(), indent=2) if as_json else "\n\n".join(listing.blocks(app)))
     return 0
+
+
+class _Listing(NamedTuple):
+    """What one call lists: of one session or of one question, if it asks for these."""
+
+    session: str | None
+    tool_use_id: str | None
+    waiting: list[Question]
+    entries: list[dict[str, Any]]
+    """What a program reads about each of these."""
+    notices: list[dict[str, Any]]
+    paused: list[Pause]
+    missed: list[dict[str, Any]]
+    """What became of the questions that were asked during these pauses."""
+
+    def document(self) -> dict[str, Any]:
+        """Return this as JSON."""
+        return {
+            "questions": self.entries,
+            "notices": [{key: value for key, value in one.items() if key != "version"} for one in self.notices],
+            "paused": [one._asdict() for one in self.paused],
+            "missed": self.missed,
+        }
+
+    def blocks(self, app: Application) -> list[str]:
+        """Return this for people, in paragraphs."""
+        if self.session is None and self.tool_use_id is None:
+            blocks = [_summary(entry) for entry in self.entries]
+        else:
+            blocks = [_full(app, question) for question in self.waiting]
+        if not blocks:
+            of_session = f" in session {_safe(self.session)}" if self.session is not None else ""
+            blocks = [f"No question is waiting{of_session}."]
+        notices = (_notice(one, whole=self.session is not None) for one in self.notices)
+        return [*blocks, *_pause_blocks(self.paused, self.missed), *notices]
+
+
+def _listing(app: Application, session: str | None, tool_use_id: str | None) -> _Listing:
+    """Read what is to be listed. Raises StoreError, OSError."""
+    from hookrouter.messaging import notices
+
+    waiting = _waiting(app, session, tool_use_id)
+    kept = notices.listing(app.store, session)
+    messages = app.outbox.pending() if waiting else []
+    entries = [_entry(app, question, messages) for question in waiting]
+    paused = [one for one in pauses(app.store) if session in (None, one.session) or one.session is None]
+    return _Listing(session, tool_use_id, waiting, entries, kept, paused, _missed(app, paused, session))
 
 
 def _bring_to_agents(app: Application) -> None:

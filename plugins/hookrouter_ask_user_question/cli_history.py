@@ -16,7 +16,7 @@ from hookrouter_ask_user_question.history import history as read_history
 from hookrouter_ask_user_question.story import OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["history", "story_lines"]
 
@@ -76,24 +76,31 @@ def history(
     try:
         earliest = None if since is None else moment(since)
     except ValueError as error:
-        typer.echo(f"hookrouter history: --since: {printable(str(error))}", err=True)
-        return 2
+        return _refused(f"--since: {printable(str(error))}", 2)
     if limit < 0:
-        typer.echo("hookrouter history: --limit: a number, 0 or more", err=True)
-        return 2
+        return _refused("--limit: a number, 0 or more", 2)
     try:
         stories = read_history(app.journal, app.store, session=session, since=earliest, limit=limit or None)
     except StoreError as error:
-        typer.echo(f"hookrouter history: {error}", err=True)
-        return 1
+        return _refused(str(error), 1)
     if as_json:
         typer.echo(json.dumps({"questions": stories}, indent=2))
-        return 0
+    else:
+        _tell(stories, session)
+    return 0
+
+
+def _refused(reason: str, exit_code: int) -> int:
+    typer.echo(f"hookrouter history: {reason}", err=True)
+    return exit_code
+
+
+def _tell(stories: Sequence[Mapping[str, Any]], session: str | None) -> None:
+    """Tell a person of all questions, or those of a session."""
     if not stories:
         typer.echo(f"No question{f' of session {printable(session)}' if session is not None else ''} is known.")
     for story in stories:
         typer.echo("\n".join(story_lines(story)))
-    return 0
 
 
 def story_lines(story: Mapping[str, Any]) -> list[str]:

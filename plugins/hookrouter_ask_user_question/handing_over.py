@@ -18,15 +18,9 @@ from hookrouter_ask_user_question.story import shown_id
 from hookrouter_ask_user_question.transcript import OPEN, client_version, question_state
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import AnswerChannel
     from hookrouter.cli.application import Application
     from hookrouter.messaging.pauses import Pause
-    from hookrouter.tools.ask_user_question import AskUserQuestionInput
-    from hookrouter_ask_user_question.documents import Question
-    from hookrouter_ask_user_question.identity import Author
+    from hookrouter_ask_user_question.checked_answer import CheckedAnswer
 
 __all__ = ["HandingOver"]
 
@@ -40,22 +34,11 @@ _LOOK_SECONDS = 0.5
 class HandingOver:
     """The delivery of one answer, under the session's lock."""
 
-    def __init__(
-        self,
-        app: Application,
-        question: Question,
-        form: AskUserQuestionInput,
-        decisions: tuple[Decision, ...],
-        channels: Mapping[str, AnswerChannel],
-        author: Author,
-    ) -> None:
-        """``channels`` are tried in their order. No pause holds back a person's answer."""
+    def __init__(self, app: Application, answer: CheckedAnswer) -> None:
+        """Do nothing yet."""
         self._app = app
-        self._author = author
-        self._question = question
-        self._form = form
-        self._decisions = decisions
-        self._channels = channels
+        self._answer = answer
+        self._question = answer.question
         self._started = now()
         self.channel = ""
         """The last channel that was asked to deliver."""
@@ -98,7 +81,7 @@ class HandingOver:
 
         Raises nothing.
         """
-        if self._author.is_person:
+        if self._answer.author.is_person:
             return ""
         try:
             self.pause = is_paused(self._app.store, self._question.session) or self.pause
@@ -137,8 +120,8 @@ class HandingOver:
         request = AnswerRequest(
             session=self._question.session,
             tool_use_id=self._question.tool_use_id,
-            form=self._form,
-            decisions=self._decisions,
+            form=self._answer.form,
+            decisions=self._answer.decisions,
             address=address,
             terminal=backends.get(address.backend) if address is not None else None,
             planner=self._app.plugins.keystroke_planners().get(self._app.config.answer.planner),
@@ -148,11 +131,11 @@ class HandingOver:
             store=self._app.store,
             client_version=client_version(self._question.transcript_path),
             stopped=self.stopped,
-            by=self._author.by,
+            by=self._answer.author.by,
         )
         reasons = []
-        last = list(self._channels)[-1]
-        for name, channel in self._channels.items():
+        last = list(self._answer.channels)[-1]
+        for name, channel in self._answer.channels.items():
             if reason := self.stopped():
                 return AnswerOutcome(AnswerStatus.REFUSED, reason)
             self._save_pending(name)
@@ -175,10 +158,10 @@ class HandingOver:
                 session=self._question.session,
                 session_id=self._question.session_id,
                 tool_use_id=self._question.tool_use_id,
-                decisions=to_json(self._decisions),
+                decisions=to_json(self._answer.decisions),
                 channel=channel,
                 pid=os.getpid(),
-                by=self._author.by,
-                who=self._author.name,
+                by=self._answer.author.by,
+                who=self._answer.author.name,
             ),
         )
