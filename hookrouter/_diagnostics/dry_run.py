@@ -89,7 +89,7 @@ def run_hook(
         variables[HOME_VARIABLE] = copy
         _copy(home, scratch)
         # Who finds its lock taken leaves the delivery to the other one.
-        with Outbox(scratch, lambda _text: None).delivering():
+        with Outbox(scratch, lambda _text: None).locks.delivering():
             return run(scratch)
 
 

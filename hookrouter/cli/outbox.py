@@ -190,7 +190,7 @@ def _tell(what: str, names: list[str], as_json: bool) -> None:
 def _entry(outbox: Outbox, message: QueuedMessage) -> dict[str, Any]:
     """Return what a program reads about one message. Raises StoreError."""
     given_up = message.given_up
-    is_running = outbox.is_running(message)
+    is_running = outbox.locks.is_running(message)
     return {
         "id": message.id,
         "state": "running" if is_running else _state(message, held=outbox.is_held(message)),

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cached_property
 
-from hookrouter.messaging.message import FRESH, INTERRUPTED, GivenUp, decode, encode, new_document
-from hookrouter.messaging.spawn import KIND, PUSH, deliverer_lock, is_delivering, postpone, wake_deliverers
+from hookrouter.messaging.message import FRESH, decode, encode, new_document
+from hookrouter.messaging.spawn import KIND, PUSH, postpone, wake_deliverers
 from hookrouter.storage.engine import OUTBOX, open_store
 from hookrouter.storage.interface import StoreBusy, StoreError
-from hookrouter.util.clock import iso, now, seconds
+from hookrouter.util.clock import iso
 
 TYPE_CHECKING = False
 
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hookrouter.messaging.gateway import Message, ScheduledMessage
+    from hookrouter.messaging.locks import DeliveryLocks
     from hookrouter.messaging.message import QueuedMessage
+    from hookrouter.messaging.tries import Tries
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentLock, DocumentWatch
 
 __all__ = ["Outbox"]
 
 _LOCK_SECONDS = 10.0
-_PROBE_SECONDS = 0.2
-"""How long a deliverer asks for its lock: a look at whether one is at work holds it for a moment."""
 
 _last_id = (0, 0)
 
@@ -54,7 +55,20 @@ class Outbox:
         self._store = open_store(home, report, OUTBOX)
         self._documents = open_store(home, report)
         self._environment = environment
-        self._delivering: DocumentLock | None = None
+
+    @cached_property
+    def tries(self) -> Tries:
+        """What a deliverer notes about messages."""
+        from hookrouter.messaging.tries import Tries
+
+        return Tries(self, self._store, self._documents)
+
+    @cached_property
+    def locks(self) -> DeliveryLocks:
+        """Who delivers what at the moment."""
+        from hookrouter.messaging.locks import DeliveryLocks
+
+        return DeliveryLocks(self._store, self._environment)
 
     def put(
         self,
@@ -104,52 +118,6 @@ class Outbox:
         document = self._store.read(KIND, name)
         return None if document is None else decode(name, document)
 
-    def record_attempt(
-        self, name: str, pause: float = 0.0, *, fallback: bool = False, asked: bool = True
-    ) -> QueuedMessage | None:
-        """Count a try that is about to be made, and return the message; None if it was dropped meanwhile.
-
-        Counted before the try, with ``pause`` seconds until the next one, so that a message on which the deliverer
-        dies is seen to be one, and waits. With ``fallback`` it is the try of a further gateway at the same time,
-        and no further failure. Without ``asked`` the gateway cannot even be asked.
-        """
-        return self._change(
-            name,
-            lambda message: {
-                "attempts": message.attempts + asked,
-                "failures": message.failures + (not fallback),
-                "tried_for": message.tried_seconds(),
-                "last_attempt_at": iso(),
-                "last_error": INTERRUPTED,
-                "next_attempt_at": iso(now() + pause) if pause > 0 else None,
-                "given_up": None,
-            },
-        )
-
-    def record_failure(
-        self,
-        name: str,
-        reason: str,
-        *,
-        next_attempt_at: str | None = None,
-        given_up: str | None = None,
-        refused: Mapping[str, str] | None = None,
-    ) -> None:
-        """Note why a message is still here.
-
-        ``next_attempt_at`` is the time before which no deliverer tries it. ``given_up`` is the fingerprint of the
-        settings with which trying again cannot help; ``refused`` the same by gateway, None to leave it as it was.
-        """
-        self._change(
-            name,
-            lambda message: {
-                "last_error": reason,
-                "next_attempt_at": next_attempt_at,
-                "refused": message.refused if refused is None else refused,
-                "given_up": None if given_up is None else GivenUp(reason, iso(), given_up),
-            },
-        )
-
     def retry(self, name: str) -> bool:
         """Make a message due now, given up or not, with its whole time for tries before it. False if there is none.
 
@@ -157,7 +125,7 @@ class Outbox:
         cannot be written.
         """
         mine = self._environment()
-        changed = self._change(name, lambda _message: {**FRESH, "not_before": None, "environment": mine})
+        changed = self.change(name, lambda _message: {**FRESH, "not_before": None, "environment": mine})
         return changed is not None
 
     def hurry(self, name: str) -> bool:
@@ -172,7 +140,7 @@ class Outbox:
         mine = self._environment()
         if message.next_attempt_at is None and (message.environment == mine or not message.failures):
             return False
-        return self._change(name, lambda _message: {"next_attempt_at": None, "environment": mine}) is not None
+        return self.change(name, lambda _message: {"next_attempt_at": None, "environment": mine}) is not None
 
     def remove(self, name: str) -> bool:
         """Remove a message, because it was delivered or dropped. False if there is none.
@@ -188,64 +156,12 @@ class Outbox:
             # No room for a lock: then there is none for the change either that it would keep out.
             return self._store.delete(KIND, name)
 
-    def delivered(self, message: QueuedMessage) -> None:
-        """Remove a message that was delivered, and put in what follows it.
-
-        Whatever moment this is stopped at, a deliverer that finds ``delivered_at`` set ends it without sending the
-        message again. Raises hookrouter.storage.interface.StoreError if what follows cannot be written; then it is
-        lost, but the message itself is removed.
-        """
-        try:
-            if message.then:
-                if message.delivered_at is None:
-                    done = encode(message._replace(delivered_at=iso()))
-                    self._store.write(KIND, message.id, done, durable=False)
-                self._follow(message, after_delivery=True, since=None)
-        except StoreError:
-            self.remove(message.id)
-            raise
-        self.remove(message.id)
-
-    def unfold(self, message: QueuedMessage) -> QueuedMessage | None:
-        """Put in what follows a message without waiting for its delivery; return the message without it.
-
-        For the deliverer, before it tries the message; doing it again changes nothing. None if the message is
-        gone. Raises hookrouter.storage.interface.StoreError.
-        """
-        self._follow(message, after_delivery=False, since=seconds(message.created_at))
-        return self._change(message.id, lambda one: {"then": one.waits_for_delivery()})
-
-    def is_wanted(self, message: QueuedMessage) -> bool:
-        """Whether the document that ``while_open`` asks for is there; True if the message asks for none.
-
-        Raises hookrouter.storage.interface.StoreError if it cannot be read.
-        """
-        condition = message.while_open
-        if condition is None:
-            return True
-        fields = condition.fields.items()
-        for name in condition.names:
-            document = self._documents.read(condition.kind, name)
-            if document is not None and fields <= document.items():
-                return True
-        return False
-
     def is_held(self, message: QueuedMessage) -> bool:
         """Whether a message is not to go out because its session is paused. Raises
         hookrouter.storage.interface.StoreError."""
         from hookrouter.messaging.pauses import is_paused
 
         return is_paused(self._documents, message.session) is not None
-
-    def is_running(self, message: QueuedMessage) -> bool:
-        """Whether a deliverer asks a gateway to deliver this message now. Takes no lock, and writes nothing.
-
-        Raises hookrouter.storage.interface.StoreError.
-        """
-        return (
-            message.is_undecided
-            and self._store.lock_holder("line", _lane(message.gateway, message.session)) is not None
-        )
 
     def look_again(self) -> None:
         """Have deliverers that stay look at every message, and let the next push start one. Raises nothing.
@@ -254,14 +170,15 @@ class Outbox:
         """
         wake_deliverers(self._home, self._store)
 
-    def _follow(self, message: QueuedMessage, *, after_delivery: bool, since: float | None) -> None:
-        for name, document in message.following(after_delivery=after_delivery, since=since):
-            if self._store.read(KIND, name) is None:
-                self._store.write(KIND, name, document)
-
     def postpone(self, seconds: float) -> bool:
         """Let no push start a deliverer for so long; return whether that could be noted."""
         return postpone(self._home, self._store, seconds)
+
+    def follow(self, message: QueuedMessage, *, after_delivery: bool, since: float | None) -> None:
+        """Put in what follows a message, but for what is in already. Raises StoreError."""
+        for name, document in message.following(after_delivery=after_delivery, since=since):
+            if self._store.read(KIND, name) is None:
+                self._store.write(KIND, name, document)
 
     def put_aside(self) -> tuple[str, Sequence[str]]:
         """Return where corrupt documents were put aside, and their names, oldest first. Raises StoreError."""
@@ -271,28 +188,11 @@ class Outbox:
         """Remove documents that were set aside as corrupt longer ago than this. Raises nothing."""
         self._store.prune(seconds)
 
-    def delivering(self) -> DocumentLock:
-        """Return the deliverer's lock for this process's environment, as a context manager.
+    def change(self, name: str, change: Callable[[QueuedMessage], Mapping[str, Any]]) -> QueuedMessage | None:
+        """Change the fields of a message that ``change`` returns; return the message, None if there is none.
 
-        Entering raises StoreBusy if another one delivers for it.
+        Raises hookrouter.storage.interface.StoreError if it cannot be written.
         """
-        self._delivering = self._store.lock("outbox", deliverer_lock(self._environment()), _PROBE_SECONDS)
-        return self._delivering
-
-    def is_delivering(self, environment: str) -> bool:
-        """Whether a deliverer is at work for the environment of this mark. Raises StoreError."""
-        return is_delivering(self._store, environment)
-
-    def leave_delivery(self) -> None:
-        """In a forked child of the deliverer: leave its lock to it."""
-        if self._delivering is not None:
-            self._delivering.forget()
-
-    def lane(self, gateway: str, session: str) -> DocumentLock:
-        """Return the lock of who delivers one lane of messages; it outlives a deliverer that was killed."""
-        return self._store.lock("line", _lane(gateway, session), 0)
-
-    def _change(self, name: str, change: Callable[[QueuedMessage], Mapping[str, Any]]) -> QueuedMessage | None:
         # Without the lock, a message that a person drops at this moment would come back.
         with self._lock(name):
             message = self.get(name)
@@ -305,10 +205,6 @@ class Outbox:
 
     def _lock(self, name: str) -> DocumentLock:
         return self._store.lock("message", name, _LOCK_SECONDS)
-
-
-def _lane(gateway: str, session: str) -> str:
-    return f"{gateway}\0{session}"
 
 
 def _new_id() -> tuple[int, str]:

@@ -27,7 +27,7 @@ class OutboxCheck:
         app = place.app
         messages = [message for message in app.outbox.pending() if not message.is_early]
         for message in messages:
-            if app.outbox.is_running(message):
+            if app.outbox.locks.is_running(message):
                 since = local(message.last_attempt_at or "")
                 delivered = f"message {message.id} to agent {message.agent!r} is being delivered since {since}"
                 yield Finding(OK, "outbox", delivered)

@@ -108,7 +108,7 @@ class Turn:
         """Deliver; raises nothing that a plugin raised."""
         with ExitStack() as lock:
             try:
-                lock.enter_context(self.outbox.lane(*self.lane))
+                lock.enter_context(self.outbox.locks.lane(*self.lane))
             except StoreBusy:
                 tell(["busy", "", ""])
                 return
@@ -185,7 +185,7 @@ class Turn:
         found = self._gateway(gateway)
         usable = not isinstance(found, str)
         try:
-            counted = self.outbox.record_attempt(message.id, pause, fallback=fallback, asked=usable)
+            counted = self.outbox.tries.begin(message.id, pause, fallback=fallback, asked=usable)
             if counted is None:
                 tell(["dropped", gateway, message.id])
                 return _DROPPED

@@ -201,7 +201,7 @@ class Deliverer:
             return False
         if mark not in served:
             try:
-                served[mark] = self.outbox.is_delivering(mark)
+                served[mark] = self.outbox.locks.is_delivering(mark)
             except StoreError:
                 served[mark] = False
         return served[mark]
@@ -252,7 +252,7 @@ class Deliverer:
         if len(message.waits_for_delivery()) == len(message.then):
             return
         try:
-            unfolded = self.outbox.unfold(message)
+            unfolded = self.outbox.tries.unfold(message)
         except StoreError as error:
             self._notes.complain(f"what follows the message {name} could not be put in yet: {error}")
             return
@@ -348,7 +348,7 @@ def deliver_all(outbox: Outbox, deliver: Callable[[], object]) -> bool:
     while True:
         with ExitStack() as lock:
             try:
-                lock.enter_context(outbox.delivering())
+                lock.enter_context(outbox.locks.delivering())
             except StoreBusy:
                 return False
             while (ids := set(outbox.ids())) - seen:

@@ -69,14 +69,14 @@ class Notes:
     def delivered(self, message: QueuedMessage) -> None:
         """Remove a message that was delivered, and put in what follows it."""
         try:
-            self.outbox.delivered(message)
+            self.outbox.tries.delivered(message)
         except StoreError as error:
             self.complain(f"the message {message.id} was delivered, and this could not be noted: {error}")
 
     def failed(self, name: str, reason: str, **more: Any) -> None:
         """Keep with a message why it is still here; on a full disk the journal's record alone says so."""
         try:
-            self.outbox.record_failure(name, reason, **more)
+            self.outbox.tries.failed(name, reason, **more)
         except StoreError as error:
             self.complain(f"why the message {name} is kept could not be noted ({reason}): {error}")
 
@@ -85,7 +85,7 @@ class Notes:
         if message.while_open is None:
             return False
         try:
-            if self.outbox.is_wanted(message):
+            if self.outbox.tries.is_wanted(message):
                 return False
             self.outbox.remove(message.id)
         except StoreError as error:

@@ -109,7 +109,7 @@ class Processes:
     def _work(self, work: Callable[[Tell], None], writing: int) -> NoReturn:
         code = 1
         try:
-            self._outbox.leave_delivery()
+            self._outbox.locks.leave()
             work(lambda event: _tell(writing, event))
             code = 0
         except BaseException:  # noqa: BLE001 - the child ends here in any case

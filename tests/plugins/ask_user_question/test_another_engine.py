@@ -55,7 +55,7 @@ def test_a_question_is_asked_told_answered_and_verified(ask_session: Any, engine
 
     gateway = Gateway()
     deliverer = Deliverer(app.outbox, ask_session.config, {"inbox": gateway}, ask_session.journal)
-    with app.outbox.delivering():
+    with app.outbox.locks.delivering():
         assert is_delivering(open_store(ask_session.home, pytest.fail, OUTBOX), "")
         assert deliver_all(ask_session.app.outbox, deliverer.deliver_due) is False
     assert deliver_all(app.outbox, deliverer.deliver_due) is True

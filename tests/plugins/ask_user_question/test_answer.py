@@ -643,9 +643,9 @@ def test_an_agent_that_answers_while_its_gateway_still_runs_need_not_name_the_qu
     ask_session.first.act = lambda _: DELIVERED
     outbox = ask_session.app.outbox
     (message,) = [one for one in outbox.pending() if one.tool_use_id == "toolu_2" and one.kind == "question"]
-    outbox.record_attempt(message.id)
+    outbox.tries.begin(message.id)
     assert run(ask_session, wait=0).outcome == "delivered"
-    outbox.record_failure(message.id, "connection refused")
+    outbox.tries.failed(message.id, "connection refused")
     assert run(ask_session, wait=0).exit_code == ExitCode.NOT_DELIVERED
 
 

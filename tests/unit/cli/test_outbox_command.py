@@ -65,12 +65,12 @@ def test_messages_of_a_paused_session_are_shown_as_paused(
 def test_the_list_shows_each_message_and_why_it_is_there(outbox: Outbox, capsys: pytest.CaptureFixture[str]) -> None:
     fresh = outbox.put(wake(), fallbacks=["desktop"]).id
     waiting = outbox.put(wake(session="t")).id
-    outbox.record_attempt(waiting)
-    outbox.record_failure(waiting, "connection refused", next_attempt_at=iso(now() + 90))
+    outbox.tries.begin(waiting)
+    outbox.tries.failed(waiting, "connection refused", next_attempt_at=iso(now() + 90))
     dead = outbox.put(wake(session="u")).id
     for _ in range(3):
-        outbox.record_attempt(dead)
-    outbox.record_failure(dead, "wrong token", given_up="abc")
+        outbox.tries.begin(dead)
+    outbox.tries.failed(dead, "wrong token", given_up="abc")
 
     entries = listing(capsys)
     assert [(entry["id"], entry["state"]) for entry in entries] == [
@@ -103,7 +103,7 @@ def test_one_message_is_shown_whole(outbox: Outbox, capsys: pytest.CaptureFixtur
 
 def test_no_control_character_reaches_the_terminal(outbox: Outbox, capsys: pytest.CaptureFixture[str]) -> None:
     name = outbox.put(wake("one\x1b]0;owned\x07\ntwo", "\x1b[2J", "s\x9b1m")).id
-    outbox.record_failure(name, "said \x1b[31m")
+    outbox.tries.failed(name, "said \x1b[31m")
     assert main(["outbox", "list"]) == main(["outbox", "show", name]) == 0
     out = capsys.readouterr().out
     assert not [character for character in out if not character.isprintable() and character != "\n"]
@@ -135,10 +135,10 @@ def test_retry_makes_a_message_due_again(
     outbox: Outbox, spawned: list[object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = [outbox.put(wake()).id for _ in range(2)]
-    outbox.record_attempt(names[0])
-    outbox.record_failure(names[0], "wrong token", given_up="abc", refused={"chat": "abc"})
-    outbox.record_attempt(names[1])
-    outbox.record_failure(names[1], "connection refused", next_attempt_at=iso(now() + 90))
+    outbox.tries.begin(names[0])
+    outbox.tries.failed(names[0], "wrong token", given_up="abc", refused={"chat": "abc"})
+    outbox.tries.begin(names[1])
+    outbox.tries.failed(names[1], "connection refused", next_attempt_at=iso(now() + 90))
 
     assert main(["outbox", "retry", names[0]]) == 0
     assert [entry["state"] for entry in listing_after(capsys)] == ["due", "waits"]
@@ -162,7 +162,7 @@ def test_retry_of_all_leaves_reminders_to_their_time(
     name = outbox.put(wake(), then=[ScheduledMessage(wake(kind="reminder"), 600, after_delivery=False)]).id
     message = outbox.get(name)
     assert message is not None
-    outbox.unfold(message)
+    outbox.tries.unfold(message)
     assert main(["outbox", "retry", "--all"]) == 0
     assert [entry["state"] for entry in listing_after(capsys)] == ["due", "waits"]
 
@@ -181,11 +181,11 @@ def test_an_attempt_that_runs_is_shown_as_running_and_one_that_was_cut_off_is_no
     outbox: Outbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = outbox.put(wake()).id
-    outbox.record_attempt(name)
+    outbox.tries.begin(name)
     (entry,) = listing(capsys)
     assert (entry["state"], entry["running_since"]) == ("due", None)
     assert "interrupted" in entry["last_error"]
-    with outbox.lane("chat", "s"):
+    with outbox.locks.lane("chat", "s"):
         (entry,) = listing(capsys)
         assert (entry["state"], entry["last_error"]) == ("running", None)
         assert entry["running_since"] == entry["last_attempt_at"]
@@ -193,8 +193,8 @@ def test_an_attempt_that_runs_is_shown_as_running_and_one_that_was_cut_off_is_no
         out = capsys.readouterr().out
         assert f"tried once, now being delivered since {local(entry['running_since'])}" in out
         assert "interrupted" not in out
-    with outbox.lane("chat", "t"):
+    with outbox.locks.lane("chat", "t"):
         assert listing(capsys)[0]["state"] == "due"
-    outbox.record_failure(name, "it says no")
-    with outbox.lane("chat", "s"):
+    outbox.tries.failed(name, "it says no")
+    with outbox.locks.lane("chat", "s"):
         assert listing(capsys)[0]["state"] == "due"

@@ -546,7 +546,7 @@ def test_undelivered_messages_and_quarantined_documents_are_found(machine: Path)
     assert (waiting.level, waiting.fix) == (WARNING, "hookrouter deliver")
     assert "Which one?" in waiting.message
     assert "waits" in waiting.message
-    app.outbox.record_failure(app.outbox.ids()[0], "no such chat", given_up="fingerprint")
+    app.outbox.tries.failed(app.outbox.ids()[0], "no such chat", given_up="fingerprint")
     (given_up,) = findings("outbox")
     assert given_up.level == ERROR
     assert "was given up" in given_up.message
@@ -555,7 +555,7 @@ def test_undelivered_messages_and_quarantined_documents_are_found(machine: Path)
         f"hookrouter outbox retry {app.outbox.ids()[0]}"
     )
     reason = f"{PLUGIN_FAULT}'pigeon': deliver() of pigeon.Loft returned True, not a SendResult"
-    app.outbox.record_failure(app.outbox.ids()[0], reason, given_up="fingerprint")
+    app.outbox.tries.failed(app.outbox.ids()[0], reason, given_up="fingerprint")
     (faulty,) = findings("outbox")
     assert reason in faulty.message
     assert faulty.fix.startswith("update the plugin that brings this gateway type, or report it")
@@ -633,10 +633,10 @@ def test_a_client_whose_hooks_run_is_not_to_be_installed(machine: Path) -> None:
 def test_the_fix_of_a_message_that_a_gateway_fails_is_the_gateway(machine: Path) -> None:
     outbox = Application.from_environ().outbox
     name = outbox.put(Message("question", "main", "inbox", "s", "i", "t", "Which one?", "...")).id
-    outbox.record_attempt(name, 30.0)
-    with outbox.lane("inbox", "s"):
+    outbox.tries.begin(name, 30.0)
+    with outbox.locks.lane("inbox", "s"):
         assert [found.level for found in findings("outbox")] == [OK]
-    outbox.record_failure(name, "exit code 1: no such module", next_attempt_at="2026-11-22T10:00:00.000Z")
+    outbox.tries.failed(name, "exit code 1: no such module", next_attempt_at="2026-11-22T10:00:00.000Z")
     (found,) = findings("outbox")
     assert found.fix.startswith("mend what [gateways.inbox] in ")
     assert f"hookrouter outbox retry {name}" in found.fix

@@ -30,6 +30,7 @@ from hookrouter.messaging.message import QueuedMessage
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.messaging.retry import BLOCKING_FAILURES, RetryPolicy, longest_wait
 from hookrouter.messaging.spawn import spawn_delivery
+from hookrouter.messaging.tries import Tries
 from hookrouter.storage.documents import Store, StoreBusy, StoreError
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
@@ -427,10 +428,7 @@ def test_a_check_that_misbehaves_does_not_stop_the_others(
 class FullDisk(Outbox):
     """An outbox whose documents can no longer be changed."""
 
-    def record_attempt(self, name: str, pause: float = 0.0, **_more: bool) -> dict[str, Any] | None:
-        raise StoreError("cannot write: No space left on device")
-
-    def record_failure(self, name: str, reason: str, **_more: Any) -> None:
+    def change(self, name: str, change: Any) -> Any:
         raise StoreError("cannot write: No space left on device")
 
 
@@ -471,14 +469,14 @@ def test_a_message_that_cannot_be_read_does_not_keep_the_others(bench: Bench) ->
 def test_a_fault_of_the_deliverer_costs_one_message_its_turn(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = bench.put("broken")
     bench.put("fine", session="t")
-    real = Outbox.record_attempt
+    real = Tries.begin
 
-    def attempt(self: Outbox, name: str, *arguments: Any, **options: Any) -> dict[str, Any] | None:
+    def attempt(self: Tries, name: str, *arguments: Any, **options: Any) -> dict[str, Any] | None:
         if name == broken.id:
             raise RuntimeError("unforeseen")
         return real(self, name, *arguments, **options)
 
-    monkeypatch.setattr(Outbox, "record_attempt", attempt)
+    monkeypatch.setattr(Tries, "begin", attempt)
 
     bench.run()
 
@@ -900,7 +898,7 @@ def test_a_gateway_that_cannot_be_stopped_does_not_hold_the_lock_for_ever(bench:
     assert "Timeout" in done.stderr, "where it hung"
     assert bench.outbox.ids() == [stuck.id]
     assert bench.message(stuck).failures == 1
-    with bench.outbox.delivering():
+    with bench.outbox.locks.delivering():
         pass
 
 
@@ -1024,8 +1022,8 @@ def test_kill_9_of_a_deliverer_that_stays_and_the_next_one_goes_on(bench: Bench,
 def test_a_retry_by_a_person_reaches_the_deliverer_that_stays(bench: Bench, staying: Staying) -> None:
     (staying.folder / "down").touch()
     wake = bench.put("hello")
-    bench.outbox.record_attempt(wake.id)
-    bench.outbox.record_failure(wake.id, "connection refused", next_attempt_at=iso(now() + 500))
+    bench.outbox.tries.begin(wake.id)
+    bench.outbox.tries.failed(wake.id, "connection refused", next_attempt_at=iso(now() + 500))
     with staying.start() as process:
         wait_until(lambda: process.poll() is None and is_held(bench.outbox), 20, "deliverer at work")
         (staying.folder / "down").unlink()
@@ -1036,7 +1034,7 @@ def test_a_retry_by_a_person_reaches_the_deliverer_that_stays(bench: Bench, stay
 
 def is_held(outbox: Outbox) -> bool:
     try:
-        with outbox.delivering():
+        with outbox.locks.delivering():
             return False
     except StoreBusy:
         return True

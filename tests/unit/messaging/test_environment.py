@@ -93,10 +93,10 @@ def test_a_message_waits_for_no_deliverer_without_its_secret(home: Home, monkeyp
     gateway = Token()
     without, having = Session(home, {}, gateway), Session(home, {"MY_TOKEN": "t"}, gateway)
     without.put("of a")
-    with without.outbox.delivering():
+    with without.outbox.locks.delivering():
         without.deliverer.deliver_due()
         having.put("of b")
-        assert having.outbox.is_delivering(without.mark)
+        assert having.outbox.locks.is_delivering(without.mark)
         monkeypatch.setenv("MY_TOKEN", "t")
         assert deliver_all(having.outbox, having.deliverer.deliver_due), "the lock of its environment is free"
         assert gateway.got == ["of b"], "that of a is left to the deliverer that is at work for it"
@@ -122,10 +122,10 @@ def test_a_person_with_the_secret_delivers_what_another_environment_could_not(
     tables = {"g": {"set": {"TOKEN_env": "MY_TOKEN"}}}
     outbox = Outbox(home, print, lambda: environment_mark({}, home, tables))
     name = outbox.put(Message("question", "a", "g", "s", "sid", "toolu_1", "subject", "hello")).id
-    outbox.record_attempt(name, 600)
+    outbox.tries.begin(name, 600)
     monkeypatch.setenv("MY_TOKEN", "t")
     monkeypatch.chdir("/")
-    with outbox.delivering():
+    with outbox.locks.delivering():
         assert main([]) == 0
     assert (tmp_path / "got").read_text() == "hello"
     assert outbox.count() == 0
@@ -137,7 +137,7 @@ def test_deliver_says_that_another_one_is_at_work(
     monkeypatch.chdir("/")
     outbox = Outbox(home, print)
     outbox.put(Message("question", "a", "g", "s", "sid", "toolu_1", "subject", "hello"))
-    with outbox.delivering():
+    with outbox.locks.delivering():
         assert main([]) == 0
     said = capsys.readouterr().err
     assert "another deliverer is at work, so this one delivered nothing" in said

@@ -139,19 +139,19 @@ def test_put_says_why_it_cannot_write(outbox: Outbox, home: Home) -> None:
 def test_an_attempt_is_counted_before_it_is_made_and_a_failure_kept(outbox: Outbox) -> None:
     name = outbox.put(wake()).id
 
-    begun = outbox.record_attempt(name)
+    begun = outbox.tries.begin(name)
     assert begun is not None
     assert begun.attempts == 1
     assert begun.last_attempt_at is not None
     assert "interrupted" in begun.last_error
 
-    outbox.record_failure(name, "connection refused", next_attempt_at="2999-01-01T00:00:00.000Z")
+    outbox.tries.failed(name, "connection refused", next_attempt_at="2999-01-01T00:00:00.000Z")
     message = outbox.get(name)
     assert message is not None
     assert (message.attempts, message.last_error) == (1, "connection refused")
     assert message.next_attempt_at == "2999-01-01T00:00:00.000Z"
 
-    outbox.record_failure(name, "wrong token", given_up="abc")
+    outbox.tries.failed(name, "wrong token", given_up="abc")
     message = outbox.get(name)
     assert message is not None
     assert message.given_up is not None
@@ -163,8 +163,8 @@ def test_a_dropped_message_does_not_come_back(outbox: Outbox) -> None:
 
     assert outbox.remove(name)
     assert not outbox.remove(name)
-    assert outbox.record_attempt(name) is None
-    outbox.record_failure(name, "too late")
+    assert outbox.tries.begin(name) is None
+    outbox.tries.failed(name, "too late")
     assert outbox.count() == 0
 
 
@@ -189,9 +189,9 @@ def test_a_document_edited_by_hand_is_completed(outbox: Outbox) -> None:
 
 
 def test_one_deliverer_at_a_time(outbox: Outbox, home: Home) -> None:
-    with outbox.delivering(), pytest.raises(StoreBusy), Outbox(home, print).delivering():
+    with outbox.locks.delivering(), pytest.raises(StoreBusy), Outbox(home, print).locks.delivering():
         pass
-    with outbox.delivering():
+    with outbox.locks.delivering():
         pass
 
 
@@ -474,7 +474,7 @@ def test_a_changed_config_makes_a_push_due(
 
 def test_no_push_while_a_deliverer_works(outbox: Outbox, home: Home, spawned: list[list[str]]) -> None:
     outbox.put(wake())
-    with outbox.delivering():
+    with outbox.locks.delivering():
         assert not push({}, home)
     assert push({}, home)
 
@@ -535,7 +535,7 @@ wake = Message("question", "a", "g", "s", "sid", "t", "subject", "text " * 500)
 first = outbox.put(wake)
 # A file can grow no further, as on a disk that is full: the first bytes are written, the others are not.
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-for act in (lambda: outbox.put(wake), lambda: outbox.record_attempt(first.id)):
+for act in (lambda: outbox.put(wake), lambda: outbox.tries.begin(first.id)):
     try:
         act()
     except StoreError as error:
@@ -569,14 +569,14 @@ def test_what_follows_a_message_is_in_its_own_document_first(outbox: Outbox) -> 
     assert message is not None
     for _ in range(2):
         # Doing it again, as after a kill, changes nothing.
-        left = outbox.unfold(message)
+        left = outbox.tries.unfold(message)
     assert left is not None
     [first, person] = outbox.pending()
     assert (first.id, [entry["text"] for entry in first.then]) == (name, ["later"])
     assert (person.text, person.gateway) == ("person", "p")
     assert person.not_before == iso(seconds(first.created_at) + 90)  # type: ignore[operator]
 
-    outbox.delivered(left)
+    outbox.tries.delivered(left)
     assert [message.text for message in outbox.pending()] == ["later", "person"]
     assert all(message.for_gateway(message.gateway).kind == "question" for message in outbox.pending())
 
@@ -595,7 +595,7 @@ def test_fields_that_make_no_sense_are_left_out(outbox: Outbox, fields: dict[str
 
 def test_no_deliverer_is_started_while_one_is_at_work(outbox: Outbox, home: Home, spawned: list[list[str]]) -> None:
     outbox.put(wake())
-    with outbox.delivering():
+    with outbox.locks.delivering():
         assert spawn_delivery({}, home) == 0
     assert spawn_delivery({}, home) == 1
     assert len(spawned) == 1
