@@ -12,11 +12,10 @@ earlier (:data:`hookrouter.answering.labels.PLAIN`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hookrouter.answering.decisions import Chat, MultiSelect, Select
 from hookrouter.answering.labels import PLAIN, QUOTED, STYLES, joined_items, recorded_label
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from hookrouter.answering.decisions import Decision
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PLAIN_UNTIL",
     "QUOTED_SINCE",
-    "Recording",
     "chosen_options",
-    "possible_recordings",
     "recorded_answer",
     "recording_styles",
     "shown_answers",
@@ -38,18 +35,6 @@ PLAIN_UNTIL = (2, 1, 234)
 """The last client version that was seen to join items as they are."""
 QUOTED_SINCE = (2, 1, 238)
 """The first one that was seen to quote them."""
-
-
-@with_field_docs
-class Recording(NamedTuple):
-    """One way in which a client may record a decision."""
-
-    answer: str | None
-    """The value in ``answers``; None if it records no answer: for a chat, and for a multi-select without any choice."""
-    style: str
-    """The style of the client, one of :data:`hookrouter.answering.labels.STYLES`."""
-    verbatim: bool
-    """Whether the labels are recorded as they were asked, by a client that does not rewrite them."""
 
 
 def recording_styles(version: tuple[int, ...] | None) -> tuple[str, ...]:
@@ -90,21 +75,6 @@ def recorded_answer(
     if isinstance(decision, MultiSelect):
         return joined_items(items, style) if items else None
     return items[0] if items else None
-
-
-def possible_recordings(
-    question: Question, decision: Decision, version: tuple[int, ...] | None = None
-) -> tuple[Recording, ...]:
-    """Return all that a client of this version may record, each answer once, the most likely first.
-
-    With no version it is what any client may record.
-    """
-    found: dict[str | None, Recording] = {}
-    for verbatim in (False, True):
-        for style in recording_styles(version):
-            answer = recorded_answer(question, decision, style, verbatim=verbatim)
-            found.setdefault(answer, Recording(answer, style, verbatim))
-    return tuple(found.values())
 
 
 def shown_answers(question: Question, decision: Decision) -> set[str]:

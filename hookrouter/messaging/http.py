@@ -20,19 +20,23 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 from hookrouter.messaging.gateway import SendResult
+from hookrouter.messaging.secrets import SecretError
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 from hookrouter.util.time_limit import PluginTimeout, time_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
+    "ALLOW_HTTP",
+    "CA_FILE",
     "HttpError",
     "Response",
     "address_secrets",
     "failed",
+    "missing",
     "not_sent",
     "origin",
     "redact",
@@ -40,6 +44,10 @@ __all__ = [
     "send",
     "url_faults",
 ]
+
+ALLOW_HTTP = {"help": "whether plain http may go to another machine", "example": "true"}
+CA_FILE = {"help": "a file with the certificates to trust instead of the usual ones", "example": '"~/ca.pem"'}
+"""The metadata of the fields ``allow_http: bool`` and ``ca_file: FilePath`` of a settings class."""
 
 ANSWER_BYTES = 64 * 1024
 """How much of an answer's body is read."""
@@ -96,6 +104,15 @@ def url_faults(value: object, key: str = "url", *, allow_http: bool = False) -> 
     if parts.scheme == "http" and not _is_loopback(host) and not allow_http:
         return [f"{key}: found plain http to {host}; allowed: https, http to this machine, or allow_http = true"]
     return []
+
+
+def missing(read_secrets: Callable[[], object], ca_file: str) -> list[str]:
+    """Return what a settings object names and is not there: a secret that cannot be read, or the certificates."""
+    try:
+        read_secrets()
+    except SecretError as error:
+        return [str(error)]
+    return [f"ca_file: {ca_file} is not a file"] if ca_file and not os.path.isfile(ca_file) else []
 
 
 def origin(url: str) -> str:

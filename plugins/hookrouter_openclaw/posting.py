@@ -24,8 +24,6 @@ from hookrouter.util.text import printable
 __all__ = ["OpenClawGateway"]
 
 DEFAULT_URL = "http://127.0.0.1:18789"
-DEFAULT_HOOKS = "/hooks"
-DEFAULT_NAME = "hookrouter"
 
 ADMISSION = 15.0
 """Seconds after which the gateway itself gives a run up that could not begin: a timeout must be longer."""
@@ -121,16 +119,8 @@ class OpenClawSettings:
     format: Literal["text", "notice"] = attrs.field(
         default="text", metadata={"help": "text, the message; notice, only that there is one", "example": '"notice"'}
     )
-    allow_http: bool = attrs.field(
-        default=False, metadata={"help": "whether plain http may go to another machine", "example": "true"}
-    )
-    ca_file: FilePath = attrs.field(
-        default="",
-        metadata={
-            "help": "a file with the certificates to trust instead of the usual ones",
-            "example": '"~/ca.pem"',
-        },
-    )
+    allow_http: bool = attrs.field(default=False, metadata=http.ALLOW_HTTP)
+    ca_file: FilePath = attrs.field(default="", metadata=http.CA_FILE)
 
     @property
     def seconds(self) -> float:
@@ -159,16 +149,7 @@ class OpenClawGateway:
 
         Asks the gateway nothing: one that is down now may be up at the delivery.
         """
-        problems = _faults(settings)
-        if problems:
-            return problems
-        try:
-            read_secret(settings, "token", os.environ)
-        except SecretError as error:
-            return [str(error)]
-        if settings.ca_file and not os.path.isfile(settings.ca_file):
-            return [f"ca_file: {settings.ca_file} is not a file"]
-        return []
+        return _faults(settings) or http.missing(lambda: read_secret(settings, "token", os.environ), settings.ca_file)
 
     def probe(self, settings: OpenClawSettings) -> Probe:
         """Ask the gateway for its version; wakes nobody and needs no token."""

@@ -113,16 +113,8 @@ class WebhookSettings:
     timeout: Annotated[float, Within(0, LONGEST_TIMEOUT, "seconds")] = attrs.field(
         default=DEFAULT_TIMEOUT, metadata={"help": "seconds for the whole request", "example": "20"}
     )
-    allow_http: bool = attrs.field(
-        default=False, metadata={"help": "whether plain http may go to another machine", "example": "true"}
-    )
-    ca_file: FilePath = attrs.field(
-        default="",
-        metadata={
-            "help": "a file with the certificates to trust instead of the usual ones",
-            "example": '"~/ca.pem"',
-        },
-    )
+    allow_http: bool = attrs.field(default=False, metadata=http.ALLOW_HTTP)
+    ca_file: FilePath = attrs.field(default="", metadata=http.CA_FILE)
 
 
 @attrs.frozen
@@ -152,16 +144,7 @@ class WebhookGateway:
 
         Sends nothing.
         """
-        problems = _faults(settings)
-        if problems:
-            return problems
-        try:
-            _secrets(settings)
-        except SecretError as error:
-            return [str(error)]
-        if settings.ca_file and not os.path.isfile(settings.ca_file):
-            return [f"ca_file: {settings.ca_file} is not a file"]
-        return []
+        return _faults(settings) or http.missing(lambda: _secrets(settings), settings.ca_file)
 
     def deliver(self, message: Message, settings: WebhookSettings) -> SendResult:
         """Send the message. Delivered is an answer with one of the ``success`` statuses within the timeout.
