@@ -4,66 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrouter.testing.plugins import write_plugin
-from hookrouter.util.program import script_argv
+from support.hook_place import HookPlace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-BASH: dict[str, Any] = {
-    "session_id": "s",
-    "transcript_path": "",
-    "cwd": "/",
-    "permission_mode": "default",
-    "hook_event_name": "PreToolUse",
-    "tool_name": "Bash",
-    "tool_input": {"command": "ls"},
-    "tool_use_id": "toolu_1",
-}
 HEADER = "import os, sys, time\nfrom hookrouter import PreToolUseReply, hookimpl, waits\n"
 DENIES = "@hookimpl\ndef pre_tool_use_bash(tool_input, context):\n    return PreToolUseReply.deny('not this')\n"
 
 
-class Place:
-    def __init__(self, folder: Path) -> None:
-        self.home, self.plugins = folder / "home", folder / "plugins"
-        self.home.mkdir()
-        self.environ = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
-        self.environ |= {"HOOKROUTER_HOME": str(self.home), "PYTHONPATH": str(self.plugins)}
-
+class Place(HookPlace):
     def write(self, name: str, source: str) -> None:
         write_plugin(self.plugins, name, HEADER + source)
-
-    def config(self, text: str) -> None:
-        (self.home / "config.toml").write_text(text)
-
-    def start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [*script_argv(), "run", "pre-tool-use"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self.environ,
-        )
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(BASH).encode())
-        process.stdin.close()
-        process.stdin = None
-        return process
-
-    def run(self) -> dict[str, Any]:
-        out, errors = self.start().communicate(timeout=60)
-        assert errors == b""
-        return json.loads(out) if out else {}
-
-    def record(self) -> dict[str, Any]:
-        record: dict[str, Any] = json.loads((self.home / "logs" / "s.jsonl").read_text().splitlines()[-1])
-        return record
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,67 +13,25 @@ from hookrouter._isolation import circuit_breaker
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
-from hookrouter.util.program import script_argv
+from support.hook_place import BASH, HookPlace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-BASH: dict[str, Any] = {
-    "session_id": "s",
-    "transcript_path": "",
-    "cwd": "/",
-    "permission_mode": "default",
-    "hook_event_name": "PreToolUse",
-    "tool_name": "Bash",
-    "tool_input": {"command": "ls", "timeout": 5},
-    "tool_use_id": "toolu_1",
-}
+CALL: dict[str, Any] = {**BASH, "tool_input": {"command": "ls", "timeout": 5}}
 HEADER = "from hookrouter import PostToolUseReply, PreToolUseReply, hookimpl\n"
 HOOK = "@hookimpl{marks}\ndef pre_tool_use_bash(tool_input, context):\n    "
 
 
-class Place:
-    def __init__(self, folder: Path) -> None:
-        self.home, self.plugins = folder / "home", folder / "plugins"
-        self.home.mkdir()
-        self.environ = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
-        self.environ |= {"HOOKROUTER_HOME": str(self.home), "PYTHONPATH": str(self.plugins)}
+class Place(HookPlace):
+    payload = CALL
 
     def write(self, name: str, body: str, marks: str = "", hook: str = HOOK) -> None:
         write_plugin(self.plugins, name, HEADER + hook.replace("{marks}", marks) + body + "\n")
 
-    def config(self, text: str) -> None:
-        (self.home / "config.toml").write_text(text)
-
-    def start(self, payload: dict[str, Any] | None = None) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [*script_argv(), "run", "post-tool-use" if payload else "pre-tool-use"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self.environ,
-        )
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(payload or BASH).encode())
-        process.stdin.close()
-        process.stdin = None
-        return process
-
-    def run(self, payload: dict[str, Any] | None = None) -> dict[str, Any]:
-        out, errors = self.start(payload).communicate(timeout=120)
-        assert errors == b""
-        return json.loads(out) if out else {}
-
     def specific(self, payload: dict[str, Any] | None = None) -> dict[str, Any]:
         found: dict[str, Any] = self.run(payload).get("hookSpecificOutput", {})
         return found
-
-    def record(self) -> dict[str, Any]:
-        record: dict[str, Any] = json.loads((self.home / "logs" / "s.jsonl").read_text().splitlines()[-1])
-        return record
-
-    def calls(self) -> list[tuple[str, str]]:
-        return [(call["plugin"], call["outcome"]) for call in self.record()["plugins"]]
 
 
 @pytest.fixture
@@ -164,7 +121,7 @@ def test_outputs_are_rewritten_one_after_the_other_too(place: Place) -> None:
             "    return PostToolUseReply.update_output({**found, 'stdout': cleaned})"
         )
         place.write(name, body, hook=hook)
-    payload = {**BASH, "hook_event_name": "PostToolUse", "tool_response": {"stdout": "one two three", "x": 1}}
+    payload = {**CALL, "hook_event_name": "PostToolUse", "tool_response": {"stdout": "one two three", "x": 1}}
     assert place.specific(payload)["updatedToolOutput"] == {"stdout": "* * three", "x": 1}
     assert place.record()["tool_response_by"] == {"stdout": ["a", "b"]}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +11,13 @@ import pytest
 from hookrouter.markers import waits
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from support.hook_place import BASH, HookPlace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAYLOAD = {
-    "session_id": "s",
-    "transcript_path": "",
-    "cwd": "/",
-    "permission_mode": "default",
-    "hook_event_name": "PermissionRequest",
-    "tool_name": "Bash",
-    "tool_input": {"command": "ls"},
-}
+PAYLOAD: dict[str, Any] = {**BASH, "hook_event_name": "PermissionRequest"}
+del PAYLOAD["tool_use_id"]
 HEADER = "import time\nfrom hookrouter import PermissionRequestReply, hookimpl, waits\n"
 WAITER = """
 @hookimpl
@@ -40,20 +33,11 @@ def permission_request(event, context):
 """
 
 
-class Place:
-    def __init__(self, folder: Path) -> None:
-        self.home = folder / "home"
-        self.plugins = folder / "plugins"
-        self.plugins.mkdir()
-        self.home.mkdir()
-        self.environ = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
-        self.environ |= {"HOOKROUTER_HOME": str(self.home), "PYTHONPATH": str(self.plugins)}
+class Place(HookPlace):
+    payload = PAYLOAD
 
     def write(self, name: str, body: str) -> None:
         write_plugin(self.plugins, name, HEADER + body)
-
-    def config(self, text: str) -> None:
-        (self.home / "config.toml").write_text(text)
 
     def call(self, *arguments: str, stdin: str = "") -> str:
         done = subprocess.run(
@@ -62,13 +46,7 @@ class Place:
         return done.stdout
 
     def decision(self) -> Any:
-        said = self.call("run", "permission-request", stdin=json.dumps(PAYLOAD))
-        return json.loads(said).get("hookSpecificOutput", {}).get("decision") if said else None
-
-    def calls(self) -> list[tuple[str, str]]:
-        files = sorted((self.home / "logs").glob("*.jsonl"))
-        records = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-        return [(call["plugin"], call["outcome"]) for call in records[-1]["plugins"]]
+        return self.run().get("hookSpecificOutput", {}).get("decision")
 
     def timeouts(self, event: str) -> dict[str | None, float]:
         report = json.loads(self.call("install", "--settings", str(self.home / "s.json"), "--dry-run", "--json"))

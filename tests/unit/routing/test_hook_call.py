@@ -15,17 +15,7 @@ from hookrouter._routing.hook_call import MAX_PAYLOAD, fits, parse
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.records import check
 from hookrouter.samples import sample
-
-BASH: dict[str, Any] = {
-    "session_id": "s",
-    "transcript_path": "",
-    "cwd": "/",
-    "permission_mode": "default",
-    "hook_event_name": "PreToolUse",
-    "tool_name": "Bash",
-    "tool_input": {"command": "ls"},
-    "tool_use_id": "toolu_1",
-}
+from support.hook_place import BASH
 
 
 def data(**changes: object) -> bytes:

@@ -19,20 +19,10 @@ from hookrouter.markers import hookimpl, waits
 from hookrouter.replies import PreToolUseReply
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
+from support.hook_place import BASH
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-BASH: dict[str, Any] = {
-    "session_id": "s",
-    "transcript_path": "",
-    "cwd": "/",
-    "permission_mode": "default",
-    "hook_event_name": "PreToolUse",
-    "tool_name": "Bash",
-    "tool_input": {"command": "ls"},
-    "tool_use_id": "toolu_1",
-}
 
 
 class Denies:
