@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.tools import AskUserQuestionInput
 
-__all__ = ["DialogModel", "FakeTerminal", "HoldingFakeTerminal"]
+__all__ = ["DialogModel", "FakeTerminal"]
 
 _PREVIEW_WIDTH = 40
 """Columns that a box of narrow previews has for them."""
@@ -644,24 +644,3 @@ class FakeTerminal:
                 for at, part in enumerate(_wrap(line, self.width - 8))
             ]
         return lines
-
-
-class HoldingFakeTerminal(FakeTerminal):
-    """One that can keep a person's keys out; a test that presses such a key asks :attr:`is_held` first."""
-
-    _held_until = 0.0
-
-    @property
-    def is_held(self) -> bool:
-        """Whether keys of others are kept out now."""
-        return self.clock() < self._held_until
-
-    def hold(self, address: TerminalAddress, seconds: float) -> bool:  # noqa: ARG002
-        """Keep other keys out for ``seconds``; say whether they were until now."""
-        was_held = self.is_held
-        self._held_until = self.clock() + seconds
-        return was_held
-
-    def release(self, address: TerminalAddress) -> None:  # noqa: ARG002
-        """Let other keys in."""
-        self._held_until = 0.0

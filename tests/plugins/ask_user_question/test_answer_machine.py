@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal, HoldingFakeTerminal
+from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
 from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, TerminalAddress
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter_ask_user_question.comparison import compare
@@ -26,6 +26,7 @@ from hookrouter_ask_user_question.decisions import parse_decisions
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.timing import Timing
+from support.holding_terminal import HoldingFakeTerminal
 from support.random_forms import RandomForm, seeded_form
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal, HoldingFakeTerminal
+from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.input_limits import text_faults
 from hookrouter.answering.interfaces import (
@@ -29,6 +29,7 @@ from hookrouter_keystrokes import answer_channel, keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.screens.text import accented_key, key
+from support.holding_terminal import HoldingFakeTerminal
 from support.random_forms import seeded_form
 
 if TYPE_CHECKING:
