@@ -298,14 +298,14 @@ class _Routing:
             return self._guard_wrapper(plugin, hook, function, names)
         waits = waiting(function)
 
-        def guarded(*given: Any) -> Reply | None:
+        def guarded(*given: Any, **named: Any) -> Reply | None:
             if (plugin, hook) in self._progress.calls:
                 return self._repeat(plugin, hook)
             seen, seconds = self._payload, self._limit(plugin) if waits is None else waits.seconds
             arguments = names[: len(given)]
 
             def body() -> _Taken | None:
-                return self._checked(plugin, function(*self._arguments(arguments)), seen)
+                return self._checked(plugin, self._call(function, arguments, named), seen)
 
             attempt = self._attempt(plugin, hook, seconds, body, waits is not None)
             if attempt.error is not None:
@@ -319,9 +319,9 @@ class _Routing:
             self._progress.ended(plugin, hook, Call(entry, self._told(reply), failed=False))
             return reply
 
-        def postponed(*given: Any) -> None:
+        def postponed(*given: Any, **named: Any) -> None:
             if waits is not None and self._is_set(plugin, waits.setting):
-                self._waiting.append((plugin, hook, lambda: guarded(*given)))
+                self._waiting.append((plugin, hook, lambda: guarded(*given, **named)))
 
         return guarded if waits is None else postponed
 
@@ -331,18 +331,18 @@ class _Routing:
     def _guard_wrapper(
         self, plugin: str, hook: str, function: Callable[..., Any], names: tuple[str, ...]
     ) -> Callable[..., Any]:
-        def begun(arguments: tuple[str, ...]) -> Generator[None, list[Reply], list[Reply]]:
-            generator: Generator[None, list[Reply], list[Reply]] = function(*self._arguments(arguments))
+        def begun(arguments: tuple[str, ...], named: Collection[str]) -> Generator[None, list[Reply], list[Reply]]:
+            generator: Generator[None, list[Reply], list[Reply]] = self._call(function, arguments, named)
             next(generator)
             return generator
 
-        def guarded(*given: Any) -> Generator[None, list[Reply], list[Reply]]:
+        def guarded(*given: Any, **named: Any) -> Generator[None, list[Reply], list[Reply]]:
             if (plugin, hook) in self._progress.calls:
                 # It has failed, before or after the others were called.
                 self._repeat(plugin, hook)
                 return (yield)
             seen, arguments = self._payload, names[: len(given)]
-            first = self._attempt(plugin, hook, self._limit(plugin), lambda: begun(arguments))
+            first = self._attempt(plugin, hook, self._limit(plugin), lambda: begun(arguments, named))
             if first.error is not None:
                 self._failed(plugin, hook, first)
                 return (yield)
@@ -408,7 +408,15 @@ class _Routing:
         """Say whether no wrapper may take a reply away: the verdict of a plugin that is set to fail closed."""
         return reply.verdict in REFUSALS and self._plugins.config(self._taken[id(reply)].plugin).on_error == "closed"
 
-    def _arguments(self, names: tuple[str, ...]) -> list[Any]:
+    def _call(self, function: Callable[..., Any], arguments: Collection[str], named: Collection[str]) -> Any:
+        """Call an implementation with the arguments for which pluggy has called its guard: in order, and by name.
+
+        Newer versions of pluggy give those by name that have a default.
+        """
+        seen = self._seen({*arguments, *named})
+        return function(*[seen[name] for name in arguments], **{name: seen[name] for name in named})
+
+    def _seen(self, names: Collection[str]) -> dict[str, Any]:
         """Return what an implementation gets: the payload as the plugins before it have rewritten it, as its own."""
         payload: Any = fastjson.loads(fastjson.dumps(self._payload))
         seen: dict[str, Any] = {"context": self._context, "event_name": self._event, "payload": payload}
@@ -420,7 +428,7 @@ class _Routing:
                 given = payload.get(name)
                 seen[name] = tool_class(tool, part).from_json(given) if tool in TOOLS and name in names else given
             seen["server"], seen["tool"] = mcp_name(self._tool) or ("", self._tool)
-        return [seen[name] for name in names]
+        return seen
 
     def _take(self, taken: _Taken, entry: dict[str, Any]) -> None:
         """Note what a plugin replied, and pass on what it rewrites of the payload that its plugin saw."""

@@ -22,6 +22,7 @@ from hookrouter.storage.journal import Journal
 from support.hook_place import BASH
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
 
@@ -41,6 +42,19 @@ class Guard:
     @hookimpl
     def pre_tool_use(self) -> None:
         return None
+
+
+class Optional:
+    @hookimpl
+    def pre_tool_use_bash(self, event: Any, context: Any = None) -> PreToolUseReply:
+        return PreToolUseReply.context(f"{event.tool_name} {context is None}")
+
+
+class OptionalWrapper:
+    @hookimpl(wrapper=True)
+    def pre_tool_use_bash(self, event: Any, context: Any = None) -> Generator[None, list[Any], list[Any]]:
+        replies = yield
+        return [*replies, PreToolUseReply.deny(event.tool_name)]
 
 
 class Waiter:
@@ -122,3 +136,10 @@ def test_nobody_is_waited_for_in_a_dry_run(tmp_path: Path) -> None:
 def test_the_result_is_the_same_in_another_process(tmp_path: Path) -> None:
     result = routed(tmp_path, aa=Denies())
     assert Routed.from_json(json.loads(json.dumps(result.to_json()))) == result
+
+
+@pytest.mark.parametrize("plugin", [Optional(), OptionalWrapper()], ids=["implementation", "wrapper"])
+def test_an_argument_may_have_a_default(tmp_path: Path, plugin: object) -> None:
+    result = routed(tmp_path, aa=plugin)
+    assert result.fault == ""
+    assert "Bash" in result.output.stdout
