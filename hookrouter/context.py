@@ -7,14 +7,18 @@ program, and a document store opens a folder.
 from __future__ import annotations
 
 import os
-from functools import cached_property
 
 from hookrouter.util.text import describe_error
 
 TYPE_CHECKING = False
 
+if not TYPE_CHECKING:
+    # First, because the manual's reader of this file goes by the last of two imports.
+    from hookrouter.util.lazy import cached_property
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from functools import cached_property  # noqa: TC004 - at run time it is the one above
     from typing import Protocol, TypeVar, overload
 
     from hookrouter._plugins.registry import Plugins

@@ -6,16 +6,18 @@ is part of the public API.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
-import pluggy
-
 from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeVar
 
+    import pluggy
     from typing_extensions import override as override
+
+    F = TypeVar("F", bound=Callable[..., object])
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -29,29 +31,76 @@ __all__ = [
     "waits",
 ]
 
-F = TypeVar("F", bound="Callable[..., object]")
-
 PROJECT_NAME = "hookrouter"
 """Pluggy's project name."""
 
 ENTRY_POINT_GROUP = "hookrouter"
 """The entry-point group under which an installed distribution announces its plugins."""
 
-hookspec = pluggy.HookspecMarker(PROJECT_NAME)
-"""Marks a hook specification (used by hookrouter itself)."""
+IMPLEMENTATION = f"{PROJECT_NAME}_impl"
+"""The attribute in which pluggy looks for the options of an implementation."""
 
-hookimpl = pluggy.HookimplMarker(PROJECT_NAME)
-"""Marks a hook implementation: ``@hookimpl``, ``@hookimpl(tryfirst=True)``, ``@hookimpl(wrapper=True)``."""
+if TYPE_CHECKING:
+    hookspec = pluggy.HookspecMarker(PROJECT_NAME)
+    """Marks a hook specification (used by hookrouter itself)."""
 
-if not TYPE_CHECKING:
+    hookimpl = pluggy.HookimplMarker(PROJECT_NAME)
+    """Marks a hook implementation: ``@hookimpl``, ``@hookimpl(tryfirst=True)``, ``@hookimpl(wrapper=True)``."""
 
-    def override(function: F) -> F:
+else:
+    # These do what pluggy's own markers do, which the tests compare: every plugin imports this module, and importing
+    # pluggy takes longer than all the rest of most hook runs.
+
+    def hookspec(function=None, firstresult=False, historic=False, warn_on_impl=None, warn_on_impl_args=None):
+        """Mark a hook specification (used by hookrouter itself)."""
+        if historic and firstresult:
+            raise ValueError("cannot have a historic firstresult hook")
+        options = {
+            "firstresult": firstresult,
+            "historic": historic,
+            "warn_on_impl": warn_on_impl,
+            "warn_on_impl_args": warn_on_impl_args,
+        }
+        return _marked(function, f"{PROJECT_NAME}_spec", options)
+
+    def hookimpl(
+        function=None,
+        hookwrapper=False,
+        optionalhook=False,
+        tryfirst=False,
+        trylast=False,
+        specname=None,
+        wrapper=False,
+    ):
+        """Mark a hook implementation: ``@hookimpl``, ``@hookimpl(tryfirst=True)``, ``@hookimpl(wrapper=True)``."""
+        options = {
+            "wrapper": wrapper,
+            "hookwrapper": hookwrapper,
+            "optionalhook": optionalhook,
+            "tryfirst": tryfirst,
+            "trylast": trylast,
+            "specname": specname,
+        }
+        return _marked(function, IMPLEMENTATION, options)
+
+    def override(function):
         """Mark an implementation in a class that has spec classes as bases: ``@hookimpl`` above ``@override``.
 
         A type checker then reports a name that no spec has. It does nothing else: it is :func:`typing.override`, which
         Python 3.11 lacks, without what importing ``typing_extensions`` costs in a hook.
         """
         return function
+
+
+def _marked(function: Callable[..., Any] | None, attribute: str, options: dict[str, Any]) -> Callable[..., Any]:
+    """Mark a function with options; without one, return what marks one."""
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        # Each function has its own: pluggy adds to them.
+        setattr(function, attribute, dict(options))
+        return function
+
+    return mark if function is None else mark(function)
 
 
 LONGEST_WAIT = 7 * 24 * 3600.0

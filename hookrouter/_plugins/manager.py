@@ -1,29 +1,33 @@
-"""The plugin manager: how plugins are loaded and checked, and how pluggy calls them.
+"""The plugin manager: how plugins are loaded and checked, and how their hooks are called.
 
 Pluggy orders and calls; around it stands isolation. Every implementation is registered behind a *guard* (a function
 with the same signature), so that one that raises, hangs or returns the wrong thing is a recorded failure of that
 plugin and never an exception in pluggy's call loop, which would lose the other plugins' results.
+
+Pluggy is imported when it is first needed, because most hook runs do not need it: see
+:mod:`hookrouter._plugins.plain_calls`.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
-import inspect
-from typing import TYPE_CHECKING, Any
+import sys
 
-import pluggy
-
-from hookrouter.markers import PROJECT_NAME
+from hookrouter._plugins.plain_calls import plain_calls
+from hookrouter.markers import IMPLEMENTATION, PROJECT_NAME
 from hookrouter.util.text import describe_error, did_you_mean
 from hookrouter.util.time_limit import time_limit
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from hookrouter.hookspecs import CallSpecs
 
     Guard = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
 
-__all__ = ["build_caller", "collect", "implementations", "is_wrapper", "load_object", "validate"]
+__all__ = ["build_caller", "build_calls", "collect", "implementations", "is_wrapper", "load_object", "validate"]
 
 CONTRIBUTION_SECONDS = 10.0
 """How long a plugin may take to hand over what it contributes: a terminal backend, a gateway, a command."""
@@ -32,7 +36,8 @@ CONTRIBUTION_SECONDS = 10.0
 def load_object(value: str) -> object:
     """Import what an entry point value names: a module, or an attribute; a class is instantiated without arguments."""
     module, _, attribute = value.partition(":")
-    found: object = importlib.import_module(module)
+    __import__(module)
+    found: object = sys.modules[module]
     for part in filter(None, attribute.split(".")):
         found = getattr(found, part)
     return found() if isinstance(found, type) else found
@@ -43,11 +48,13 @@ def implementations(plugin: object) -> dict[str, Callable[..., Any]]:
 
     Raises pluggy.PluginValidationError if two functions implement one hook.
     """
-    found = {}
+    import pluggy
+
+    manager, found = pluggy.PluginManager(PROJECT_NAME), {}
     for name in dir(plugin):
         if name.startswith("__"):
             continue
-        options = _MANAGER.parse_hookimpl_opts(plugin, name)
+        options = manager.parse_hookimpl_opts(plugin, name)
         if options is None:
             continue
         hook = options.get("specname") or name
@@ -57,14 +64,13 @@ def implementations(plugin: object) -> dict[str, Callable[..., Any]]:
     return found
 
 
-_MANAGER = pluggy.PluginManager(PROJECT_NAME)
-
-
 def validate(name: str, plugin: object) -> None:
     """Check a plugin's hooks against all specs: unknown names, arguments and classes, old-style wrappers.
 
     Raises pluggy.PluginValidationError, whose message names the hook and what is allowed.
     """
+    import pluggy
+
     from hookrouter._plugins.annotations import misfits
     from hookrouter.hookspecs import all_spec_classes
 
@@ -78,7 +84,7 @@ def validate(name: str, plugin: object) -> None:
 
             hint = did_you_mean(snake(hook), known, "see the hook reference for the names")
             raise pluggy.PluginValidationError(plugin, f"unknown hook {hook!r}; {hint}")
-        if getattr(function, f"{PROJECT_NAME}_impl", {}).get("hookwrapper"):
+        if getattr(function, IMPLEMENTATION, {}).get("hookwrapper"):
             raise pluggy.PluginValidationError(plugin, f"{hook}: hookwrapper=True is not supported, use wrapper=True")
         spec = getattr(manager.hook, hook).spec
         for problem in (*_unknown_arguments(hook, function, spec.argnames), *misfits(hook, function, spec.function)):
@@ -89,6 +95,8 @@ def validate(name: str, plugin: object) -> None:
 
 def _unknown_arguments(hook: str, function: Callable[..., Any], known: Sequence[str]) -> list[str]:
     """Return what to say of an argument that the hook does not have, and that has no default."""
+    import inspect
+
     parameters = inspect.signature(function).parameters.values()
     asked = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty]
     unknown = [name for name in asked if name not in (*known, "self")]
@@ -108,8 +116,30 @@ class _Facade:
         return list(vars(self))
 
 
+def build_calls(
+    specs: CallSpecs,
+    plugins: Sequence[tuple[str, object]],
+    guard: Guard,
+    failed: Callable[[str, BaseException], None],
+) -> Mapping[str, Callable[[], list[Any]]]:
+    """Return what calls each hook that a plugin implements, and returns the results as pluggy does.
+
+    It takes no arguments: the guards put them in. All else is as :func:`build_caller` has it.
+    """
+    plain = plain_calls(vars(specs), plugins, guard)
+    if plain is not None:
+        return plain
+
+    def call(hook: str) -> Callable[[], list[Any]]:
+        caller = getattr(callers, hook)
+        return lambda: caller(**dict.fromkeys(caller.spec.argnames))
+
+    callers = build_caller(specs, plugins, guard, failed)
+    return {hook: call(hook) for hook in vars(specs) if getattr(callers, hook).get_hookimpls()}
+
+
 def build_caller(
-    specs: Any, plugins: Sequence[tuple[str, object]], guard: Guard, failed: Callable[[str, BaseException], None]
+    specs: CallSpecs, plugins: Sequence[tuple[str, object]], guard: Guard, failed: Callable[[str, BaseException], None]
 ) -> Any:
     """Return pluggy's ``hook`` object for these specs, with every implementation of the plugins behind a guard.
 
@@ -117,7 +147,11 @@ def build_caller(
     ``guard(plugin name, hook, function)`` returns the function that pluggy will call instead, with any arguments that
     the original takes. A plugin whose hooks do not fit the specs is left out; ``failed(plugin name, error)`` is told.
     """
-    manager = pluggy.PluginManager(PROJECT_NAME)
+    import functools
+
+    import pluggy
+
+    manager: Any = pluggy.PluginManager(PROJECT_NAME)
     manager.add_hookspecs(specs)
     hooks = [name for name in vars(manager.hook) if not name.startswith("_")]
     # Pluggy calls the plugin that was registered last first.
@@ -141,7 +175,11 @@ def build_caller(
 
 def is_wrapper(function: Callable[..., Any]) -> bool:
     """Say whether an implementation is a wrapper (a generator function marked ``wrapper=True``)."""
-    return bool(getattr(function, f"{PROJECT_NAME}_impl", {}).get("wrapper")) and inspect.isgeneratorfunction(function)
+    if not getattr(function, IMPLEMENTATION, {}).get("wrapper"):
+        return False
+    import inspect
+
+    return inspect.isgeneratorfunction(function)
 
 
 def collect(
@@ -174,5 +212,6 @@ def collect(
 
     from hookrouter.hookspecs import contribution_spec
 
-    getattr(build_caller(contribution_spec(hook), plugins, guard, failed), hook)()
+    for call in build_calls(contribution_spec(hook), plugins, guard, failed).values():
+        call()
     return found

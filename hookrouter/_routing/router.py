@@ -8,15 +8,14 @@ its name. Each implementation sees the tool's input and output as those before i
 
 from __future__ import annotations
 
-import inspect
 import time
-from typing import TYPE_CHECKING, Any
 
 from hookrouter import events
 from hookrouter._contract.hook_names import event_facts, mcp_name
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
 from hookrouter._isolation.progress import Call, RunProgress
-from hookrouter._plugins.manager import build_caller, is_wrapper
+from hookrouter._plugins.manager import build_calls, is_wrapper
+from hookrouter._plugins.plain_calls import argument_names
 from hookrouter._routing.output import HookOutput, Routed
 from hookrouter.hookspecs import hookspecs_for
 from hookrouter.markers import waiting
@@ -26,8 +25,11 @@ from hookrouter.util.text import describe_error, describe_value
 from hookrouter.util.time_limit import PluginTimeout, time_limit
 from hookrouter.util.value import Value
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from typing import Any
 
     from hookrouter._isolation.circuit_breaker import Health
     from hookrouter._isolation.containment import Containment
@@ -161,12 +163,11 @@ class _Routing:
         def misfit(plugin: str, error: BaseException) -> None:
             self._failed(plugin, "registration", _Attempt(None, error, 0.0, []))
 
-        callers = build_caller(hookspecs_for(self._event, self._tool), loaded, self._guard, misfit)
-        for caller in (getattr(callers, hook) for hook in self._hooks):
-            if not caller.get_hookimpls():
+        calls = build_calls(hookspecs_for(self._event, self._tool), loaded, self._guard, misfit)
+        for hook in self._hooks:
+            if hook not in calls:
                 continue
-            # What each implementation gets is put in by its guard.
-            replies = caller(**dict.fromkeys(caller.spec.argnames))
+            replies = calls[hook]()
             self._replies.extend((self._taken[id(reply)].plugin, reply) for reply in replies)
             self._rewrite()
         self._call_waiting()
@@ -293,7 +294,7 @@ class _Routing:
         return None if reply is None else _taken(plugin, reply, seen)
 
     def _guard(self, plugin: str, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        names = tuple(inspect.signature(function).parameters)
+        names = argument_names(function)
         if is_wrapper(function):
             return self._guard_wrapper(plugin, hook, function, names)
         waits = waiting(function)

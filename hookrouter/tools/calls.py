@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
-
 from hookrouter._contract.hook_names import mcp_name
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
 from hookrouter.records import ToolInput, ToolResponse
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeVar, overload
 
     class Call(Protocol):
         """An event about a tool call, or one call of ``PostToolBatch``."""
@@ -37,12 +38,12 @@ _FORM_RECORDS = ("Annotation", "Option", "Question")
 """The classes of ``AskUserQuestion`` that are not named after their tool."""
 
 
-@overload
-def typed_input(call: Call, record: type[_Input]) -> _Input | None: ...
+if TYPE_CHECKING:
 
-
-@overload
-def typed_input(call: Call, record: None = None) -> ToolInput | None: ...
+    @overload
+    def typed_input(call: Call, record: type[_Input]) -> _Input | None: ...
+    @overload
+    def typed_input(call: Call, record: None = None) -> ToolInput | None: ...
 
 
 def typed_input(call: Call, record: type[ToolInput] | None = None) -> ToolInput | None:
@@ -57,12 +58,12 @@ def typed_input(call: Call, record: type[ToolInput] | None = None) -> ToolInput 
     return None if kind is None else kind.from_json(call.tool_input)
 
 
-@overload
-def typed_response(call: FinishedCall, record: type[_Response]) -> _Response | None: ...
+if TYPE_CHECKING:
 
-
-@overload
-def typed_response(call: FinishedCall, record: None = None) -> ToolResponse | None: ...
+    @overload
+    def typed_response(call: FinishedCall, record: type[_Response]) -> _Response | None: ...
+    @overload
+    def typed_response(call: FinishedCall, record: None = None) -> ToolResponse | None: ...
 
 
 def typed_response(call: FinishedCall, record: type[ToolResponse] | None = None) -> ToolResponse | None:

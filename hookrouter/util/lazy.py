@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first used."""
+"""What is made when it is first used: names of a package, attributes of an object."""
 
 from __future__ import annotations
 
@@ -6,8 +6,31 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from functools import cached_property as cached_property
+    from typing import Any
+else:
 
-__all__ = ["lazy_names"]
+    class cached_property:  # noqa: N801 - in the place of another
+        """An attribute that a method makes: ``functools.cached_property``, without what importing functools costs."""
+
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            """Take the method."""
+            self.func = function
+            self.__doc__ = function.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            """Take the attribute's name."""
+            self._name = name
+
+        def __get__(self, owner: Any, kind: type) -> Any:
+            """Make the attribute of an object, which keeps it; of the class, the property itself."""
+            if owner is None:
+                return self
+            value = vars(owner)[self._name] = self.func(owner)
+            return value
+
+
+__all__ = ["cached_property", "lazy_names"]
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Iterator
     from types import FrameType
 
 else:
@@ -31,8 +30,7 @@ class PluginTimeout(BaseException):
     """A plugin took longer than its limit. Not an Exception, so that a plugin's own ``except`` does not keep it."""
 
 
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+class time_limit:  # noqa: N801 - used as a function; contextlib takes longer to import than all of this
     """Raise PluginTimeout in the block after ``seconds``, again and again until the block ends, and at its end.
 
     So a block that swallows the exception, or switches the timer off, still ends with it. Limits may be nested; the
@@ -40,34 +38,40 @@ def time_limit(seconds: float) -> Iterator[None]:
     the interpreter, the limit only shows at the end of the block, and what interrupts is the limit that Claude Code
     sets on the hook.
     """
-    started = time.monotonic()
-    limit = max(seconds, _AT_ONCE)
-    running = True
-    # What is left of a plugin's timeout after its import is that timeout to a reader.
-    late = PluginTimeout(f"took longer than its timeout of {round(seconds + 0.04, 1):g} s")
 
-    def expired(_signal: int, _frame: FrameType | None) -> None:
-        if running:
-            raise PluginTimeout(*late.args)
+    def __init__(self, seconds: float) -> None:
+        """Limit a block to ``seconds``, which count from its beginning."""
+        self._limit = max(seconds, _AT_ONCE)
+        # What is left of a plugin's timeout after its import is that timeout to a reader.
+        self._late = PluginTimeout(f"took longer than its timeout of {round(seconds + 0.04, 1):g} s")
+        self._running = False
+        self._is_armed = False
 
-    try:
-        former = signal.signal(signal.SIGALRM, expired)
-    except ValueError:
-        # Only the main thread may set handlers.
-        yield
-        if time.monotonic() - started > limit:
-            raise late from None
-        return
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
-    outer, _ = signal.setitimer(signal.ITIMER_REAL, limit, _AGAIN)
-    try:
-        yield
-    finally:
-        running = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, former)
-        elapsed = time.monotonic() - started
-        if outer:
-            signal.setitimer(signal.ITIMER_REAL, max(outer - elapsed, _AT_ONCE), _AGAIN)
-    if elapsed > limit:
-        raise late
+    def __enter__(self) -> None:
+        """Begin to count."""
+        self._started = time.monotonic()
+        self._running = True
+        try:
+            self._former = signal.signal(signal.SIGALRM, self._expired)
+        except ValueError:
+            # Only the main thread may set handlers.
+            return
+        self._is_armed = True
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+        self._outer, _ = signal.setitimer(signal.ITIMER_REAL, self._limit, _AGAIN)
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        """Stop counting, and say that it took too long if it did."""
+        self._running = False
+        if self._is_armed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._former)
+        elapsed = time.monotonic() - self._started
+        if self._is_armed and self._outer:
+            signal.setitimer(signal.ITIMER_REAL, max(self._outer - elapsed, _AT_ONCE), _AGAIN)
+        if kind is None and elapsed > self._limit:
+            raise self._late from None
+
+    def _expired(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._running:
+            raise PluginTimeout(*self._late.args)

@@ -27,7 +27,7 @@ from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
 from support.manual import write_part
 
-LIMITS = {"nobody listens": 1.7, "one plugin looks at the event": 3.3, "AskUserQuestion PreToolUse, whole": 6.0}
+LIMITS = {"nobody listens": 1.7, "one plugin looks at the event": 2.3, "AskUserQuestion PreToolUse, whole": 5.3}
 
 TOLD = {
     "nobody listens": "nobody listens to this event and tool",

@@ -466,10 +466,13 @@ def test_without_a_home_one_line_says_so(hooks: Hooks) -> None:
 
 BANNED = {"typer", "requests", "backoff", "asyncio", "importlib.metadata", "attr", "cattrs", "subprocess", "json"}
 
+SLOW = {"pluggy", "inspect", "typing", "re", "contextlib", "functools", "types"}
+"""What no run needs whose plugins need neither it nor an order."""
+
 
 @pytest.mark.parametrize(
     ("listener", "most"),
-    [("", 63), ("@hookimpl\ndef pre_tool_use(event, context):\n    assert event.tool_name == 'Bash'\n", 134)],
+    [("", 63), ("@hookimpl\ndef pre_tool_use(event, context):\n    assert event.tool_name == 'Bash'\n", 84)],
     ids=["nobody listens", "one plugin"],
 )
 def test_the_module_budget_of_a_hook_run(hooks: Hooks, listener: str, most: int) -> None:
@@ -490,7 +493,7 @@ def test_the_module_budget_of_a_hook_run(hooks: Hooks, listener: str, most: int)
         check=True,
     )
     modules = done.stdout.decode().split()
-    assert not BANNED & set(modules)
+    assert not (BANNED | SLOW) & set(modules)
     assert listener or not {"hookrouter.events", "hookrouter.records", "importlib"} & set(modules)
     assert len(modules) <= most, sorted(modules)
 
