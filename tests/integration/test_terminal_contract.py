@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
-from hookrouter._sandbox.waiting import wait_until
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 from hookrouter.testing.contracts import TerminalBackendContract
 from hookrouter.testing.contracts.terminal_backend import starter
 from hookrouter_tmux.backend import TmuxBackend
@@ -81,6 +82,103 @@ class Misspelt(TmuxBackend):
 
     def probes(self) -> None:
         pass
+
+
+class Opens(TmuxBackend):
+    """Opens panes, in a tmux server for each; a test breaks one thing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.servers: dict[TerminalAddress, PrivateTmux] = {}
+
+    def open_pane(
+        self, command: Sequence[str], environ: Mapping[str, str], folder: str, size: tuple[int, int]
+    ) -> TerminalAddress:
+        server = PrivateTmux(environ)
+        pane = server.start("opened", command, cwd=folder, environ=environ, width=size[0], height=size[1])
+        address = self.locate(server.pane_environ(pane))
+        assert address is not None
+        self.servers[address] = server
+        return address
+
+    def close_pane(self, address: TerminalAddress) -> None:
+        self.servers[address].stop()
+
+
+class ByShell(Opens):
+    """Gives the program to a shell."""
+
+    def open_pane(
+        self, command: Sequence[str], environ: Mapping[str, str], folder: str, size: tuple[int, int]
+    ) -> TerminalAddress:
+        return super().open_pane(["sh", "-c", " ".join(command)], environ, folder, size)
+
+
+class Leaks(Opens):
+    """Gives the program the caller's environment."""
+
+    def open_pane(
+        self, command: Sequence[str], environ: Mapping[str, str], folder: str, size: tuple[int, int]
+    ) -> TerminalAddress:
+        return super().open_pane(command, {**os.environ, **environ}, folder, size)
+
+
+class OneSize(Opens):
+    """Opens panes of one size."""
+
+    def open_pane(
+        self, command: Sequence[str], environ: Mapping[str, str], folder: str, size: tuple[int, int]
+    ) -> TerminalAddress:
+        return super().open_pane(command, environ, folder, (80, 24))
+
+
+class Elsewhere(Opens):
+    """Runs programs in a folder of its own."""
+
+    def open_pane(
+        self, command: Sequence[str], environ: Mapping[str, str], folder: str, size: tuple[int, int]
+    ) -> TerminalAddress:
+        return super().open_pane(command, environ, os.path.dirname(folder), size)
+
+
+class NeverCloses(Opens):
+    """Leaves its panes open."""
+
+    def close_pane(self, address: TerminalAddress) -> None:
+        pass
+
+
+class ClosesOnce(Opens):
+    """Raises for a pane that is gone."""
+
+    def close_pane(self, address: TerminalAddress) -> None:
+        self.servers.pop(address).stop()
+
+
+OPENS = "test_a_pane_that_it_opens_runs_the_program_as_told"
+
+
+@pytest.mark.tmux
+@pytest.mark.parametrize("kind", [ByShell, Leaks, OneSize, Elsewhere, NeverCloses, ClosesOnce])
+def test_the_contract_catches_a_backend_that_opens_panes_wrongly(
+    kind: type[Opens], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = kind()
+    try:
+        with pytest.raises((AssertionError, KeyError, WaitTimeoutError)):
+            getattr(TerminalBackendContract(), OPENS)(backend, tmp_path_factory, monkeypatch)
+    finally:
+        for server in backend.servers.values():
+            server.stop()
+
+
+@pytest.mark.tmux
+def test_a_backend_that_opens_panes_rightly_passes(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = Opens()
+    getattr(TerminalBackendContract(), OPENS)(backend, tmp_path_factory, monkeypatch)
+    assert len(backend.servers) == 2
 
 
 @pytest.mark.tmux

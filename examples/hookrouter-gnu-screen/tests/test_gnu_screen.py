@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ from hookrouter_gnu_screen.backend import ScreenBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(
     shutil.which("screen") is None and os.environ.get("HOOKROUTER_REQUIRE_LIVE") != "1",
@@ -214,6 +216,38 @@ def test_a_person_who_detaches_everybody_does_not_end_it(host: Host, backend: Sc
     assert backend.capture(address).lines[0] == "shown"
     backend.press(address, "x")
     wait_until(lambda: backend.capture(address).lines[0] == "shownx", 10, "the key")
+
+
+def test_two_that_drive_one_window_at_once_wait_for_each_other(host: Host, backend: ScreenBackend) -> None:
+    address = started(host, backend, "shown")
+
+    def type_and_look(letter: str) -> None:
+        with ScreenBackend() as other:
+            for _ in range(4):
+                other.press(address, letter)
+                assert other.capture(address).lines[0].startswith("shown")
+                assert other.locate(environ) == address
+
+    (socket,) = os.listdir(host.folder)
+    environ = {"STY": socket, "WINDOW": "0", "SCREENDIR": host.folder}
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(type_and_look, "xy"))
+    typed = wait_until(lambda: backend.capture(address).lines[0].removeprefix("shown"), 10, "the keys")
+    assert sorted(typed) == ["x"] * 4 + ["y"] * 4
+
+
+def test_a_folder_that_is_not_there_is_reported(backend: ScreenBackend, tmp_path: Path) -> None:
+    with pytest.raises(TerminalError, match="cannot open a window"):
+        backend.open_pane(["cat"], {"PATH": os.defpath}, str(tmp_path / "none"), (80, 24))
+
+
+def test_a_pane_of_somebody_else_is_closed_and_nothing_removed(host: Host, backend: ScreenBackend) -> None:
+    address = started(host, backend, "shown")
+
+    backend.close_pane(address)
+
+    wait_until(lambda: not os.listdir(host.folder), 10, "the end of the session")
+    assert os.path.isdir(host.folder)
 
 
 def test_a_question_that_screen_answers_with_nothing_is_asked_again(

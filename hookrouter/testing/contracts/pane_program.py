@@ -1,9 +1,9 @@
 """The program that the terminal contract runs in a pane: shows a text and records every byte that it is given.
 
-``python pane_program.py FOLDER`` writes its environment to ``FOLDER/environ.json``, shows ``FOLDER/text`` in raw mode
-with bracketed paste switched on (unless there is a file ``FOLDER/plain``), and appends what it reads to
-``FOLDER/received``. When it is resized it clears the
-screen and shows its new size.
+``python pane_program.py FOLDER`` writes its environment, its process id and its working folder to
+``FOLDER/environ.json``, shows ``FOLDER/text`` in raw mode with bracketed paste switched on (unless there is a file
+``FOLDER/plain``), and appends what it reads to ``FOLDER/received``. When it is resized it clears the screen and shows
+its new size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main(folder: str) -> None:
         asks = b"" if os.path.exists(os.path.join(folder, "plain")) else b"\x1b[?2004h"
         os.write(1, b"\x1b[2J\x1b[H" + asks + text.read())
     with open(os.path.join(folder, "environ.new"), "w", encoding="utf-8") as file:
-        json.dump({**os.environ, "PANE_PROGRAM": str(os.getpid())}, file)
+        json.dump({**os.environ, "PANE_PROGRAM": str(os.getpid()), "PANE_FOLDER": os.getcwd()}, file)
     os.replace(os.path.join(folder, "environ.new"), os.path.join(folder, "environ.json"))
     while got := os.read(0, 1 << 16):
         with open(os.path.join(folder, "received"), "ab") as received:

@@ -18,6 +18,7 @@ from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 from hookrouter.answering.interfaces import (
     HoldingTerminal,
     ListingTerminal,
+    OpeningTerminal,
     Probe,
     ProbingTerminal,
     Screen,
@@ -76,6 +77,10 @@ TEXTS: Mapping[str, str] = {
     "long": ("-a long line; with 日本 and 👍 in it\n\t" * 200)[:4999] + ";",
 }
 """Texts by name; each must arrive exactly, in one bracketed paste."""
+
+_GIVEN = {"PATH": os.defpath, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+"""What a program in a pane that the backend opens is given besides its own variables."""
+_RUN_PANE = f"runpy.run_path({pane_program.__file__!r}, run_name='__main__')"
 
 _OTHER_KEYS = ["C-c", "F1", "ab", "", "\n", "\x1b", "\x7f", "\x9b", "kill-server", "quit"]
 _CONTROL_TEXTS = ["", "a\x1b[201~b", "a\rb", "a\x03", "a\x7f", "a\x9b", "a\ud800"]
@@ -392,7 +397,8 @@ class TerminalBackendContract:
         _assert_gone(backend, pane.address)
 
     def test_optional_methods_are_whole_and_spelt_right(self, backend: TerminalBackend) -> None:
-        assert misspelt_methods(backend, TerminalBackend, (HoldingTerminal, ListingTerminal, ProbingTerminal)) == []
+        optional = (HoldingTerminal, ListingTerminal, OpeningTerminal, ProbingTerminal)
+        assert misspelt_methods(backend, TerminalBackend, optional) == []
 
     def test_probe_says_that_this_terminal_can_be_used(self, backend: TerminalBackend) -> None:
         if not isinstance(backend, ProbingTerminal):
@@ -408,6 +414,54 @@ class TerminalBackendContract:
             return
         one, two = start("first"), start("second")
         assert {one.address.session, two.address.session} <= set(backend.sessions(one.environ))
+
+    def test_a_pane_that_it_opens_runs_the_program_as_told(
+        self, backend: TerminalBackend, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if not isinstance(backend, OpeningTerminal):
+            return
+        monkeypatch.setenv("HOOKROUTER_CONTRACT_LEAK", "of the caller's own")
+        patience = _Patience(backend)
+        first = tmp_path_factory.mktemp("opened")
+        second = tmp_path_factory.mktemp("opened $HOME; 'x' %n")
+        # A list of one word with a blank in it is what a shell would take apart.
+        program = second / "the program"
+        program.write_text(f"#!{sys.executable}\nimport runpy, sys\nsys.argv[1:] = [{str(second)!r}]\n{_RUN_PANE}\n")
+        program.chmod(0o700)
+        opened: dict[str, TerminalAddress] = {}
+        ids: dict[str, int] = {}
+        commands = {str(first): [sys.executable, pane_program.__file__, str(first)], str(second): [str(program)]}
+        try:
+            for folder, size in ((first, (90, 20)), (second, (61, 33))):
+                (folder / "text").write_bytes(b"ready")
+                marked = {**_GIVEN, "HOOKROUTER_CONTRACT_GIVEN": f"a  b;\"$HOME' %n {folder.name}"}
+                address = opened[str(folder)] = backend.open_pane(commands[str(folder)], marked, str(folder), size)
+                environ_file = folder / "environ.json"
+                patience.wait(environ_file.exists, f"the program {commands[str(folder)]} in the pane that was opened")
+                inside = json.loads(environ_file.read_text(encoding="utf-8"))
+                ids[str(folder)] = int(inside["PANE_PROGRAM"])
+                assert {name: inside.get(name) for name in marked} == marked
+                assert "HOOKROUTER_CONTRACT_LEAK" not in inside, "the pane got the caller's own environment"
+                assert os.path.samefile(inside["PANE_FOLDER"], folder)
+                assert address.session, "the session has no name"
+                assert backend.locate(inside) == address
+                pane = _Pane(address, inside, folder / "received", patience)
+                screen = _shown(backend, pane, "ready")
+                assert (screen.width, screen.height, len(screen.lines)) == (*size, size[1])
+                backend.press(address, "n")
+                backend.paste(address, "one\ntwo")
+                pane.wait_received(b"n" + _pasted("one\ntwo"))
+            backend.close_pane(opened[str(first)])
+            patience.wait(lambda: not _runs(ids[str(first)]), "the end of the program in a pane that was closed")
+            _assert_gone(backend, opened[str(first)])
+            assert "ready" in backend.capture(opened[str(second)]).lines[0], "the other pane was closed too"
+        finally:
+            for address in opened.values():
+                backend.close_pane(address)
+        # Once more of panes that are gone: nothing.
+        for address in opened.values():
+            backend.close_pane(address)
+        patience.wait(lambda: not any(map(_runs, ids.values())), "the end of the programs")
 
     def test_what_the_holder_sends_arrives_in_a_held_pane(
         self, backend: TerminalBackend, start: Callable[..., _Pane]
@@ -442,6 +496,19 @@ class TerminalBackendContract:
         backend.paste(meant.address, "日本")
         meant.wait_received(_pasted("日本"))
         assert own.received() == b""
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and has not ended; one that nobody has waited for yet has."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return True
 
 
 def _pasted(text: str) -> bytes:

@@ -14,10 +14,13 @@ What screen does, measured on 4.9.0, and what follows from it here:
   the display is attached, and then screen's defaults again: screen does not tell what they were.
 * ``paste`` adds no brackets, and ``readreg`` turns newlines into Enter. So a register is filled by commands in a file,
   part by part. ``paste`` takes a copy only if several registers are named, after which they can be emptied at once.
+* Two ``-Q`` at once get in each other's way, and so do two processes in one window's copy mode. So each method locks
+  the socket folder. While a question is asked, a socket ``SESSION-queryA`` stands beside the session's.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +29,7 @@ from hookrouter.answering.interfaces import Screen, TerminalAddress, TerminalErr
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
 __all__ = ["KEYS", "ScreenBackend"]
@@ -54,6 +57,7 @@ _ASKS = 3
 """How often a question is asked that screen answers with nothing."""
 _SIZE = re.compile(r"\(\d+,\d+\)/\((\d+),(\d+)\)")
 _FOLDER = re.compile(r"^(?:\d+ Sockets?|No Sockets found) in (.+?)\.?$", re.MULTILINE)
+_QUERY = re.compile(r"-query[A-Z]$")
 _NO_WINDOW = "pre-select window"
 _NOT_A_WINDOW_LAYER = "Must be on a window layer"
 _ENTERED = "Copy mode - "
@@ -66,6 +70,12 @@ _WHOLE_SCREEN = "H L$ "
 _TEXT, _PART, _CLOSE, _SAVED = "\\001", "\\002", "\\003", "\\004"
 """Registers, by names that nobody types."""
 _BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
+_CONFIGURATION = b"unsetenv SYSSCREENRC\nstartup_message off\n"
+"""All the configuration of a session that is opened: the variable, set for screen alone, keeps the machine's out."""
+_OPENED = "demo"
+"""The name of a session that is opened."""
+_PRIVATE, _SOCKETS = "hookrouter-screen-pane-", "sockets"
+"""How the folder of a session that is opened begins, and the folder in it."""
 _PART_BYTES = 300
 """How much of a text goes into one line of a command file, which holds 2048 characters."""
 
@@ -78,15 +88,26 @@ class _Window(NamedTuple):
 
 
 class _Display:
-    """The display of our own, parked on the blank window of one session."""
+    """A display of our own: a terminal that shows nobody what screen draws."""
 
-    def __init__(self, session: str, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        folder: str | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        """Run a ``command`` that attaches to a session; ``size`` is columns and rows, if they matter."""
         import subprocess
+        import termios
 
         self._master, terminal = os.openpty()
         try:
+            if size is not None:
+                termios.tcsetwinsize(terminal, size[::-1])
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
-                ["screen", "-U", "-S", session, "-x", "-p", "-"],
+                command,
+                cwd=folder,
                 env={**environ, "TERM": "vt100"},
                 stdin=terminal,
                 stdout=terminal,
@@ -147,12 +168,10 @@ class ScreenBackend:
 
     def close(self) -> None:
         """Detach the displays. The backend can be used again."""
-        import contextlib
-
         for (folder, pid), display in self._displays.items():
-            for setting, seconds in _MESSAGES.items():
-                with contextlib.suppress(TerminalError):
-                    self._do(_Window(folder, pid, "-"), setting, seconds)
+            window = _Window(folder, pid, "-")
+            with contextlib.suppress(TerminalError), self._alone(window):
+                self._do(window, "eval", *(f"{setting} {seconds}" for setting, seconds in _MESSAGES.items()))
             display.close()
         self._displays.clear()
         self._seen.clear()
@@ -168,9 +187,10 @@ class ScreenBackend:
             return None
         folder = environ.get("SCREENDIR") or self._default_folder(environ["STY"])
         window = _Window(folder, pid, number)
-        session = self._session(window)
-        # "@" keeps the answer off the displays of people; that there is one is enough.
-        status, said = self._call(folder, ["-S", session, "-p", number, "-Q", "@number"])
+        with self._alone(window):
+            session = self._session(window)
+            # "@" keeps the answer off the displays of people; that there is one is enough.
+            status, said = self._call(folder, ["-S", session, "-p", number, "-Q", "@number"])
         if status != 0:
             raise _failure(said, window)
         return TerminalAddress(self.name, session.partition(".")[2], f"{pid}:{number}", folder)
@@ -180,8 +200,8 @@ class ScreenBackend:
         import tempfile
 
         window = _window(address)
-        self._attach(window)
-        with tempfile.TemporaryDirectory(prefix="hookrouter-screen-") as folder:
+        with self._alone(window), tempfile.TemporaryDirectory(prefix="hookrouter-screen-") as folder:
+            self._attach(window)
             signs = _private_file(folder, "signs")
             self._do(window, "hardcopy", signs)
             width, height = self._size(window)
@@ -211,9 +231,10 @@ class ScreenBackend:
             sent = key.encode()
         else:
             raise TerminalError(f"not a key that can be pressed: {key!r}")
-        self._leave_copy_mode(window)
-        self._stuff(window, sent)
-        self._size(window)
+        with self._alone(window):
+            self._leave_copy_mode(window)
+            self._stuff(window, sent)
+            self._size(window)
 
     def paste(self, address: TerminalAddress, text: str) -> None:
         """Paste ``text`` in one piece and in brackets, newlines included, without submitting it.
@@ -225,16 +246,87 @@ class ScreenBackend:
 
         window = _window(address)
         _check_text(text)
-        self._leave_copy_mode(window)
-        with tempfile.TemporaryDirectory(prefix="hookrouter-screen-") as folder:
-            commands = _private_file(folder, "commands", _filling(text.encode()))
-            said = self._said_after(window, "source", commands)
-        if said is not None:
-            raise TerminalError(f"GNU screen did not read the text: {said}")
-        self._do(window, "paste", _TEXT + _CLOSE)
-        for register in (_TEXT, _PART, _CLOSE):
-            self._do(window, "register", register, "")
-        self._size(window)
+        with self._alone(window):
+            self._leave_copy_mode(window)
+            with tempfile.TemporaryDirectory(prefix="hookrouter-screen-") as folder:
+                commands = _private_file(folder, "commands", _filling(text.encode()))
+                said = self._said_after(window, "source", commands)
+            if said is not None:
+                raise TerminalError(f"GNU screen did not read the text: {said}")
+            self._do(window, "paste", _TEXT + _CLOSE)
+            for register in (_TEXT, _PART, _CLOSE):
+                self._do(window, "register", register, "")
+            self._size(window)
+
+    def open_pane(
+        self, command: Sequence[str], environ: Mapping[str, str], folder: str, size: tuple[int, int]
+    ) -> TerminalAddress:
+        """Run a program in a session of its own, with a socket folder of its own. Raises TerminalError."""
+        import shutil
+        import tempfile
+
+        program = shutil.which("screen")
+        if program is None:
+            raise TerminalError("there is no screen program on PATH")
+        private = os.path.realpath(tempfile.mkdtemp(prefix=_PRIVATE))
+        try:
+            sockets = os.path.join(private, _SOCKETS)
+            os.mkdir(sockets, 0o700)
+            configuration = _private_file(private, "screenrc", _CONFIGURATION)
+            arguments = [program, "-U", "-c", configuration, "-S", _OPENED, *command]
+            variables = {**environ, "SCREENDIR": sockets, "SYSSCREENRC": os.devnull}
+            # A session that begins detached has 80 columns and 24 rows: this one begins on a display of that size.
+            display = _Display(arguments, variables, folder, size)
+            try:
+                pid = self._opened(display, sockets)
+            finally:
+                display.close()
+        except OSError as error:
+            shutil.rmtree(private, ignore_errors=True)
+            raise TerminalError(f"GNU screen cannot open a window: {error}") from error
+        except BaseException:
+            shutil.rmtree(private, ignore_errors=True)
+            raise
+        return TerminalAddress(self.name, _OPENED, f"{pid}:0", sockets)
+
+    def _opened(self, display: _Display, sockets: str) -> str:
+        """Wait for the session that begins on a display, and return its server's process id."""
+        import time
+
+        deadline, drawn = time.monotonic() + self._timeout, False
+        while True:
+            drawn = display.attached(0.05) or drawn
+            names = _sessions(sockets)
+            if drawn and names:
+                pid = names[0].partition(".")[0]
+                window = _Window(sockets, pid, "0")
+                with self._alone(window):
+                    self._size(window)
+                return pid
+            if not display.living():
+                raise TerminalError("GNU screen ended at once")
+            if time.monotonic() > deadline:
+                raise TerminalError(f"GNU screen did not open a window within {self._timeout:g} s")
+
+    def close_pane(self, address: TerminalAddress) -> None:
+        """End the window and the program in it, and remove what ``open_pane`` made; nothing if it is gone."""
+        import shutil
+        import time
+
+        window = _window(address)
+        private = os.path.dirname(window.folder)
+        is_ours = os.path.basename(window.folder) == _SOCKETS and os.path.basename(private).startswith(_PRIVATE)
+        with contextlib.suppress(TerminalGone):
+            with self._alone(window):
+                self._do(window, "kill")
+            deadline = time.monotonic() + self._timeout
+            while is_ours and self._session(window) and time.monotonic() < deadline:
+                time.sleep(0.02)
+        if is_ours:
+            if (window.folder, window.pid) in self._displays:
+                self._detach(window)
+            shutil.rmtree(private, ignore_errors=True)
+        self._seen.pop(window, None)
 
     def _copy(self, window: _Window, path: str) -> None:
         """Write what the window shows to a file, with copy mode."""
@@ -295,11 +387,37 @@ class ScreenBackend:
             raise _failure(said, window)
         return said
 
+    @contextlib.contextmanager
+    def _alone(self, window: _Window) -> Iterator[None]:
+        """Keep other processes that do the same away from the sessions of a folder. Raises TerminalError."""
+        import fcntl
+        import time
+
+        deadline = time.monotonic() + 2 * self._timeout
+        try:
+            folder = os.open(window.folder, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise TerminalGone(f"there is no GNU screen session: {error}") from error
+        try:
+            while True:
+                try:
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise TerminalError("another process has kept GNU screen busy for too long") from None
+                    time.sleep(0.005)
+            yield
+        finally:
+            os.close(folder)
+
     def _attach(self, window: _Window) -> None:
         """Attach our display to the session, unless it still is."""
         display = self._displays.get((window.folder, window.pid))
         if display is not None:
             if display.living():
+                # Another process that has just detached has put them back.
+                self._do(window, "eval", *(f"{setting} 0" for setting in _MESSAGES))
                 return
             self._detach(window)
         if not self._closed_at_exit:
@@ -307,15 +425,14 @@ class ScreenBackend:
 
             atexit.register(self.close)
             self._closed_at_exit = True
-        display = _Display(self._session(window), self._environ(window.folder))
+        display = _Display(["screen", "-U", "-S", self._session(window), "-x", "-p", "-"], self._environ(window.folder))
         if not display.attached(self._timeout):
             display.close()
             # If the session is just ending, this says so.
             self._ask(window, "@number")
             raise TerminalError(f"GNU screen takes no display for session {window.pid} in {window.folder}")
         self._displays[window.folder, window.pid] = display
-        for setting in _MESSAGES:
-            self._do(window, setting, "0")
+        self._do(window, "eval", *(f"{setting} 0" for setting in _MESSAGES))
 
     def _detach(self, window: _Window) -> None:
         self._displays.pop((window.folder, window.pid)).close()
@@ -323,7 +440,7 @@ class ScreenBackend:
     def _session(self, window: _Window) -> str:
         """Return the session's whole name. screen itself would also take one that only begins or ends like it."""
         try:
-            names = [name for name in os.listdir(window.folder) if name.startswith(f"{window.pid}.")]
+            names = [name for name in _sessions(window.folder) if name.startswith(f"{window.pid}.")]
         except OSError as error:
             raise TerminalGone(f"there is no GNU screen session: {error}") from error
         if not names:
@@ -360,6 +477,10 @@ class ScreenBackend:
         # STY is not passed on: whether the caller itself sits in some screen must not matter.
         environ = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         return {**environ, "SCREENDIR": folder} if folder else environ
+
+
+def _sessions(folder: str) -> list[str]:
+    return [name for name in os.listdir(folder) if not _QUERY.search(name)]
 
 
 def _is_number(text: str) -> bool:
