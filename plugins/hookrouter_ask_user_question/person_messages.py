@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hookrouter.tools import AskUserQuestionInput
 from hookrouter.util.text import duration, printable
 from hookrouter_ask_user_question.formatting import (
     Surroundings,
     cut,
-    has_previews,
     option_line,
     preview,
-    quote,
     quoted,
     start_command,
 )
+from hookrouter_ask_user_question.person.words import example_numbers, is_own, line_to_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +28,7 @@ __all__ = ["escalation_lead", "person_message", "person_reminder"]
 
 _PROMPT_BYTES = 300
 _WORDS_BYTES = 600
+_OWN_WORDS = "in your own words"
 
 
 def person_message(
@@ -94,20 +95,19 @@ def _answer_parts(
     question: Question, argv: Sequence[str], environ: Mapping[str, str], others: Sequence[Question]
 ) -> list[str]:
     """Return what to do: at the session's own terminal, or by a command line. Options count from 0, as shown."""
-    command = f"{start_command(argv, environ)} answer {quote(question.session)}"
-    if others:
-        # Without it, it would not be clear which of them is meant.
-        command += f" {quote(f'--tool-use-id={question.tool_use_id}')}"
+
+    def line(*groups: Sequence[str]) -> str:
+        # If others are open too, the session's name would not say which of them is meant.
+        return line_to_type(question, is_alone=not others, start=start_command(argv, environ), groups=groups)
+
     if len(question.questions) > 1:
         told = "Answer at the session's own terminal, or by this command on its machine, which asks you step by step:"
-        return [told, _indented([command])]
-    [form] = question.questions
-    last = len(form["options"]) - 1
-    lines = [f"{command} {f'0,{last}' if form.get('multiSelect') and last else last}"]
-    if not has_previews(form):
-        lines.append(f'{command} "in your own words"')
+        return [told, _indented([line()])]
+    [form] = AskUserQuestionInput.from_json({"questions": list(question.questions)}).questions
+    examples = [example_numbers(form), [_OWN_WORDS] if is_own([_OWN_WORDS], form) else []]
+    lines = [line(words) for words in examples if words]
     told = "Answer at the session's own terminal, or by one of these commands on its machine (the last one asks you):"
-    return [told, _indented([*lines, command])]
+    return [told, _indented([*lines, line()])]
 
 
 def _indented(lines: Sequence[str]) -> str:

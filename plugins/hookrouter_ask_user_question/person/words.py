@@ -6,6 +6,7 @@ each, with a ``/`` between them. Options count from 0, as ``hookrouter questions
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +23,18 @@ if TYPE_CHECKING:
     from hookrouter.tools.ask_user_question import Question
     from hookrouter_ask_user_question import documents
 
-__all__ = ["BETWEEN", "Choice", "Reading", "has_previews", "is_json", "line_to_type", "read_group", "read_words"]
+__all__ = [
+    "BETWEEN",
+    "Choice",
+    "Reading",
+    "example_numbers",
+    "has_previews",
+    "is_json",
+    "is_own",
+    "line_to_type",
+    "read_group",
+    "read_words",
+]
 
 BETWEEN = "/"
 """The word between the answers to two questions of a form."""
@@ -63,10 +75,18 @@ def has_previews(question: Question) -> bool:
     return not question.multi_select and any(option.preview for option in question.options)
 
 
-def line_to_type(question: documents.Question, *, is_alone: bool) -> str:
-    """Return the command by which a person answers a waiting question, with NUMBER in place of an option's number.
+def line_to_type(
+    question: documents.Question,
+    *,
+    is_alone: bool,
+    start: str = "hookrouter",
+    groups: Sequence[Sequence[str]] | None = None,
+) -> str:
+    """Return the command by which a person answers a waiting question.
 
-    ``is_alone`` says that its session has no other question open, so that the session's name is enough.
+    ``is_alone`` says that its session has no other question open, so that the session's name is enough. ``start`` is
+    how the program is started, as a shell reads it. ``groups`` are the words for each of the form's questions, or none
+    for the command that asks; by default they are NUMBER, in place of an option's number.
     """
     name = question.session
     if not is_alone:
@@ -75,8 +95,34 @@ def line_to_type(question: documents.Question, *, is_alone: bool) -> str:
         words = [f"--session={name}"]
     else:
         words = [name]
-    groups = ["NUMBER,NUMBER" if form.get("multiSelect") else "NUMBER" for form in question.questions]
-    return " ".join(["hookrouter", "answer", *map(quote, words), f" {BETWEEN} ".join(groups)])
+    if groups is None:
+        groups = [["NUMBER,NUMBER" if form.get("multiSelect") else "NUMBER"] for form in question.questions]
+    shown = f" {BETWEEN} ".join(" ".join(map(quote, group)) for group in groups)
+    return " ".join(filter(None, [start, "answer", *map(quote, words), shown]))
+
+
+def example_numbers(question: Question) -> list[str]:
+    """Return words that choose by number, such as ``2`` or ``0,2``; none if each number is another option's label."""
+    last = len(question.options) - 1
+    several = sorted({0, last})
+    for indices in [several] if question.multi_select else [[at] for at in range(last, -1, -1)]:
+        word = ",".join(map(str, indices))
+        with contextlib.suppress(DecisionError):
+            if _indices_of(read_group([word], question).decision) == indices:
+                return [word]
+    return []
+
+
+def is_own(words: Sequence[str], question: Question) -> bool:
+    """Whether these words would be the person's own, in place of an option."""
+    try:
+        return read_group(words, question).own is not None
+    except DecisionError:
+        return False
+
+
+def _indices_of(decision: Decision) -> list[int]:
+    return list(decision.get("selectedIndices", [decision.get("optionIndex")]))
 
 
 def read_words(words: Sequence[str], form: AskUserQuestionInput, *, as_text: bool = False) -> Reading:

@@ -226,8 +226,8 @@ PREVIEWS = {**ONE, "options": [{"label": "A", "preview": "+--+\n|  |"}, {"label"
 @pytest.mark.parametrize(
     ("forms", "lines"),
     [
-        ([ONE], ["answer main 1", 'answer main "in your own words"', "answer main"]),
-        ([SEVERAL], ["answer main 0,1", 'answer main "in your own words"', "answer main"]),
+        ([ONE], ["answer main 1", "answer main 'in your own words'", "answer main"]),
+        ([SEVERAL], ["answer main 0,1", "answer main 'in your own words'", "answer main"]),
         ([PREVIEWS], ["answer main 1", "answer main"]),
         ([ONE, SEVERAL], ["answer main"]),
     ],
@@ -266,7 +266,7 @@ def test_a_session_with_several_questions_names_the_one_that_is_meant(ask_sessio
     ask_session.config = Config(agents=(Agent("me", gateway="chat", kind="person"),), gateways=GATEWAYS)
     ask_session.ask()
     ask_session.ask(tool_use_id="toolu_2", agent_id="sub")
-    assert "answer main --tool-use-id=toolu_1\n" in composed(ask_session).text
+    assert "answer --tool-use-id toolu_1\n" in composed(ask_session).text
 
 
 def test_a_question_that_is_over_is_told_as_it_was_put_in(ask_session: Any) -> None:

@@ -15,6 +15,7 @@ from hookrouter_ask_user_question.decisions import DecisionError, check_decision
 from hookrouter_ask_user_question.documents import Question
 from hookrouter_ask_user_question.identity import Author, author_option, login_name
 from hookrouter_ask_user_question.person.words import is_json, line_to_type, read_group, read_words
+from hookrouter_ask_user_question.person_messages import person_message
 from support.random_forms import DECEITFUL, seeded_form
 
 NAMING = {
@@ -30,6 +31,12 @@ AREAS = {
 }
 LAYOUT = {"question": "Layout?", "header": "L", "options": [{"label": "Side", "preview": "|"}, {"label": "Top bar"}]}
 COUNTS = {"question": "Workers?", "header": "W", "options": [{"label": "1"}, {"label": "2"}, {"label": "4"}]}
+
+
+ASKED: dict[str, Any] = {
+    "session": "work", "session_id": "s", "tool_use_id": "toolu_1", "questions": [NAMING], "terminal": None,
+    "agent": "", "gateway": "",
+}  # fmt: skip
 
 
 def form_of(*questions: Any) -> AskUserQuestionInput:
@@ -149,6 +156,42 @@ def test_the_line_to_type(session: str, is_alone: bool, words: list[str]) -> Non
     )  # fmt: skip
     line = line_to_type(question, is_alone=is_alone)
     assert shlex.split(line) == ["hookrouter", "answer", *words, "NUMBER", "/", "NUMBER,NUMBER"]
+
+
+def commands_shown(question: Any, session: str = "work", *others: Question) -> list[list[str]]:
+    """Return the commands that a message to a person shows, each as the words that a shell makes of it."""
+    asked = Question(**{**ASKED, "session": session, "questions": [question]})
+    shown = person_message(asked, ["/opt/hook router"], {"HOOKROUTER_HOME": "/tmp/h"}, others)
+    return [shlex.split(line) for line in shown.splitlines() if line.startswith("    ")]
+
+
+@given(st.integers(0, 300), st.sampled_from(["work", "my work", "[x]", "-x", "it's"]), st.booleans())
+def test_what_a_message_shows_is_what_the_parser_takes(number: int, session: str, is_alone: bool) -> None:
+    for question in seeded_form(3, number).questions:
+        [form] = form_of(question).questions
+        others = () if is_alone else (Question(**{**ASKED, "tool_use_id": "toolu_2"}),)
+        *examples, asking = commands_shown(question, session, *others)
+        named = ["--tool-use-id", "toolu_1"] if others else [f"--session={session}" if session[0] in "[-" else session]
+        start = ["env", "HOOKROUTER_HOME=/tmp/h", "/opt/hook router", "answer", *named]
+        assert asking == start
+        for words in examples:
+            assert words[: len(start)] == start
+            [word] = words[len(start) :]
+            decision, own = read_group([word], form)
+            if own is not None:
+                assert own == word == decision["text"]
+            else:
+                chosen = decision.get("selectedIndices", [decision.get("optionIndex")])
+                assert word == ",".join(map(str, chosen))
+
+
+def test_a_number_that_is_another_options_label_is_not_shown() -> None:
+    assert [words[-1] for words in commands_shown(COUNTS)] == ["0", "in your own words", "work"]
+    swapped = {"question": "Workers?", "header": "W", "options": [{"label": "1"}, {"label": "0"}]}
+    assert [words[-1] for words in commands_shown(swapped)] == ["in your own words", "work"]
+    assert [words[-1] for words in commands_shown(LAYOUT)] == ["1", "work"]
+    own = {"question": "How?", "header": "H", "options": [{"label": "In your own words, please"}, {"label": "Not"}]}
+    assert [words[-1] for words in commands_shown(own)] == ["1", "work"]
 
 
 @given(st.integers(0, 300))
