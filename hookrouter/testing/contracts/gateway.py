@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrived", "GatewayContract", "GatewayHost"]
 
-KINDS = ("question", "mismatch", "unanswered", "warning", "reminder", "escalation")
-"""Every kind of message."""
+KINDS = ("question", "mismatch", "unanswered", "warning", "reminder", "escalation", "config", "test")
+"""Every kind of message that hookrouter sends, those of ``hookrouter gateways test`` and ``hookrouter init`` too."""
 
 TEXTS: Mapping[str, str] = {
     "plain": "hello",
