@@ -72,6 +72,12 @@ def test_commands_of_hookrouter_and_of_plugins_are_offered(tmp_path: Path) -> No
         ("hookrouter answer --dry", ["--dry-run"]),
         ("hookrouter install --scope p", ["project"]),
         ("hookrouter run pre-tool", ["pre-tool-use"]),
+        ("hookrouter sample PreToolUse AskU", ["AskUserQuestion"]),
+        ("hookrouter sample SessionStart comp", ["compact"]),
+        (
+            "hookrouter sample PreToolUse AskUserQuestion --first tool_input.questions.0",
+            ["tool_input.questions.0.options"],
+        ),
     ],
 )
 def test_subcommands_options_and_choices_are_offered(line: str, expected: list[str], tmp_path: Path) -> None:

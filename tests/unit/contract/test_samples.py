@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -148,3 +149,37 @@ def test_unknown_names_are_listed_in_order() -> None:
 def test_a_name_that_holds_a_tool_is_told_as_event_and_tool(word: str, event: str, tool: str) -> None:
     with pytest.raises(ValueError, match=f"did you mean '{event}' of the tool '{tool}'"):
         sample(word)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["sample", *arguments]) == 0
+    payload: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return payload
+
+
+def test_a_form_of_one_question_can_be_had(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--first", "tool_input.questions", "--set", "tool_input.questions.0.question=Why?"]
+    payload = printed(capsys, "PreToolUse", "AskUserQuestion", *options)
+
+    whole = sample("PreToolUse", "AskUserQuestion")["tool_input"]["questions"]
+    assert len(whole) > 1
+    assert payload["tool_input"]["questions"] == [{**whole[0], "question": "Why?"}]
+    assert printed(capsys, "PreToolUse", "AskUserQuestion", *options, "--json")["recorded"] is False
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--first", "tool_input.question"], "did you mean 'tool_input.questions'?"),
+        (["--first", "nothing.like.it"], "its lists are: tool_input.questions, "),
+        (["--first", "cwd"], "no list of this name"),
+        (["--set", "tool_inputs.x=1"], "did you mean 'tool_input'?"),
+        (["--set", "tool_input.questions.7=1"], "is a list of 2, with no item '7'"),
+        (["--set", "tool_input.questions.x=1"], "with no item 'x'"),
+    ],
+)
+def test_a_wrong_path_is_named_with_what_was_meant(
+    option: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sample", "PreToolUse", "AskUserQuestion", *option]) == 2
+    assert said in capsys.readouterr().err
