@@ -13,6 +13,7 @@ import glob
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter._routing.router import DRY_RUN
 from hookrouter._routing.tracing import VARIABLE
 from hookrouter.messaging.outbox import Outbox
+from hookrouter.storage.engine import keeps_files
 from hookrouter.storage.home import HOME_VARIABLE, Home
 from hookrouter.storage.journal import Journal
 from hookrouter.storage.journal_query import entries, is_hook_run
@@ -35,6 +37,9 @@ __all__ = ["Result", "run_hook"]
 
 MAX_OUTPUT = 4 * 1024 * 1024
 """Characters of a reply that are kept."""
+
+MAX_COPY = 256 * 1024 * 1024
+"""Bytes of a home's state, cache and prompts that are copied; more is refused, before it fills the disk."""
 
 _PREFIX = "hookrouter-dry-run-"
 _LOCK = "dry-run.lock"
@@ -186,7 +191,32 @@ def _record(home: Home, pid: int, since: float) -> dict[str, Any]:
 def _copy(home: Home, scratch: Home) -> None:
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(home.config_file, scratch.config_file)
-    folders = ((home.state, scratch.state), (home.cache, scratch.cache), (home.prompts, scratch.prompts))
-    for source, target in folders:
+    if not keeps_files():
+        raise OSError("a dry run copies documents that are files, and another storage engine keeps these")
+    room = MAX_COPY
+    for source, target in ((home.state, scratch.state), (home.cache, scratch.cache), (home.prompts, scratch.prompts)):
         if os.path.isdir(source):
-            shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+            room = _copy_folder(source, target, room)
+
+
+def _copy_folder(source: str, target: str, room: int) -> int:
+    """Copy a folder's files and links and return how many of ``room`` bytes are left. Raises OSError."""
+    for place, folders, names in os.walk(source):
+        folders[:] = [name for name in folders if name not in _LEFT_OUT]
+        copied = os.path.join(target, os.path.relpath(place, source))
+        os.makedirs(copied, mode=0o700, exist_ok=True)
+        for name in names:
+            path = os.path.join(place, name)
+            # Hooks of other sessions write and remove documents meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                status = os.lstat(path)
+                if not stat.S_ISREG(status.st_mode) and not stat.S_ISLNK(status.st_mode):
+                    continue
+                room -= status.st_size
+                if room < 0:
+                    raise OSError(
+                        f"{source} holds more than the {MAX_COPY // 1024**2} MiB that a dry run copies; "
+                        f"the file that is too much is {path}"
+                    )
+                shutil.copy2(path, os.path.join(copied, name), follow_symlinks=False)
+    return room

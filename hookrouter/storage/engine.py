@@ -26,7 +26,7 @@ if TYPE_CHECKING:
             """Return one area of the documents of a home."""
 
 
-__all__ = ["OUTBOX", "look", "may_hold", "open_store", "use_engine"]
+__all__ = ["OUTBOX", "keeps_files", "look", "may_hold", "open_store", "use_engine"]
 
 OUTBOX = "outbox"
 """The area of the messages that wait for delivery."""
@@ -56,6 +56,11 @@ def open_store(home: Home, report: Callable[[str], None], area: str = "") -> Doc
     from hookrouter.storage.documents import Store
 
     return Store(os.path.join(home.state, area), report, base=home.state) if area else Store(home.state, report)
+
+
+def keeps_files() -> bool:
+    """Whether documents are files in the home's ``state`` folder, so that a copy of it is a copy of them."""
+    return _engine is None
 
 
 def may_hold(home: Home, area: str, kind: str = "") -> bool:
