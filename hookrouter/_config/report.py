@@ -37,6 +37,7 @@ __all__ = [
     "read_lines",
     "settings",
     "untold",
+    "untold_warning",
 ]
 
 FROM_FILE, BUILT_IN, PLUGIN, KEPT = "config.toml", "default", "plugin default", "last good file"
@@ -201,6 +202,18 @@ def untold(config: Config) -> list[Agent]:
         for agent in config.agents
         if agent.enabled and not (answer.reminds and not config.is_inbox(agent.gateway))
     ]
+
+
+def untold_warning(config: Config) -> str:
+    """Return in one clause of whose silence nobody is told, and why; empty if somebody always is."""
+    names = ", ".join(repr(agent.id) for agent in untold(config))
+    if not names:
+        return ""
+    why = "an inbox gets no reminders" if config.answer.reminds else "reminders are off"
+    return (
+        f"if {names} does not answer a question, nobody is told: {why}, and [answer] escalate_to names no gateway to a "
+        "person"
+    )
 
 
 def _source(key: str, source: str, lines: Mapping[str, int]) -> tuple[str, int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrouter._config.report import untold_warning
 from hookrouter.config import INBOX
 from hookrouter.util.text import duration, printable
 
@@ -98,10 +99,15 @@ def _unanswered(config: Config) -> Sequence[str]:
         else:
             off = "reminders" if answer.remind_after else "remind_after"
             lines.append(f"no reminder is sent: [answer] {off} is 0;")
-    if answer.escalate_to:
+    untold = untold_warning(config)
+    if answer.escalate_to and config.is_inbox(answer.escalate_to):
+        lines.append(f"after {duration(answer.escalate_after)} the inbox {answer.escalate_to} has it too;")
+    elif answer.escalate_to:
         how = _means(answer.escalate_to, config.gateways)
         lines.append(f"after {duration(answer.escalate_after)} {answer.escalate_to} is told: {how};")
-    else:
+    elif not untold:
         lines.append("warning: nobody else is told, because [answer] escalate_to is not set;")
+    if untold:
+        lines.append(f"warning: {untold};")
     lines.append("the question stays on the screen, and Claude waits.")
     return lines

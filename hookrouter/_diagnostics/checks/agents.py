@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrouter._config.report import untold
+from hookrouter._config.report import untold_warning
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter.storage.journal_query import text
 from hookrouter.util.clock import now
@@ -75,16 +75,10 @@ class AgentsCheck:
 
 def _untold(config: Config, path: str) -> Iterator[Finding]:
     """Say of whose silence nobody is told."""
-    names = ", ".join(repr(agent.id) for agent in untold(config))
-    if names:
-        what = "an inbox gets no reminders" if config.answer.reminds else "reminders are off"
-        yield Finding(
-            WARNING,
-            "agents",
-            f"if {names} does not answer a question, nobody is told: {what}, and [answer] escalate_to names no gateway "
-            "to a person",
-            f"set escalate_to in [answer] of {path} to a gateway by which a person is told",
-        )
+    warning = untold_warning(config)
+    if warning:
+        fix = f"set escalate_to in [answer] of {path} to a gateway by which a person is told"
+        yield Finding(WARNING, "agents", warning, fix)
 
 
 def _unmanaged(place: Place) -> Iterator[Finding]:

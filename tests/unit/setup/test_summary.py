@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrouter._config.report import untold_warning
 from hookrouter._setup.summary import first_question, routes
 from hookrouter.config import Agent, AnswerConfig, Config
 
@@ -46,14 +47,32 @@ def test_nobody_who_is_told_is_a_warning() -> None:
     text = said(config)
     assert "When Claude asks in any session: a is told" in text
     assert "no reminder is sent: [answer] remind_after is 0;" in text
-    assert "warning: nobody else is told, because [answer] escalate_to is not set;" in text
+    assert f"warning: {untold_warning(config)};" in text
+    assert "nobody is told: reminders are off" in text
     assert "any other session" not in text
+
+
+def test_an_agent_that_is_reminded_is_the_only_one_who_is_told() -> None:
+    config = Config(agents=(Agent("a", gateway="wake"),), gateways=GATEWAYS, answer=AnswerConfig(remind_after=600.0))
+    assert untold_warning(config) == ""
+    assert "warning: nobody else is told, because [answer] escalate_to is not set;" in said(config)
+
+
+def test_an_inbox_to_which_it_escalates_tells_nobody() -> None:
+    answer = AnswerConfig(remind_after=0.0, escalate_to="box")
+    gateways = {**GATEWAYS, "box": {"type": "inbox"}}
+    config = Config(agents=(Agent("a", gateway="wake"),), gateways=gateways, answer=answer)
+    text = said(config)
+    assert "the inbox box has it too;" in text
+    assert "box is told" not in text
+    assert f"warning: {untold_warning(config)};" in text
 
 
 def test_the_inbox_tells_nobody() -> None:
     text = said(Config())
     assert "nobody is told. The question stands on Claude's screen and in `hookrouter questions`" in text
-    assert "reminder" not in text
+    assert "reminder is sent" not in text
+    assert f"warning: {untold_warning(Config())};" in text
     assert routes(Config(), None) == [("default", "inbox")]
 
 
