@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, NoReturn
 
 TRIES = 2
@@ -169,17 +169,42 @@ def _run(program: Sequence[str], stdin: IO[bytes], stdout: IO[bytes], seconds: f
     """Return the program's exit code; after its time, or if this was stopped, all that it started is killed."""
     process = subprocess.Popen(program, stdin=stdin, stdout=stdout, start_new_session=True)
     until = time.monotonic() + seconds
-    while process.poll() is None:
-        if _stopped or time.monotonic() > until:
-            _kill_group(process)
-            if _stopped:
-                raise NotNow("stopped")
-            raise Handover(f"{program[0]} took longer than {seconds:g} s")
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.1)
+    with _watched(process.pid):
+        while process.poll() is None:
+            if _stopped or time.monotonic() > until:
+                _kill_group(process)
+                if _stopped:
+                    raise NotNow("stopped")
+                raise Handover(f"{program[0]} took longer than {seconds:g} s")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
     if _stopped:
         raise NotNow("stopped")
     return process.returncode
+
+
+@contextlib.contextmanager
+def _watched(group: int) -> Iterator[None]:
+    """Have a process beside this one kill a group if this one is killed itself and can do nothing any more."""
+    reading, writing = os.pipe()
+    watcher = os.fork()
+    if watcher == 0:
+        try:
+            os.setsid()
+            os.closerange(0, 3)
+            os.close(writing)
+            if not os.read(reading, 1):  # the other end is closed, and nobody has said that all is well
+                os.killpg(group, signal.SIGKILL)
+        finally:
+            os._exit(0)
+    os.close(reading)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(BrokenPipeError):
+            os.write(writing, b".")
+        os.close(writing)
+        os.waitpid(watcher, 0)
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -235,7 +235,7 @@ def alive(pid: str) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
-@pytest.mark.parametrize(("seconds", "ends_with"), [("1", GIVEN_UP), ("600", TRY_AGAIN)])
+@pytest.mark.parametrize(("seconds", "ends_with"), [("1", GIVEN_UP), ("600", TRY_AGAIN), ("600", -signal.SIGKILL)])
 def test_a_slow_llm_is_killed_with_all_that_it_started(seconds: str, ends_with: int, place: Place) -> None:
     pids = place.folder / "pids"
     argv = [sys.executable, str(FOLDER / "ask_llm.py"), "--seconds", seconds, sys.executable, "-c", FAMILY, str(pids)]
@@ -244,9 +244,9 @@ def test_a_slow_llm_is_killed_with_all_that_it_started(seconds: str, ends_with: 
     with message.open() as stdin:
         process = subprocess.Popen(argv, stdin=stdin, stderr=subprocess.PIPE, text=True)
     try:
-        if ends_with == TRY_AGAIN:
+        if ends_with != GIVEN_UP:
             wait_until(pids.exists, 30, "the LLM's child")
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGTERM if ends_with == TRY_AGAIN else signal.SIGKILL)
         said = process.communicate(timeout=60)[1]
     finally:
         process.kill()
