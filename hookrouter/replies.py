@@ -13,7 +13,7 @@ from hookrouter.util.value import Value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import NoReturn, Self
 
 __all__ = [
@@ -894,28 +894,34 @@ def _permission_update(name: str, value: object) -> dict[str, object]:
         for index, directory in enumerate(directories):
             _text(f"{name}['directories'][{index}]", directory)
     else:
-        raise ValueError(
-            f"{name}['type'] is {kind!r}; allowed: addRules, replaceRules, removeRules, setMode, addDirectories, "
-            "removeDirectories"
-        )
+        _one_of(f"{name}['type']", kind, _KINDS)
     _one_of(f"{name}['destination']", update.get("destination"), _DESTINATIONS)
     _only(name, update, fields)
     return update
 
 
+_KINDS = ("addRules", "replaceRules", "removeRules", "setMode", "addDirectories", "removeDirectories")
+
+
 def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:
     if value not in allowed:
-        raise ValueError(f"{name} is {value!r}; allowed: {', '.join(allowed)}")
+        raise ValueError(f"{name} is {value!r}{_hint(value, allowed)}; allowed: {', '.join(allowed)}")
+
+
+def _hint(value: object, allowed: Iterable[str]) -> str:
+    """Return a comma and what was probably meant; nothing if that is not clear."""
+    from hookrouter.util.text import did_you_mean
+
+    hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
+    return f", {hint}" if hint else ""
 
 
 def _only(name: str, table: Mapping[str, object], allowed: set[str]) -> None:
     unknown = sorted(table.keys() - allowed)
     if unknown:
-        from hookrouter.util.text import did_you_mean
-
         known = ", ".join(sorted(allowed))
-        hint = did_you_mean(unknown[0], sorted(allowed))
-        raise ValueError(f"{name} has the unknown key {unknown[0]!r}{f', {hint}' if hint else ''}; allowed: {known}")
+        hint = _hint(unknown[0], sorted(allowed))
+        raise ValueError(f"{name} has the unknown key {unknown[0]!r}{hint}; allowed: {known}")
 
 
 def _terminal_sequence(sequence: object) -> str:

@@ -15,6 +15,7 @@ from hookrouter._sandbox.waiting import wait_until
 from hookrouter.testing.hooks import PluginFailed, failures
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
     import subprocess
@@ -189,7 +190,8 @@ class ScriptedClaude:
         Notification and Stop; ValueError for any other.
         """
         if event not in _EVENTS:
-            raise ValueError(f"{event} is not recorded; recorded are {', '.join(_EVENTS)}")
+            hint = did_you_mean(event, _EVENTS, f"recorded are {', '.join(_EVENTS)}")
+            raise ValueError(f"{event} is not recorded; {hint}")
         return self.stage.payloads(event)
 
     def journal(self) -> list[dict[str, Any]]:

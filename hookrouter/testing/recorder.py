@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import UserDict
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.hookspecs import AnswerSpecs, CommandSpecs, SettingsSpecs, all_spec_classes
@@ -12,11 +13,23 @@ from hookrouter.testing.hooks import HookCall
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, MutableMapping
 
 __all__ = ["HookRecorder"]
 
 _CONTRIBUTIONS = (AnswerSpecs, CommandSpecs, SettingsSpecs)
+
+
+class _Replies(UserDict[str, Any]):
+    """Takes a reply only for a hook that there is: another would never be returned, and nobody would know."""
+
+    def __init__(self, recorder: HookRecorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def __setitem__(self, hook: str, reply: Any) -> None:
+        self._recorder._check(hook)
+        super().__setitem__(hook, reply)
 
 
 class HookRecorder:
@@ -29,8 +42,8 @@ class HookRecorder:
         """Begin with no call."""
         self.calls: list[HookCall] = []
         """Every call, oldest first; ``plugin`` is empty."""
-        self.replies: dict[str, Any] = {}
-        """What a hook returns, by its name; None for those that are not here."""
+        self.replies: MutableMapping[str, Any] = _Replies(self)
+        """What a hook returns, by its name; None for those that are not here. ValueError for a name that is no hook."""
         for specs in all_spec_classes():
             if specs not in _CONTRIBUTIONS:
                 for name, spec in vars(specs).items():
@@ -43,9 +56,12 @@ class HookRecorder:
 
     def named(self, hook: str) -> list[HookCall]:
         """Return the calls of one hook. Raises ValueError if there is no such hook: it could never be called."""
+        self._check(hook)
+        return [call for call in self.calls if call.hook == hook]
+
+    def _check(self, hook: str) -> None:
         if hook not in dir(self):
             raise ValueError(f"there is no hook {hook!r}; {did_you_mean(hook, dir(self), 'see the hook reference')}")
-        return [call for call in self.calls if call.hook == hook]
 
     @property
     def hooks(self) -> list[str]:

@@ -178,6 +178,11 @@ def test_permission_updates_pass(update):
     ("update", "says"),
     [
         ({}, "updated_permissions[0]['type'] is None; allowed: addRules"),
+        (
+            {"type": "addRule"},
+            "updated_permissions[0]['type'] is 'addRule', did you mean 'addRules'?; allowed: addRules",
+        ),
+        ({**ADD_RULE, "behavior": "alow"}, "'alow', did you mean 'allow'?; allowed: allow, deny, ask"),
         ({**ADD_RULE, "behavior": "maybe"}, "updated_permissions[0]['behavior'] is 'maybe'; allowed: allow, deny, ask"),
         ({**ADD_RULE, "destination": "x"}, "updated_permissions[0]['destination'] is 'x'"),
         ({**ADD_RULE, "rules": [{"tool": "Bash"}]}, "updated_permissions[0]['rules'][0]['toolName'] must be a str"),

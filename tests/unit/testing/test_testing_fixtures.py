@@ -130,6 +130,14 @@ def test_a_plugin_that_raises_fails_the_test_with_its_own_exception(guarded: Hoo
     assert "the guard is broken" in result.failures[0]
 
 
+def test_a_reply_for_no_hook_is_refused_with_what_was_meant(hook_recorder: HookRecorder) -> None:
+    with pytest.raises(ValueError, match="there is no hook 'stopp'; did you mean 'stop'"):
+        hook_recorder.replies["stopp"] = StopReply.message("never said")
+    with pytest.raises(ValueError, match="did you mean 'pre_tool_use_bash'"):
+        hook_recorder.replies.update({"pre_tool_use_bsh": None})
+    assert not hook_recorder.replies
+
+
 def test_a_reply_of_the_wrong_kind_fails_the_test(hooks: Hooks, hook_recorder: HookRecorder) -> None:
     hook_recorder.replies["stop"] = PreToolUseReply.deny("no")
 
