@@ -161,6 +161,8 @@ def _play(
 
     first = 1
     for channel, scenes in acts:
+        if channel == "keys" and (fault := _unlocated(stage, terminal)):
+            return [fault]
         stage.configure(config(stage.folder, channel, terminal, planner))
         say(f"\n{_INTRODUCTIONS[channel]}")
         faults = play(stage, client, scenes, say, first=first)
@@ -168,6 +170,20 @@ def _play(
             return faults
         first += len(scenes)
     return []
+
+
+def _unlocated(stage: Stage, terminal: str) -> str:
+    """Say what is wrong if the hooks so far did not know the pane that they ran in; nothing if they did."""
+    asked = [record for record in stage.journal() if record.get("event") == "PreToolUse"]
+    if not asked or not str(asked[-1].get("session", "")).startswith("claude-"):
+        return ""
+    warnings = "; ".join(map(str, asked[-1].get("warnings") or ()))
+    return (
+        f"the terminal {terminal!r} opened a pane, but its locate() did not find it in the environment of a hook "
+        f"that ran in it, so no key can be pressed{f' ({warnings})' if warnings else ''}. Have locate() read the variables "
+        "that the terminal sets for programs in its panes, and open_pane() start the program with them; "
+        "TerminalBackendContract in hookrouter.testing.contracts tries both"
+    )
 
 
 def _refused(name: str, stage: Stage) -> dict[str, str]:

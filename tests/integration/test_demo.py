@@ -221,6 +221,28 @@ def test_another_terminal_can_be_chosen(tmp_path: Path, shed: str) -> None:
     assert processes_of(folder) == []
 
 
+@pytest.mark.tmux
+def test_a_pane_that_is_not_located_is_named_with_what_to_do(tmp_path: Path, shed: str) -> None:
+    # The program does not get the variables of its terminal.
+    blind = BACKEND.replace('"in-the-shed", command', '"in-the-shed", ["env", "-u", "TMUX", *command]')
+    assert blind != BACKEND
+    write_plugin(tmp_path / "site", shed, blind)
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    done = subprocess.run(
+        [*script_argv(), "demo", "--terminal", shed],
+        env=environ(folder),
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "the terminal 'shed' opened a pane, but its locate() did not find it" in done.stderr
+    assert "TerminalBackendContract" in done.stderr
+    assert os.listdir(folder) == []
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [("barn", "no active plugin offers the terminal 'barn'; there are: tmux"), ("", "offers the terminal ''")],
