@@ -180,8 +180,8 @@ def _unlocated(stage: Stage, terminal: str) -> str:
     warnings = "; ".join(map(str, asked[-1].get("warnings") or ()))
     return (
         f"the terminal {terminal!r} opened a pane, but its locate() did not find it in the environment of a hook "
-        f"that ran in it, so no key can be pressed{f' ({warnings})' if warnings else ''}. Have locate() read the variables "
-        "that the terminal sets for programs in its panes, and open_pane() start the program with them; "
+        f"that ran in it, so no key can be pressed{f' ({warnings})' if warnings else ''}. Have locate() read the "
+        "variables that the terminal sets for programs in its panes, and open_pane() start the program with them; "
         "TerminalBackendContract in hookrouter.testing.contracts tries both"
     )
 
