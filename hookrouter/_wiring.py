@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
 
-__all__ = ["announce_problems", "locate_terminal", "outbox", "push_outbox", "start_delivery"]
+__all__ = ["announce_problems", "deliver_anew", "locate_terminal", "outbox", "push_outbox", "start_delivery"]
 
 
 def outbox(services: Services) -> Outbox:
@@ -52,6 +52,19 @@ def start_delivery(services: Services) -> None:
     from hookrouter.messaging.spawn import spawn_delivery
 
     spawn_delivery(services.environ, services.home)
+
+
+def deliver_anew(services: Services) -> None:
+    """Have a deliverer begin that knows the config.toml of now; one that is at work gives way. Raises nothing."""
+    from contextlib import suppress
+
+    from hookrouter.messaging.spawn import spawn_delivery, wake_deliverers
+    from hookrouter.storage.engine import OUTBOX, open_store
+
+    wake_deliverers(services.home, open_store(services.home, services.warn, OUTBOX))
+    # It is started by the next hook or command then.
+    with suppress(OSError):
+        spawn_delivery(services.environ, services.home)
 
 
 def push_outbox(environ: Mapping[str, str], home: Home) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["ALARM", "KIND", "config_name", "file_key", "load"]
+__all__ = ["ALARM", "KIND", "config_name", "file_key", "last_had_problems", "load"]
 
 KIND = "config"
 """The kind of the document in the state folder, and of its lock."""
@@ -48,6 +48,12 @@ def load(home: Home) -> Config:
         if config is not None:
             return config
     return _read_anew(home, key, cached)
+
+
+def last_had_problems(home: Home) -> bool:
+    """Whether config.toml had problems when it was last read, by any process. Never raises."""
+    config = _decoded(read_own_json(_cache_file(home)))
+    return config is not None and bool(config.problems)
 
 
 def file_key(path: str) -> list[object] | None:

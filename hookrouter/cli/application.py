@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
+from hookrouter._config.cache import last_had_problems
 from hookrouter._config.cache import load as load_config
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.registry import Plugins
@@ -30,10 +31,12 @@ class Application(Services):
     def from_environ(cls, environ: Mapping[str, str] | None = None, *, scan: bool = False) -> Application:
         """Build the services for an environment (this process's by default). Problems of plugins are journalled.
 
-        With ``scan`` the installed plugins are looked at anew, however fresh the index of the last scan looks.
+        With ``scan`` the installed plugins are looked at anew, however fresh the index of the last scan looks. The
+        first to read a corrected config.toml has another process bring to its agents what was asked meanwhile.
         """
         variables = os.environ if environ is None else environ
         home = Home.from_environ(variables)
+        had_problems = last_had_problems(home)
         config = load_config(home)
         journal = Journal(home.logs)
 
@@ -44,7 +47,10 @@ class Application(Services):
             index = load_index(home, variables, anew=scan)
             settings = resolve_settings(home, index, config)
         plugins = Plugins(index, config, report, settings=settings)
-        return cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal, wiring=_wiring)
+        found = cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal, wiring=_wiring)
+        if had_problems and not config.problems:
+            _wiring.deliver_anew(found)
+        return found
 
     def warn(self, text: str) -> None:
         """Journal something that went wrong and did not stop the work, and tell whoever runs the command."""

@@ -71,12 +71,14 @@ def main(argv: Sequence[str]) -> int:
     work = _Work(outbox, home, mark, stay=bool(argv))
     try:
         with work:
+            if not outbox.count():
+                work.catch_up()
             done = not outbox.count() or deliver_all(outbox, work)
         if not argv and not done:
             # Whoever calls this wants it done now, by the deliverer that is at work.
             _hurry(outbox)
             _warn(_left_to_another(outbox))
-        if work.is_over:
+        if work.is_over or work.is_outdated:
             spawn_delivery(os.environ, home)
         elif done:
             _clear_away(home, outbox)
@@ -135,6 +137,16 @@ class _Work:
     def __exit__(self, *_error: object) -> None:
         self._stack.close()
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether config.toml has changed since it was read for this work."""
+        return self._deliverer is not None and file_key(self._home.config_file) != self._key
+
+    def catch_up(self) -> None:
+        """Have plugins put in what could not be put in before."""
+        if self._deliverer is None:
+            self._deliverer = self._build()
+
     def __call__(self) -> None:
         if self._deliverer is None:
             self._deliverer = self._build()
@@ -147,6 +159,7 @@ class _Work:
             self.is_over = self._deliverer.stay()
 
     def _build(self) -> Deliverer:
+        """Return the deliverer, after plugins have put in what could not be put in before."""
         from hookrouter.cli.application import Application
 
         # Before the config is read, so that no change of it is missed.
@@ -162,6 +175,8 @@ class _Work:
             gateways = _asked(application, "gateways", application.plugins.gateways)
             composers = _asked(application, "message composers", application.plugins.message_composers)
         limits = Limits(exit_when_stuck=exit_when_stuck)
+        composing = Composing(composers, application, limits)
+        composing.catch_up()
         watches = []
         with suppress(StoreError):
             watches = [self._stack.enter_context(watch) for watch in self._outbox.watches()]
@@ -172,7 +187,7 @@ class _Work:
             application.journal,
             workers=Processes(self._outbox, watches),
             limits=limits,
-            compose=Composing(composers, application, limits),
+            compose=composing,
             environment=self._mark(),
             is_stale=self._is_stale,
         )

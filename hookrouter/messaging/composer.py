@@ -7,13 +7,13 @@ should be now: how long a question has waited, what stands in a transcript, what
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
     from hookrouter.messaging.gateway import Message
 
-__all__ = ["MessageComposer"]
+__all__ = ["CatchesUp", "MessageComposer"]
 
 
 class MessageComposer(Protocol):
@@ -28,4 +28,17 @@ class MessageComposer(Protocol):
         ``message`` is as it was put into the outbox, with its id and the gateway that is asked now; ``attempt`` counts
         the tries, this one included. Of what is returned ``subject``, ``text`` and ``data`` are taken. May take up to
         10 seconds. If it raises, the message goes out as it was put in, and the journal says so.
+        """
+
+
+@runtime_checkable
+class CatchesUp(Protocol):
+    """What a composer may be besides: told when a delivery begins, to put in what could not be put in before."""
+
+    def catch_up(self, services: Services, /) -> None:
+        """Put into the outbox what is missing there.
+
+        Called before the first message goes out, each time a deliverer starts: after a hook that has put something in,
+        and after the first command that finds a corrected config.toml. May take up to 10 seconds. If it raises, the
+        journal says so, and messages go out all the same.
         """

@@ -35,8 +35,8 @@ _DEFAULTS_HOLD = (
 )
 
 _AFTERWARDS = (
-    "What is asked meanwhile is brought to the agent that the corrected file names, by the next hook of any session or "
-    "by `hookrouter questions`."
+    "What is asked meanwhile is brought to the agent that the corrected file names, as soon as hookrouter runs again: "
+    "`hookrouter config check` is enough."
 )
 _TO_DO = (
     "There is nothing to answer. Correct the file if that is your task, or tell whoever looks after it. This is not "

@@ -2,8 +2,8 @@
 
 What is read for it (the transcript, git's HEAD, earlier verdicts, prompts) would cost a hook more time than all the
 rest, and is truer later. So the hook puts in a message that is complete in itself, without any of that, and the process
-that delivers it has it built again here from the question's document. A question that has ended by then is told of as
-it was put in.
+that delivers it has it built again here from the question's document. The message of a question
+that has ended by then is dropped; one that ends at that moment is told of as it was put in.
 """
 
 from __future__ import annotations
@@ -51,6 +51,14 @@ class QuestionComposer:
     """The composer of this plugin's messages."""
 
     name = "ask-user-question"
+
+    def catch_up(self, services: Services) -> None:
+        """Bring what was asked while config.toml had problems to the agents that it names now."""
+        found = documents.list_questions(services.store)
+        if any(question.provisional for question in found):
+            from hookrouter_ask_user_question.rerouting import reroute
+
+            reroute(services, found)
 
     def compose(self, message: Message, attempt: int, services: Services) -> Message | None:
         """Return the message with what is known now; None if it is none of this plugin's, or its question has ended."""

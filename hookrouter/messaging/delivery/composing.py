@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from hookrouter.messaging.composer import CatchesUp
 from hookrouter.messaging.delivery.attempt import CHECK_SECONDS, Limits
 from hookrouter.messaging.gateway import Message
 from hookrouter.util.text import describe_error, describe_value
@@ -44,9 +45,24 @@ class Composing:
                 self._complain(message, f"the composer {name} returned {describe_value(found)}, not a Message")
         return message
 
+    def catch_up(self) -> None:
+        """Have composers put in what could not be put in before. Raises nothing."""
+        for name, composer in self.composers.items():
+            if not isinstance(composer, CatchesUp):
+                continue
+            try:
+                with self.limits.applied(CHECK_SECONDS):
+                    composer.catch_up(self.services)
+            except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is that plugin's failure
+                self.services.journal.write(_warning(f"the composer {name} failed: {describe_error(error)}"), None)
+
     def _complain(self, message: Message, reason: str) -> None:
-        record = {"level": "warning", "event": "delivery", "reason": reason, "wake": message.id, "pid": os.getpid()}
-        self.services.journal.write({**record, "session": message.session}, message.session_id or None)
+        record = {**_warning(reason), "wake": message.id, "session": message.session}
+        self.services.journal.write(record, message.session_id or None)
+
+
+def _warning(reason: str) -> dict[str, object]:
+    return {"level": "warning", "event": "delivery", "reason": reason, "pid": os.getpid()}
 
 
 def _is_sound(message: Message) -> bool:

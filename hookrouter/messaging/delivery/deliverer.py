@@ -148,6 +148,8 @@ class Deliverer:
                 self._changed, tick = True, self.clock() + LOOK_SECONDS
                 if self.is_stale():
                     return True
+            elif self._changed and not self._running and self.is_stale():
+                return True
 
     def _look(self, tried: set[str]) -> None:
         """Read what has changed, and queue the lanes that can be worked on now."""

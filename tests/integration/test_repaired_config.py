@@ -1,0 +1,48 @@
+"""What was asked while config.toml was broken reaches its agent with whatever of hookrouter runs first afterwards."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.waiting import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEEP = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
+QUESTION = {
+    "question": "Which way?",
+    "header": "Way",
+    "multiSelect": False,
+    "options": [{"label": "Left", "description": ""}, {"label": "Right", "description": ""}],
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["config", "check"], ["outbox", "list"], ["history"], ["plugins", "list"], ["deliver"], ["run", "Stop"]],
+    ids=" ".join,
+)
+def test_whatever_runs_first_brings_the_question_to_its_agent(tmp_path: Path, command: list[str]) -> None:
+    told = tmp_path / "told"
+    argv = json.dumps([sys.executable, "-c", KEEP, str(told)])
+    good = f'[[agents]]\nid = "night"\ngateway = "chat"\n[gateways.chat]\ntype = "command"\nargv = {argv}\n'
+    stage = Stage(str(tmp_path), "[answer]\nremind_aftr = 1\n")
+    about = {"session_id": "s-1", "cwd": str(tmp_path), "transcript_path": ""}
+    call = {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_use_id": "toolu_1", **about}
+    asked = stage.run("run", "PreToolUse", stdin=json.dumps({**call, "tool_input": {"questions": [QUESTION]}}))
+    assert asked.returncode == 0, asked.stderr
+    assert len(stage.documents("question")) == 1
+    # Whoever delivered to the inbox is done.
+    wait_until(lambda: stage.run("outbox", "list", "--json").stdout.strip() == "[]", 20, "empty outbox")
+    stage.configure(good)
+    stop = {**about, "session_id": "s-2", "hook_event_name": "Stop", "stop_hook_active": False}
+    done = stage.run(*command, stdin=json.dumps(stop))
+    assert done.returncode == 0, done.stderr
+    wait_until(told.exists, 20, "the agent's message", lambda: json.dumps(stage.journal()[-6:], indent=1))
+    wait_until(lambda: "Which way?" in told.read_text(), 5, "the question")
