@@ -212,6 +212,7 @@ def new_document(
         "environment": environment,
         "fallbacks": list(fallbacks),
         "then": [_scheduled(one, while_open) for one in then],
+        "while_open": while_open,
     }
 
 

@@ -81,8 +81,8 @@ class Outbox:
         """Keep one message and return it with its id and creation time. It is on disk, durably, before this returns.
 
         ``fallbacks`` are the gateways that are tried if ``message.gateway`` fails, in order; ``then`` is what follows,
-        kept in the same document; ``while_open`` says, for what follows, which document must still be there when it
-        goes out: ``{"kind", "names", "fields"}``, see :class:`hookrouter.messaging.message.WhileOpen`. Raises
+        kept in the same document; ``while_open`` says, for all of it, which document must still be there when it goes
+        out: ``{"kind", "names", "fields"}``, see :class:`hookrouter.messaging.message.WhileOpen`. Raises
         hookrouter.storage.interface.StoreError if it cannot be written; then nothing was.
         """
         nanoseconds, name = _new_id()

@@ -262,6 +262,22 @@ def test_a_person_sees_question_and_options_on_the_first_screen(ask_session: Any
     assert last_option + 2 < 24
 
 
+def test_a_person_sees_how_to_answer_on_the_first_screen(
+    ask_session: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is in the default place: 24 rows of 80 columns, the last of them for the prompt."""
+    monkeypatch.setattr("hookrouter_ask_user_question.composer.typed_argv", lambda: ["hookrouter"])
+    ask_session.config = Config(agents=(Agent("me", gateway="chat", kind="person"),), gateways=GATEWAYS)
+    ask_session.environ.pop("HOOKROUTER_HOME")
+    ask_session.ask(cwd=str(project), tool_input={"questions": [TYPICAL[0]]})
+    rows = [
+        line[start : start + 80]
+        for line in composed(ask_session).text.split("\n")
+        for start in range(0, len(line) or 1, 80)
+    ]
+    assert "    hookrouter answer main" in rows[:23]
+
+
 def test_a_session_with_several_questions_names_the_one_that_is_meant(ask_session: Any) -> None:
     ask_session.config = Config(agents=(Agent("me", gateway="chat", kind="person"),), gateways=GATEWAYS)
     ask_session.ask()

@@ -149,6 +149,29 @@ def test_an_answered_question_is_not_reminded_of(ask_session: Any, monkeypatch: 
     assert ask_session.app.outbox.count() == 0
 
 
+def test_a_question_that_was_answered_before_its_message_went_out_wakes_nobody(
+    ask_session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_session.config = config_of(ask_session, REMINDING)
+    ask_session.ask()
+    ask_session.record_answers({})
+    assert deliver(ask_session, 0, monkeypatch) == []
+    assert ask_session.app.outbox.count() == 0
+    [dropped, *_] = [one for one in ask_session.journal.records("s-1") if one.get("outcome") == "dropped"]
+    assert dropped["reason"] == "what it is about has ended"
+
+
+def test_of_a_question_that_was_escaped_before_its_message_went_out_its_end_is_told(
+    ask_session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_session.config = config_of(ask_session, REMINDING)
+    ask_session.ask()
+    ask_session.hook("session_end", reason="exit")
+    [told] = deliver(ask_session, 0, monkeypatch)
+    assert (told.kind, told.tool_use_id) == ("unanswered", "toolu_1")
+    assert "Which database?" in told.text
+
+
 def test_questions_says_how_often_the_agent_was_reminded(
     ask_session: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
