@@ -21,6 +21,8 @@ from hookrouter.storage.engine import open_store
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
 from hookrouter_ask_user_question.documents import list_questions
+from support.night import Night
+from support.night import config as night_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -327,6 +329,7 @@ def _stage(
     pauses: Path | None = None,
     channels: str = '["keys"]',
     more: str = "",
+    whole: str = "",
     settings: Mapping[str, object] | None = None,
     keybindings: Mapping[str, object] | None = None,
 ) -> Iterator[Live]:
@@ -336,7 +339,7 @@ def _stage(
     if pauses is not None:
         config += 'terminal = "pausing"\n'
     config += more
-    stage = Stage(str(folder), config)
+    stage = Stage(str(folder), whole or config)
     stage.record("PreToolUse", "PermissionRequest", "PostToolUse", "Stop", "UserPromptSubmit")
     stage.install()
     if settings is not None:
@@ -395,6 +398,18 @@ def vim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         _stage(tmp_path_factory.mktemp("vim"), server, settings={"editorMode": "vim"}) as live,
     ):
         yield live
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+    """Return a client whose questions go to an agent with a plan for each; one for all chapters of a night."""
+    folder = tmp_path_factory.mktemp("night")
+    with (
+        PrivateTmux() as server,
+        _stage(folder, server, whole=night_config(folder)) as live,
+        Night(live.stage, live.client, live.model, folder, live.press_until) as night,
+    ):
+        yield night
 
 
 @pytest.fixture
