@@ -54,17 +54,17 @@ def start_delivery(services: Services) -> None:
     spawn_delivery(services.environ, services.home)
 
 
-def deliver_anew(services: Services) -> None:
+def deliver_anew(environ: Mapping[str, str], home: Home) -> None:
     """Have a deliverer begin that knows the config.toml of now; one that is at work gives way. Raises nothing."""
     from contextlib import suppress
 
     from hookrouter.messaging.spawn import spawn_delivery, wake_deliverers
     from hookrouter.storage.engine import OUTBOX, open_store
 
-    wake_deliverers(services.home, open_store(services.home, services.warn, OUTBOX))
+    wake_deliverers(home, open_store(home, lambda _text: None, OUTBOX))
     # It is started by the next hook or command then.
     with suppress(OSError):
-        spawn_delivery(services.environ, services.home)
+        spawn_delivery(environ, home)
 
 
 def push_outbox(environ: Mapping[str, str], home: Home) -> None:

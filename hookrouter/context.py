@@ -56,6 +56,12 @@ if TYPE_CHECKING:
         def push_outbox(self, environ: Mapping[str, str], home: Home) -> None:
             """Have delivered, soon and elsewhere, what an earlier delivery had to leave behind."""
 
+        def deliver_anew(self, environ: Mapping[str, str], home: Home) -> None:
+            """Have a deliverer begin that knows the config.toml of now; one that is at work gives way.
+
+            Raises nothing.
+            """
+
 
 __all__ = ["Context", "Services"]
 

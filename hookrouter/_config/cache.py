@@ -17,12 +17,12 @@ from hookrouter.util.value import decode
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["ALARM", "KIND", "config_name", "file_key", "last_had_problems", "load"]
+__all__ = ["ALARM", "KIND", "config_name", "file_key", "load"]
 
 KIND = "config"
 """The kind of the document in the state folder, and of its lock."""
@@ -34,10 +34,11 @@ FORMAT = 7
 """The version of the compiled form; a cache of another one is not read."""
 
 
-def load(home: Home) -> Config:
+def load(home: Home, corrected: Callable[[], None] | None = None) -> Config:
     """Return the configuration of a home. Never raises: what is wrong with the file is in ``problems``.
 
-    The compiled form is taken from the cache while size, times and inode of the file are what they were.
+    The compiled form is taken from the cache while size, times and inode of the file are what they were. ``corrected``
+    is called if this is the first look at a file that had problems before and has none now.
     """
     key = file_key(home.config_file)
     if key is None:
@@ -47,13 +48,11 @@ def load(home: Home) -> Config:
         config = _decoded(cached)
         if config is not None:
             return config
-    return _read_anew(home, key, cached)
-
-
-def last_had_problems(home: Home) -> bool:
-    """Whether config.toml had problems when it was last read, by any process. Never raises."""
-    config = _decoded(read_own_json(_cache_file(home)))
-    return config is not None and bool(config.problems)
+    config = _read_anew(home, key, cached)
+    former = _decoded(cached)
+    if corrected is not None and former is not None and former.problems and not config.problems:
+        corrected()
+    return config
 
 
 def file_key(path: str) -> list[object] | None:

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
-from hookrouter._config.cache import last_had_problems
 from hookrouter._config.cache import load as load_config
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.registry import Plugins
@@ -36,8 +35,7 @@ class Application(Services):
         """
         variables = os.environ if environ is None else environ
         home = Home.from_environ(variables)
-        had_problems = last_had_problems(home)
-        config = load_config(home)
+        config = load_config(home, lambda: _wiring.deliver_anew(variables, home))
         journal = Journal(home.logs)
 
         def report(plugin: str, text: str) -> None:
@@ -47,10 +45,7 @@ class Application(Services):
             index = load_index(home, variables, anew=scan)
             settings = resolve_settings(home, index, config)
         plugins = Plugins(index, config, report, settings=settings)
-        found = cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal, wiring=_wiring)
-        if had_problems and not config.problems:
-            _wiring.deliver_anew(found)
-        return found
+        return cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal, wiring=_wiring)
 
     def warn(self, text: str) -> None:
         """Journal something that went wrong and did not stop the work, and tell whoever runs the command."""

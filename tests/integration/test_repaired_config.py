@@ -25,13 +25,22 @@ QUESTION = {
 
 @pytest.mark.parametrize(
     "command",
-    [["config", "check"], ["outbox", "list"], ["history"], ["plugins", "list"], ["deliver"], ["run", "Stop"]],
+    [
+        ["config", "check"],
+        ["outbox", "list"],
+        ["history"],
+        ["plugins", "list"],
+        ["deliver"],
+        ["run", "Stop"],
+        ["run", "PreToolUse"],
+    ],
     ids=" ".join,
 )
 def test_whatever_runs_first_brings_the_question_to_its_agent(tmp_path: Path, command: list[str]) -> None:
     told = tmp_path / "told"
     argv = json.dumps([sys.executable, "-c", KEEP, str(told)])
-    good = f'[[agents]]\nid = "night"\ngateway = "chat"\n[gateways.chat]\ntype = "command"\nargv = {argv}\n'
+    # No reminder, so that no process stays to send one.
+    agent = f'[[agents]]\nid = "night"\ngateway = "chat"\n[gateways.chat]\ntype = "command"\nargv = {argv}\n'
     stage = Stage(str(tmp_path), "[answer]\nremind_aftr = 1\n")
     about = {"session_id": "s-1", "cwd": str(tmp_path), "transcript_path": ""}
     call = {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_use_id": "toolu_1", **about}
@@ -40,9 +49,20 @@ def test_whatever_runs_first_brings_the_question_to_its_agent(tmp_path: Path, co
     assert len(stage.documents("question")) == 1
     # Whoever delivered to the inbox is done.
     wait_until(lambda: stage.run("outbox", "list", "--json").stdout.strip() == "[]", 20, "empty outbox")
-    stage.configure(good)
-    stop = {**about, "session_id": "s-2", "hook_event_name": "Stop", "stop_hook_active": False}
-    done = stage.run(*command, stdin=json.dumps(stop))
+    stage.configure("[answer]\nreminders = 0\n" + agent)
+    elsewhere = {**about, "session_id": "s-2"}
+    payloads = {
+        "Stop": {**elsewhere, "hook_event_name": "Stop", "stop_hook_active": False},
+        # Nobody listens to this one.
+        "PreToolUse": {
+            **call,
+            **elsewhere,
+            "tool_name": "Bash",
+            "tool_use_id": "toolu_2",
+            "tool_input": {"command": "ls"},
+        },
+    }
+    done = stage.run(*command, stdin=json.dumps(payloads.get(command[-1], {})))
     assert done.returncode == 0, done.stderr
     wait_until(told.exists, 20, "the agent's message", lambda: json.dumps(stage.journal()[-6:], indent=1))
     wait_until(lambda: "Which way?" in told.read_text(), 5, "the question")
