@@ -7,19 +7,20 @@ told twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrouter._sandbox.waiting import wait_until
 from support.night import KINDS, config
 
-pytestmark = pytest.mark.live
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-# The class is in tests/support/night.py; the fixture that makes it is in conftest.py.
-Night = Any
+    from support.night import Night
+
+pytestmark = pytest.mark.live
 
 KILLED = ("killed", "killed_halfway")
 SCOPES = (["--session", "managed"], ["--all"])
