@@ -5,7 +5,8 @@ words may be asked again, so an answer is addressed to the hook that was seen wa
 one that was meant for an earlier one.
 
 ``reply-waiting``: written by the hook when it begins to wait, removed when it ends, or by whoever knows that the
-question has ended. While the hook lives, it holds the lock of the same name, so that a killed one leaves no doubt.
+question has ended. While the hook lives, it holds the lock of the same name, so that a killed one leaves no doubt. It
+names its client: the hook of one that was killed may live on for a moment, and nobody hears what it replies.
 ``reply-answer``: written by ``answer``. The hook marks it as taken, or ``answer`` as withdrawn, which only one of them
 can. So an answer is given or taken back, never both. The hook removes it, and ends its waiting, once its reply is
 written to Claude Code: one that is still there, marked as taken, while its hook is gone was never given.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering.labels import recorded_label
 from hookrouter.util import fastjson
+from hookrouter.util.claude_process import is_gone, process_space
 from hookrouter.util.filenames import digest
 
 if TYPE_CHECKING:
@@ -72,8 +74,8 @@ class Handover(NamedTuple):
         """Return the lock that the waiting hook holds."""
         return self.store.lock(WAITING, self.name, timeout)
 
-    def begin(self, session: str, session_id: str) -> str:
-        """Note that a hook waits, and return the token by which answers are addressed to it.
+    def begin(self, session: str, session_id: str, client: int = 0) -> str:
+        """Note that a hook of a client (its process id, 0 if not known) waits; return the token for answers to it.
 
         An answer to an earlier hook is taken back by who gave it, and never given here; one that nobody addressed is
         removed. Only for the lock's holder.
@@ -82,7 +84,8 @@ class Handover(NamedTuple):
         if "to" not in (self.store.read(ANSWER, self.name) or {"to": ""}):
             self.store.delete(ANSWER, self.name)
         document = {"version": VERSION, "session": session, "session_id": session_id, "pid": os.getpid()}
-        self.store.write(WAITING, self.name, {**document, "token": token}, durable=False)
+        place = {"client_pid": client, "client_host": process_space()}
+        self.store.write(WAITING, self.name, {**document, **place, "token": token}, durable=False)
         return token
 
     def is_wanted(self) -> bool:
@@ -100,8 +103,19 @@ class Handover(NamedTuple):
             self.store.write(WAITING, self.name, {**document, "disputed": True}, durable=False)
 
     def waiting(self) -> Mapping[str, Any] | None:
-        """Return the waiting document if a live hook holds the lock; else None. Disturbs nobody."""
-        return self.store.read(WAITING, self.name) if self.store.lock_holder(WAITING, self.name) is not None else None
+        """Return the waiting document if a live hook of a client that lives holds the lock; else None.
+
+        Disturbs nobody.
+        """
+        if self.store.lock_holder(WAITING, self.name) is None:
+            return None
+        document = self.store.read(WAITING, self.name)
+        return None if document is None or _is_orphan(document) else document
+
+    def end_orphan(self) -> bool:
+        """End the waiting of a hook whose client was killed; return whether there was one."""
+        document = self.store.read(WAITING, self.name)
+        return document is not None and _is_orphan(document) and self.end()
 
     def give(self, answer: Mapping[str, object], waiting: Mapping[str, Any], tool_use_id: str) -> None:
         """Put the answer to a question where the hook of this waiting document finds it, and no later hook."""
@@ -136,3 +150,9 @@ class Handover(NamedTuple):
         if answer.get("taken") or answer.get("withdrawn"):
             return False
         return self.store.replace(ANSWER, self.name, {**answer, mark: True}, unchanged=answer, durable=False)
+
+
+def _is_orphan(document: Mapping[str, Any]) -> bool:
+    """Whether the client of the hook that wrote this has certainly ended. Older versions do not name it."""
+    pid = document.get("client_pid")
+    return isinstance(pid, int) and document.get("client_host") == process_space() and is_gone(pid)

@@ -37,6 +37,9 @@ _UNTOLD_LOOK = 0.2
 _LOCK_SECONDS = 0.5
 """For how long an earlier hook of the same question may still be ending; another one that waits holds it for long."""
 
+_ORPHAN_SECONDS = 5.0
+"""The same for one whose client was killed, once it has been told to end."""
+
 _WITHOUT_DIALOG = ("sdk-cli", "sdk-py", "sdk-ts")
 """``CLAUDE_CODE_ENTRYPOINT`` of ``claude -p`` and of the SDKs, which draw no dialog. In any other a person may be
 able to answer: ``cli`` is a session at a terminal, and 2.1.330 knows several of editors and apps."""
@@ -83,10 +86,11 @@ def _reply(kind: type[R], tool_input: Any, context: Context) -> R | None:
         context.debug("config.toml: [answer] does not let a hook wait for the answer")
         return None
     handover = Handover.of(context.store, context.session_id, tool_input)
+    patience = _ORPHAN_SECONDS if handover.end_orphan() else _LOCK_SECONDS
     try:
         with ExitStack() as stack:
-            stack.enter_context(handover.lock(_LOCK_SECONDS))
-            token = handover.begin(context.session, context.session_id)
+            stack.enter_context(handover.lock(patience))
+            token = handover.begin(context.session, context.session_id, client_pid(context.environ))
             stack.callback(handover.end)
             reply = _wait(kind, tool_input, handover, token, context, seconds)
             if reply is not None:
@@ -109,7 +113,9 @@ def _wait(kind: type[R], tool_input: Any, handover: Handover, token: str, contex
         watched = [(ANSWER, handover.name), (WAITING, handover.name), (pauses.KIND, pauses.NAME)]
         watches = [stack.enter_context(store.watch(*names)) for names in watched]
         while True:
-            answer = handover.peek(token)
+            # Asked before anything is taken: nobody would hear the reply.
+            gone = client.is_gone()
+            answer = None if gone else handover.peek(token)
             # A paused session's dialog is left alone, also by an agent's answer that was given a moment ago.
             if answer is not None and (answer.get("by") == "person" or not pauses.is_paused(store, context.session)):
                 reply = _made(kind, tool_input, answer)
@@ -123,7 +129,7 @@ def _wait(kind: type[R], tool_input: Any, handover: Handover, token: str, contex
             elif left <= 0:
                 context.note("outcome", "stepped aside")
                 context.note("reason", f"no answer came within {seconds:g} s; the dialog is left as it is")
-            elif client.is_gone():
+            elif gone:
                 context.note("outcome", "client gone")
             else:
                 if not _is_changed(watches, min(left, _LOOK)):

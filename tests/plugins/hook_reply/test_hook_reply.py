@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from contextlib import contextmanager
@@ -61,13 +62,18 @@ class FakeContext:
     """What the hook needs of a context."""
 
     def __init__(
-        self, store: Store, answer: AnswerConfig | None = None, agent: object = _Agent(), entrypoint: str = "cli"
+        self,
+        store: Store,
+        answer: AnswerConfig | None = None,
+        agent: object = _Agent(),
+        entrypoint: str = "cli",
+        client: int = 0,
     ) -> None:
         self.store = store
         self.session_id = SESSION
         self.session = "managed"
         self.cwd = "/"
-        self.environ: dict[str, str] = {"CLAUDE_CODE_ENTRYPOINT": entrypoint}
+        self.environ: dict[str, str] = {"CLAUDE_CODE_ENTRYPOINT": entrypoint, "CLAUDE_PID": str(client or "")}
         self.home = Home.in_folder(os.path.dirname(store.folder))
         self.agent = agent
         self.config = Config(answer=answer or AnswerConfig(channels=("reply",)))
@@ -305,6 +311,32 @@ def test_the_very_same_question_twice_is_answered_by_no_hook(store: Store) -> No
         assert delivery.status == AnswerStatus.UNAVAILABLE
         assert "twice" in delivery.reason
         assert first.thread.is_alive()
+
+
+@contextmanager
+def waiting_for_a_killed_client(store: Store) -> Iterator[tuple[Hook, Any]]:
+    """A hook that has not seen yet that its client was killed, and what it had written."""
+    with subprocess.Popen(["sleep", "600"]) as client, waiting(store, ONE, client=client.pid) as hook:
+        seen = hook.handover.waiting()
+        client.kill()
+        client.wait()
+        yield hook, seen
+
+
+def test_the_hook_of_a_killed_client_takes_no_answer(store: Store) -> None:
+    with waiting_for_a_killed_client(store) as (hook, seen):
+        assert deliver(store, ONE, Select(0)).status == AnswerStatus.UNAVAILABLE
+        hook.handover.give({"answers": {"Which?": "A"}, "annotations": {}}, seen, "toolu_1")
+        assert hook.end() is None
+        assert hook.context.notes["outcome"] == "client gone"
+        assert hook.handover.take_back()
+
+
+def test_the_hook_of_the_client_that_follows_a_killed_one_waits_in_its_place(store: Store) -> None:
+    with waiting_for_a_killed_client(store) as (hook, _), waiting(store, ONE, client=os.getpid()) as second:
+        assert hook.end() is None
+        assert deliver(store, ONE, Select(1)).status == AnswerStatus.DELIVERED
+        assert second.end().updated_input["answers"] == {"Which?": "B"}
 
 
 def test_an_answer_that_an_earlier_hook_left_is_not_given(store: Store) -> None:
