@@ -109,7 +109,7 @@ def check(app: Services) -> list[Located]:
         told = {problem.key for problem in problems}
         further = [*_own_settings(meant), *_gateways(meant), *_answering(meant)]
         found += [Located("error", line_of(one.key, lines), one) for one in further if one.key not in told]
-        found += [Located("warning", line_of(problem.key, lines), problem) for problem in _not_installed(meant)]
+        found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
     return sorted(found, key=lambda located: (located.level, located.line or 0))
 
 
@@ -167,15 +167,20 @@ def _unknown(key: str, name: str, names: Iterable[str], why: str) -> Problem:
     return Problem(key, f"found {name!r}{hint}; {why}; there are: {listed}", repr(name), listed, close)
 
 
-def _not_installed(app: Services) -> Iterator[Problem]:
-    names = [info.name for info in app.plugins.listing()]
+def _not_installed(app: Services) -> Iterator[tuple[str, Problem]]:
+    """Return the level and the problem of each name that is no plugin's."""
+    names, why = [plugin.name for plugin in app.plugins.index], "no such plugin is installed"
     for key, listed in ((ORDER, app.config.plugin_order), (LAST, app.config.plugin_last)):
         for index, name in enumerate(listed):
             if name not in names:
-                yield _unknown(f"plugins.{key}[{index}]", name, names, "no such plugin is installed")
-    for name in app.config.plugins:
-        if name not in names:
-            yield _unknown(f"plugins.{name}", name, names, "no such plugin is installed")
+                yield "warning", _unknown(f"plugins.{key}[{index}]", name, names, why)
+    for name, plugin in app.config.plugins.items():
+        if name in names:
+            continue
+        if plugin.enabled and plugin.on_error == "closed":
+            yield "error", _unknown(f"plugins.{name}", name, names, f"{why}, and as it fails closed, calls are refused")
+        else:
+            yield "warning", _unknown(f"plugins.{name}", name, names, why)
 
 
 def settings(app: Services) -> list[Setting]:

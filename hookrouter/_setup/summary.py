@@ -36,8 +36,8 @@ def first_question(config: Config, *, without_terminal: str = "") -> list[str]:
 
 def _lines(config: Config, without_terminal: str) -> Iterator[str]:
     agents = [agent for agent in config.agents if agent.enabled]
-    for agent in agents:
-        yield f"When Claude asks in {_where(agent)}:"
+    for number, agent in enumerate(agents):
+        yield f"When Claude asks in {_where(agent, is_first=number == 0)}:"
         yield f"  {_woken(config, agent)}"
         if without_terminal and agent.sessions:
             yield (
@@ -54,8 +54,10 @@ def _lines(config: Config, without_terminal: str) -> Iterator[str]:
         yield f'Try it: in {_where(agents[0])}, tell Claude "ask me something with AskUserQuestion".'
 
 
-def _where(agent: Agent) -> str:
-    sessions = f"a session called {' or '.join(agent.sessions)}" if agent.sessions else "any session"
+def _where(agent: Agent, *, is_first: bool = True) -> str:
+    """Say which sessions are an agent's; those of the agents before it are not."""
+    every = "any session" if is_first else "any other session"
+    sessions = f"a session called {' or '.join(agent.sessions)}" if agent.sessions else every
     return f"{sessions} in {' or '.join(agent.workdirs)}" if agent.workdirs else sessions
 
 

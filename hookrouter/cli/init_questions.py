@@ -110,7 +110,8 @@ class Questions:
     def _sessions(self, words: Words) -> Words:
         running = self._running()
         typer.echo("Which sessions? (--sessions)")
-        typer.echo("  globs on their names, as in work-* test; nothing for all")
+        typer.echo("  names of tmux sessions, with * for any text; several with blanks between; nothing for all")
+        typer.echo("  (outside a terminal that hookrouter knows, a session is called claude- and 8 characters)")
         if running:
             typer.echo(printable(f"  sessions that run now: {', '.join(running)}"))
 

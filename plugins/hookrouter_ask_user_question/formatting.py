@@ -15,7 +15,7 @@ from hookrouter.util import fastjson
 from hookrouter.util.text import duration, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from hookrouter_ask_user_question.comparison import Comparison
     from hookrouter_ask_user_question.documents import Question
@@ -363,25 +363,16 @@ def _answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str,
 
 
 def _command_block(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the command that answers, with decisions that fit the form as an example."""
+    """Return the command that answers, with a gap for each decision: run as it stands, it is refused."""
+    count = len(question.questions)
+    gaps = ["decision"] if count == 1 else [f"decision {number}" for number in range(1, count + 1)]
     return _code_block(
         [
             f"{answer_command(question, argv, environ)} --file - <<'DECISIONS'",
-            _shown(_example(form) for form in question.questions),
+            f"[{', '.join(f'<{gap}>' for gap in gaps)}]",
             "DECISIONS",
         ]
     )
-
-
-def _example(form: Mapping[str, Any]) -> dict[str, Any]:
-    if form.get("multiSelect"):
-        return {"action": "multi-select", "selectedIndices": list(range(min(2, len(form["options"]))))}
-    return {"action": "select", "optionIndex": 0}
-
-
-def _shown(decisions: Iterable[dict[str, Any]]) -> str:
-    lines = ",\n ".join(fastjson.dumps(decision) for decision in decisions)
-    return f"[{lines}]"
 
 
 def quoted(text: str) -> str:

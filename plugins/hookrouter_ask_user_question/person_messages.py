@@ -29,6 +29,7 @@ __all__ = ["escalation_lead", "person_message", "person_reminder"]
 _PROMPT_BYTES = 300
 _WORDS_BYTES = 600
 _OWN_WORDS = "in your own words"
+_AT_TERMINAL = "Answer at the session's own terminal (options count from 1 there)"
 
 
 def person_message(
@@ -65,6 +66,9 @@ def person_reminder(
         f"# Reminder {number} of {count}: Claude has waited for {duration(waited)}",
         f"The question of session {printable(question.session)} that was sent to you before still waits.",
     ]
+    # Whoever looks at a phone has not the first message at hand.
+    forms = question.questions
+    parts += [part for number, form in enumerate(forms, 1) for part in _question_parts(form, number, len(forms))]
     return "\n\n".join([*parts, *_answer_parts(question, argv, environ, ())]) + "\n"
 
 
@@ -101,12 +105,14 @@ def _answer_parts(
         return line_to_type(question, is_alone=not others, start=start_command(argv, environ), groups=groups)
 
     if len(question.questions) > 1:
-        told = "Answer at the session's own terminal, or by this command on its machine, which asks you step by step:"
+        told = f"{_AT_TERMINAL}, or by this command on its machine, which asks you step by step:"
         return [told, _indented([line()])]
     [form] = AskUserQuestionInput.from_json({"questions": list(question.questions)}).questions
-    examples = [example_numbers(form), [_OWN_WORDS] if is_own([_OWN_WORDS], form) else []]
+    numbers = example_numbers(form)
+    examples = [numbers, [_OWN_WORDS] if is_own([_OWN_WORDS], form) else []]
     lines = [line(words) for words in examples if words]
-    told = "Answer at the session's own terminal, or by one of these commands on its machine (the last one asks you):"
+    chosen = f"the first, as an example, chooses {' and '.join(numbers)}; " if numbers else ""
+    told = f"{_AT_TERMINAL}, or by a command on its machine ({chosen}the last asks you):"
     return [told, _indented([*lines, line()])]
 
 

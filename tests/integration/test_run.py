@@ -90,7 +90,7 @@ def hooks(tmp_path: Path) -> Hooks:
         ("pre-tool-use", {**BASH, "hook_event_name": None}, "hook_event_name is a null"),
         ("pre-tool-use", b" " * (MAX_PAYLOAD + 1), "larger than"),
     ],
-    ids=lambda value: value[:24] if isinstance(value, str) else None,
+    ids=lambda value: repr(value[:24]) if isinstance(value, str | bytes) else None,
 )
 def test_a_bad_payload_is_answered_with_silence_and_one_record(
     hooks: Hooks, event: str, payload: object, said: str

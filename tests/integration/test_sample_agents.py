@@ -171,7 +171,9 @@ def test_what_answer_refuses_is_asked_again_with_its_reason(place: Place) -> Non
     assert "That cannot be used: reason 0\n" in place.llm.prompts[1]
 
 
-@pytest.mark.parametrize(("reply", "asked"), [("Whatever.", 2), ("null", 1), ("x" * 300_000, 1)])
+@pytest.mark.parametrize(
+    ("reply", "asked"), [("Whatever.", 2), ("null", 1), ("x" * 300_000, 1)], ids=["words", "null", "too long"]
+)
 def test_what_the_llm_cannot_decide_is_handed_on(reply: str, asked: int, place: Place) -> None:
     place.llm.will_say(reply)
     done = place.ask(place.message())

@@ -12,7 +12,7 @@ from hookrouter._plugins.commands import contributed
 from hookrouter._plugins.registry import PluginStatus, remedy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from hookrouter._diagnostics.checks.check import Place
     from hookrouter._isolation.circuit_breaker import Health
@@ -51,8 +51,9 @@ class PluginsCheck:
             reset = f"mend it, then: hookrouter plugins enable {name}"
             yield Finding(WARNING, "plugins", health.describe(name), reset)
         yield from _in_trouble(known, app.config)
-        # What is wrong with a plugin's own settings is told with what follows from it: broken, or with its defaults.
-        yield from (found for found in place.problems(self.name, "plugins") if not _is_own_setting(found))
+        # What is wrong with a plugin, or its own settings, is told with what follows from it: broken, or its defaults.
+        told = {f"plugins.{info.name}" for info in app.plugins.broken()}
+        yield from (found for found in place.problems(self.name, "plugins") if not _is_told(found, told))
         for info, text in app.plugins.with_invalid_settings():
             yield Finding(
                 WARNING,
@@ -87,9 +88,9 @@ def _in_trouble(known: Mapping[str, Health], config: Config) -> Iterator[Finding
             yield Finding(WARNING, "plugins", f"plugin {name} has failed: {health.trouble()[0]}", fix)
 
 
-def _is_own_setting(finding: Finding) -> bool:
+def _is_told(finding: Finding, told: Container[str]) -> bool:
     key = finding.message.partition(":")[0]
-    return re.match(r"plugins\..+\.settings\b", key) is not None
+    return key in told or re.match(r"plugins\..+\.settings\b", key) is not None
 
 
 def _described(plugin: PluginInfo) -> str:

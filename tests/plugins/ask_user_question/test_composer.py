@@ -190,7 +190,7 @@ def test_what_falls_back_to_a_persons_gateway_is_written_for_a_person(
     first = ask_session.app.outbox.pending()[0].for_gateway(gateway)
     message = first if kind == "question" else followers(ask_session)["reminder"]._replace(gateway=gateway)
     found = composed(ask_session, message)
-    assert ("action" in found.text) != to_person
+    assert ("DECISIONS" in found.text) != to_person
     assert found.data["answer_from"] == ("person" if to_person else "agent")
 
 

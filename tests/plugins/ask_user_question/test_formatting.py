@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookrouter.tools import AskUserQuestionInput
 from hookrouter.util.text import printable
 from hookrouter_ask_user_question.comparison import compare
+from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions
 from hookrouter_ask_user_question.documents import Question
 from hookrouter_ask_user_question.formatting import (
     answer_command,
@@ -86,11 +88,14 @@ def test_everything_that_an_agent_needs_is_there() -> None:
     assert "undefined" not in text
 
 
-def test_the_command_runs_from_anywhere_and_gives_decisions_that_fit() -> None:
-    first, *body, last = script(message(SINGLE, MULTI, PREVIEW))
+def test_the_command_runs_from_anywhere_and_decides_nothing_by_itself() -> None:
+    first, body, last = script(message(SINGLE, MULTI, PREVIEW))
     assert first == "/opt/venv/bin/hookrouter answer --session=main --tool-use-id=toolu_1 --file - <<'DECISIONS'"
     assert last == "DECISIONS"
-    assert [decision["action"] for decision in json.loads("\n".join(body))] == ["select", "multi-select", "select"]
+    assert body == "[<decision 1>, <decision 2>, <decision 3>]"
+    assert script(message(SINGLE))[1] == "[<decision>]"
+    with pytest.raises(DecisionError, match="JSON"):
+        parse_decisions(body, AskUserQuestionInput.from_json({"questions": [SINGLE, MULTI, PREVIEW]}))
 
 
 def test_the_formats_are_those_of_the_questions_at_hand() -> None:

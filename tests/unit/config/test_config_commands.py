@@ -177,6 +177,17 @@ def test_check_compares_names_and_settings_with_what_is_installed(file: Path, ru
     }
 
 
+def test_a_missing_plugin_that_fails_closed_is_an_error(file: Path, run: Any) -> None:
+    """Its absence refuses each call."""
+    file.write_text('[plugins.bash-gard]\non_error = "closed"\n[plugins.gone]\nenabled = false\non_error = "closed"\n')
+    done = run("config", "check", "--json")
+    found = {problem["key"]: (problem["level"], problem["message"]) for problem in done.json["problems"]}
+    assert done.code == 1
+    assert found["plugins.bash-gard"][0] == "error"
+    assert "as it fails closed, calls are refused" in found["plugins.bash-gard"][1]
+    assert found["plugins.gone"][0] == "warning"
+
+
 def test_a_warning_alone_and_nothing_at_all_are_not_wrong(file: Path, run: Any) -> None:
     assert run("config", "check").out == f"no {file}: the defaults hold\n"
     file.write_text("[plugins.gone]\n")

@@ -29,7 +29,7 @@ def test_an_agent_with_reminders_and_somebody_who_is_told() -> None:
     text = said(config)
     for part in (
         "When Claude asks in a session called work-*: a is told: hookrouter runs /bin/agent --night; if that fails,",
-        "When Claude asks in any session in ~/x: b is told: OpenClaw's agent main gets a turn.",
+        "When Claude asks in any other session in ~/x: b is told: OpenClaw's agent main gets a turn.",
         "In any other session the question is yours alone: nobody is told.",
         "after 10 min a reminder is sent, up to 3 times; after 60 min chat is told: the gateway chat (webhook)",
         "the question stays on the screen, and Claude waits.",
