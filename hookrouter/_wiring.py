@@ -54,13 +54,19 @@ def start_delivery(services: Services) -> None:
     spawn_delivery(services.environ, services.home)
 
 
-def deliver_anew(environ: Mapping[str, str], home: Home) -> None:
-    """Have a deliverer begin that knows the config.toml of now; one that is at work gives way. Raises nothing."""
+def deliver_anew(environ: Mapping[str, str], home: Home, *, was_broken: bool) -> None:
+    """Have a deliverer begin that knows the config.toml of now, if there is something for it to do.
+
+    One that is at work gives way. If the file before ``was_broken``, what was asked meanwhile is brought to its agents;
+    what waits in the outbox is in any case. Raises nothing.
+    """
     from contextlib import suppress
 
-    from hookrouter.messaging.spawn import spawn_delivery, wake_deliverers
-    from hookrouter.storage.engine import OUTBOX, open_store
+    from hookrouter.messaging.spawn import KIND, spawn_delivery, wake_deliverers
+    from hookrouter.storage.engine import OUTBOX, may_hold, open_store
 
+    if not was_broken and not may_hold(home, OUTBOX, KIND):
+        return
     wake_deliverers(home, open_store(home, lambda _text: None, OUTBOX))
     # It is started by the next hook or command then.
     with suppress(OSError):

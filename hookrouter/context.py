@@ -56,10 +56,10 @@ if TYPE_CHECKING:
         def push_outbox(self, environ: Mapping[str, str], home: Home) -> None:
             """Have delivered, soon and elsewhere, what an earlier delivery had to leave behind."""
 
-        def deliver_anew(self, environ: Mapping[str, str], home: Home) -> None:
-            """Have a deliverer begin that knows the config.toml of now; one that is at work gives way.
+        def deliver_anew(self, environ: Mapping[str, str], home: Home, *, was_broken: bool) -> None:
+            """Have a deliverer begin that knows the config.toml of now, if there is something for it to do.
 
-            Raises nothing.
+            One that is at work gives way. ``was_broken`` says whether the file before had problems. Raises nothing.
             """
 
 

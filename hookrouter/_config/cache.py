@@ -34,11 +34,12 @@ FORMAT = 7
 """The version of the compiled form; a cache of another one is not read."""
 
 
-def load(home: Home, corrected: Callable[[], None] | None = None) -> Config:
+def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
     """Return the configuration of a home. Never raises: what is wrong with the file is in ``problems``.
 
-    The compiled form is taken from the cache while size, times and inode of the file are what they were. ``corrected``
-    is called if this is the first look at a file that had problems before and has none now.
+    The compiled form is taken from the cache while size, times and inode of the file are what they were. ``changed``
+    is called if this is the first look at a file without problems that was another one before: with whether that one
+    had problems.
     """
     key = file_key(home.config_file)
     if key is None:
@@ -50,8 +51,8 @@ def load(home: Home, corrected: Callable[[], None] | None = None) -> Config:
             return config
     config = _read_anew(home, key, cached)
     former = _decoded(cached)
-    if corrected is not None and former is not None and former.problems and not config.problems:
-        corrected()
+    if changed is not None and former is not None and not config.problems:
+        changed(bool(former.problems))
     return config
 
 

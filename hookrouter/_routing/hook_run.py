@@ -91,7 +91,7 @@ class _HookRun:
         self._context: Context | None = None
         self._notices: list[str] = []
         self._finish_child: Callable[[], None] = _nothing
-        self._is_corrected = False
+        self._was_broken: bool | None = None
 
     def start_trace(self, stderr: int, began: float) -> None:
         """Have each step written down for a person from now on."""
@@ -122,8 +122,8 @@ class _HookRun:
     def finish(self) -> None:
         """Do what is to be done once the answer is written. Raises nothing."""
         self._after_reply()
-        if self._is_corrected:
-            self._wiring.deliver_anew(self._environ, self._home)
+        if self._was_broken is not None:
+            self._wiring.deliver_anew(self._environ, self._home, was_broken=self._was_broken)
         self._finish_child()
 
     def _answer(self) -> HookOutput:
@@ -173,7 +173,7 @@ class _HookRun:
 
     def _plugins(self) -> Plugins:
         if self._loaded is None:
-            config = load_config(self._home, self._note_correction)
+            config = load_config(self._home, self._note_change)
             if config.problems:
                 self._record.fields.setdefault("level", "warning")
             try:
@@ -191,9 +191,9 @@ class _HookRun:
                 self._record.warn(text)
         return self._loaded
 
-    def _note_correction(self) -> None:
-        """Have what was asked under a broken config.toml brought to its agents, once the answer is written."""
-        self._is_corrected = True
+    def _note_change(self, was_broken: bool) -> None:
+        """Have what waits for a config.toml like this one delivered, once the answer is written."""
+        self._was_broken = was_broken
 
     def _ask(self, isolation: Isolation) -> Routed:
         """Have the plugins called as the policy says. Raises OSError or RuntimeError if a child is needed and fails."""

@@ -31,11 +31,12 @@ class Application(Services):
         """Build the services for an environment (this process's by default). Problems of plugins are journalled.
 
         With ``scan`` the installed plugins are looked at anew, however fresh the index of the last scan looks. The
-        first to read a corrected config.toml has another process bring to its agents what was asked meanwhile.
+        first to read a config.toml that has changed has another process deliver what waits, and bring to its agents
+        what was asked while the file had problems.
         """
         variables = os.environ if environ is None else environ
         home = Home.from_environ(variables)
-        config = load_config(home, lambda: _wiring.deliver_anew(variables, home))
+        config = load_config(home, lambda broken: _wiring.deliver_anew(variables, home, was_broken=broken))
         journal = Journal(home.logs)
 
         def report(plugin: str, text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -18,8 +20,8 @@ from hookrouter.util.text import duration, printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hookrouter.context import Services
     from hookrouter.messaging.message import QueuedMessage
-    from hookrouter.messaging.outbox import Outbox
 
 __all__ = ["app", "drop", "list_messages", "retry", "show"]
 
@@ -43,7 +45,7 @@ def list_messages(as_json: Json = False) -> None:
 
     A message is being delivered (running), due, waits for its next attempt or its time (a reminder), waits while its
     session is paused, or was given up; then it stays until it is retried or dropped, or its gateway's table in
-    config.toml changes.
+    config.toml changes. One whose gateway could not be asked, because its table has mistakes, is due when that changes.
 
     With --json: a list with id, state (running, due, waits, paused, given up), kind, agent, gateways, session, subject,
     attempts, last_error and times; running_since is null if no attempt runs.
@@ -60,8 +62,7 @@ def list_messages(as_json: Json = False) -> None:
     """
     services = Application.from_environ()
     push(services.environ, services.home)
-    outbox = services.outbox
-    entries = _guarded(lambda: [_entry(outbox, message) for message in outbox.pending()])
+    entries = _guarded(lambda: [_entry(services, message) for message in services.outbox.pending()])
     if as_json:
         echo_json(entries)
         return
@@ -90,7 +91,7 @@ def show(name: _Id, as_json: Json = False) -> None:
     message = _guarded(partial(services.outbox.get, name))
     if message is None:
         raise _unknown(name)
-    entry = _guarded(partial(_entry, services.outbox, message))
+    entry = _guarded(partial(_entry, services, message))
     if as_json:
         echo_json({**entry, "text": message.text})
         return
@@ -187,9 +188,22 @@ def _tell(what: str, names: list[str], as_json: bool) -> None:
         typer.echo(f"{what}: {', '.join(map(printable, names)) or 'no message'}")
 
 
-def _entry(outbox: Outbox, message: QueuedMessage) -> dict[str, Any]:
+def _as_it_is_tried(services: Services, message: QueuedMessage) -> QueuedMessage:
+    """Return a message without its next time and the reason, if its gateway's table has changed since."""
+    if not message.unusable:
+        return message
+    # Plugins are imported for it.
+    from hookrouter.messaging.delivery.routes import Routes
+
+    with redirect_stdout(sys.stderr):
+        routes = Routes(services.config, services.plugins.gateways())
+    return message._replace(next_attempt_at=None, last_error=None) if routes.has_changed(message) else message
+
+
+def _entry(services: Services, message: QueuedMessage) -> dict[str, Any]:
     """Return what a program reads about one message. Raises StoreError."""
-    given_up = message.given_up
+    outbox, given_up = services.outbox, message.given_up
+    message = _as_it_is_tried(services, message)
     is_running = outbox.locks.is_running(message)
     return {
         "id": message.id,
@@ -230,7 +244,9 @@ def _lines(entry: dict[str, Any]) -> list[str]:
     lines = [f"{entry['id']}  {', '.join(filter(None, facts))}"]
     due = seconds(entry["next_attempt_at"])
     attempts = entry["attempts"]
-    tries = "not tried yet" if not attempts else "tried once" if attempts == 1 else f"tried {attempts} times"
+    tries = "tried once" if attempts == 1 else f"tried {attempts} times"
+    if not attempts:
+        tries = "its gateway could not be asked yet" if entry["last_error"] else "not tried yet"
     if entry["running_since"] is not None:
         tries += f", now being delivered since {local(entry['running_since'])}"
     if entry["state"] == "waits" and due is not None:

@@ -100,6 +100,9 @@ class QueuedMessage(NamedTuple):
     """It is not to be tried earlier than this; None for at once."""
     refused: Mapping[str, str] = {}
     """The gateways that said that trying again cannot help, each with the fingerprint of its configuration then."""
+    unusable: str = ""
+    """The fingerprint of all its gateways, if one could not even be asked, because of its table; empty if not. It is
+    tried again at once when that changes."""
     given_up: GivenUp | None = None
     """Set if no gateway is left to try, or time was up."""
     not_before: str | None = None
@@ -182,7 +185,14 @@ class QueuedMessage(NamedTuple):
 INTERRUPTED = "the attempt was interrupted before its result was known"
 """The ``last_error`` of a message from the beginning of a try to its end."""
 
-FRESH: dict[str, Any] = {"failures": 0, "tried_for": 0.0, "next_attempt_at": None, "refused": {}, "given_up": None}
+FRESH: dict[str, Any] = {
+    "failures": 0,
+    "tried_for": 0.0,
+    "next_attempt_at": None,
+    "refused": {},
+    "unusable": "",
+    "given_up": None,
+}
 """What a message has again that a person has retried."""
 
 _DELIVERY: dict[str, Any] = {
@@ -242,6 +252,7 @@ def encode(message: QueuedMessage) -> dict[str, Any]:
         "last_error": message.last_error,
         "next_attempt_at": message.next_attempt_at,
         "refused": dict(message.refused),
+        "unusable": message.unusable,
         "given_up": None if message.given_up is None else message.given_up._asdict(),
         "not_before": message.not_before,
         "while_open": None if message.while_open is None else message.while_open.as_json(),
@@ -269,6 +280,7 @@ def decode(name: str, document: Mapping[str, Any]) -> QueuedMessage:
         last_error=_text(kept, "last_error"),
         next_attempt_at=_text(kept, "next_attempt_at"),
         refused=_table(kept, "refused") or {},
+        unusable=_text(kept, "unusable") or "",
         given_up=_given_up(_table(kept, "given_up")),
         not_before=_text(kept, "not_before"),
         while_open=_while_open(_table(kept, "while_open")),

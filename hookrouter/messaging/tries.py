@@ -46,6 +46,7 @@ class Tries:
                 "last_attempt_at": iso(),
                 "last_error": INTERRUPTED,
                 "next_attempt_at": iso(now() + pause) if pause > 0 else None,
+                "unusable": "",
                 "given_up": None,
             },
         )
@@ -58,11 +59,13 @@ class Tries:
         next_attempt_at: str | None = None,
         given_up: str | None = None,
         refused: Mapping[str, str] | None = None,
+        unusable: str = "",
     ) -> None:
         """Note why a message is still here.
 
         ``next_attempt_at`` is the time before which no deliverer tries it. ``given_up`` is the fingerprint of the
-        settings with which trying again cannot help; ``refused`` the same by gateway, None to leave it as it was.
+        settings with which trying again cannot help; ``refused`` the same by gateway, None to leave it as it was;
+        ``unusable`` is that of the settings with which a gateway cannot even be asked, empty if each could.
         """
         self._outbox.change(
             name,
@@ -70,6 +73,7 @@ class Tries:
                 "last_error": reason,
                 "next_attempt_at": next_attempt_at,
                 "refused": message.refused if refused is None else refused,
+                "unusable": unusable,
                 "given_up": None if given_up is None else GivenUp(reason, iso(), given_up),
             },
         )

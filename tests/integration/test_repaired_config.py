@@ -10,6 +10,8 @@ import pytest
 
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.messaging.outbox import Outbox
+from hookrouter.util.clock import iso, now
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +23,42 @@ QUESTION = {
     "multiSelect": False,
     "options": [{"label": "Left", "description": ""}, {"label": "Right", "description": ""}],
 }
+
+
+QUESTION_CALL = {
+    "hook_event_name": "PreToolUse",
+    "tool_name": "AskUserQuestion",
+    "tool_use_id": "toolu_1",
+    "tool_input": {"questions": [QUESTION]},
+    "session_id": "s-1",
+    "transcript_path": "",
+}
+
+
+@pytest.mark.parametrize("command", [["config", "check"], ["history"], ["run", "Stop"]], ids=" ".join)
+def test_a_gateways_table_that_is_corrected_has_its_messages_go_out_at_once(tmp_path: Path, command: list[str]) -> None:
+    told = tmp_path / "told"
+    argv = json.dumps([sys.executable, "-c", KEEP, str(told)])
+    agent = f'[[agents]]\nid = "night"\ngateway = "chat"\n[gateways.chat]\ntype = "command"\nargv = {argv}\n'
+    broken = f'[answer]\nreminders = 0\n{agent}timeout = "x"\n'
+    stage = Stage(str(tmp_path), broken)
+    asked = stage.run("run", "PreToolUse", stdin=json.dumps({**QUESTION_CALL, "cwd": str(tmp_path)}))
+    assert asked.returncode == 0, asked.stderr
+    outbox = Outbox(stage.home, print)
+
+    def reason() -> str:
+        return outbox.pending()[0].last_error or ""
+
+    wait_until(lambda: "timeout" in reason(), 20, "a first try", reason)
+    [message] = outbox.pending()
+    outbox.change(message.id, lambda _message: {"next_attempt_at": iso(now() + 500)})
+    stage.configure(broken.replace('"x"', "5"))
+    stop = {"session_id": "s-2", "cwd": str(tmp_path), "transcript_path": "", "hook_event_name": "Stop"}
+    done = stage.run(*command, stdin=json.dumps({**stop, "stop_hook_active": False}))
+    assert done.returncode == 0, done.stderr
+    # A deliverer that stays would look at config.toml itself, but only after half a minute.
+    wait_until(told.exists, 10, "the agent's message", lambda: json.dumps(stage.journal()[-6:], indent=1))
+    wait_until(lambda: "Which way?" in told.read_text(), 5, "the question")
 
 
 @pytest.mark.parametrize(

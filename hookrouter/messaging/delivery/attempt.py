@@ -145,15 +145,20 @@ class Turn:
             return "dropped"
         routes = self.routes.of(message)
         refused = {one: mark for one, mark in message.refused.items() if one not in routes}
+        unusable: set[str] = set()
         reasons: list[tuple[str, str]] = []
         pause = self.retry.wait(message.failures + 1)
         asked_pauses: list[float] = []
         for number, gateway in enumerate(routes):
-            if number and not (fallback or all(one in refused for one in routes[:number])):
+            if number and not (fallback or all(one in refused or one in unusable for one in routes[:number])):
                 break
             if fallback and gateway in self.paused and any(one not in self.paused for one in routes):
                 continue
-            result = self._attempt(message, gateway, pause, tell, fallback=bool(reasons))
+            tell(["begin", gateway, message.id])
+            found = self._gateway(gateway)
+            if isinstance(found, str):
+                unusable.add(gateway)
+            result = self._attempt(message, gateway, found, pause, tell, fallback=bool(reasons))
             if result is _DROPPED:
                 return "dropped"
             if result.delivered:
@@ -175,14 +180,22 @@ class Turn:
         if len(routes) > 1 and not fallback:
             pause = min(pause, max(0.0, self.routes.fallback_after(message) - message.tried_seconds()))
         next_attempt_at = iso(now() + pause) if pause > 0 else None
-        self.notes.failed(message.id, reason, next_attempt_at=next_attempt_at, refused=refused)
+        mark = self.routes.fingerprint(message.gateways) if unusable else ""
+        self.notes.failed(message.id, reason, next_attempt_at=next_attempt_at, refused=refused, unusable=mark)
         self.notes.record(message, "kept", reason, level="warning")
         return "kept"
 
-    def _attempt(self, message: QueuedMessage, gateway: str, pause: float, tell: Tell, *, fallback: bool) -> SendResult:
+    def _attempt(
+        self,
+        message: QueuedMessage,
+        gateway: str,
+        found: tuple[Gateway, Any] | str,
+        pause: float,
+        tell: Tell,
+        *,
+        fallback: bool,
+    ) -> SendResult:
         """Ask one gateway once, with the count before it, and record a delivery."""
-        tell(["begin", gateway, message.id])
-        found = self._gateway(gateway)
         usable = not isinstance(found, str)
         try:
             counted = self.outbox.tries.begin(message.id, pause, fallback=fallback, asked=usable)

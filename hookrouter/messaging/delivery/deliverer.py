@@ -13,9 +13,11 @@ ended. It gives way to a new one after an hour, and when ``config.toml`` changes
   table changes. A gateway that asks for a longer pause gets it, up to an hour.
 - A gateway that raises or hangs has failed. One that returns anything but a SendResult may have delivered, and would do
   the same again: it is not asked again for this message until the gateway's table or its plugin changes.
+- A gateway whose table has mistakes cannot be asked, and has failed; a message that waits for it is due when the
+  table has changed.
 - If a message has several gateways, the first is asked. The next is asked too, in the same try, once the ones
-  before have refused the message, or the message or the whole first gateway has failed for the agent's
-  ``fallback_after`` seconds. Whichever takes it has delivered it.
+  before have refused the message or could not be asked, or the message or the whole first gateway has failed for the
+  agent's ``fallback_after`` seconds. Whichever takes it has delivered it.
 - Messages of one session stay in order: while one is not delivered, those behind it on the same gateway wait. One that
   failed ten times may be passed, but is tried before those that pass it: so it must be the message that is at fault,
   not the gateway.

@@ -46,6 +46,10 @@ class Routes:
         """Whether a message was given up, and nothing has changed since that could help."""
         return message.given_up is not None and message.given_up.settings == self.fingerprint(message.gateways)
 
+    def has_changed(self, message: QueuedMessage) -> bool:
+        """Whether a message waits for a gateway that could not be asked, and something has changed that could help."""
+        return bool(message.unusable) and message.unusable != self.fingerprint(message.gateways)
+
     def fallback_after(self, message: QueuedMessage) -> float:
         """Return the seconds of failing after which the next gateway of the message's agent is asked too."""
         return next((one.fallback_after for one in self.config.agents if one.id == message.agent), Agent.fallback_after)

@@ -90,6 +90,8 @@ class Scheduler:
         return self._left(message, message.not_before, message.created_at, "not_before")
 
     def _until_next_try(self, message: QueuedMessage) -> float:
+        if self.routes.has_changed(message):
+            return 0.0
         return self._left(message, message.next_attempt_at, message.last_attempt_at, "next_attempt_at")
 
     def _left(self, message: QueuedMessage, text: str | None, since: str | None, field: str) -> float:

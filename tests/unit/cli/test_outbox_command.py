@@ -11,6 +11,7 @@ import pytest
 from hookrouter.cli.application import Application
 from hookrouter.cli.main import main
 from hookrouter.messaging import pauses
+from hookrouter.messaging.delivery.routes import Routes
 from hookrouter.messaging.gateway import Message, ScheduledMessage
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.home import Home
@@ -60,6 +61,31 @@ def test_messages_of_a_paused_session_are_shown_as_paused(
     assert [entry["state"] for entry in listing(capsys)] == ["paused", "due"]
     pauses.end(store, "s")
     assert [entry["state"] for entry in listing(capsys)] == ["due", "due"]
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_a_message_that_waits_for_its_gateways_table(
+    outbox: Outbox, hookrouter_home: Path, capsys: pytest.CaptureFixture[str], corrected: bool
+) -> None:
+    file = hookrouter_home / "config.toml"
+    file.write_text('[gateways.chat]\ntype = "command"\nargv = ["true"]\ntimeout = "x"\n')
+    name = outbox.put(wake()).id
+    services = Application.from_environ()
+    mark = Routes(services.config, services.plugins.gateways()).fingerprint(["chat"])
+    outbox.tries.begin(name, asked=False)
+    outbox.tries.failed(name, "timeout: found 'x'", next_attempt_at=iso(now() + 90), unusable=mark)
+    if corrected:
+        file.write_text('[gateways.chat]\ntype = "command"\nargv = ["true"]\ntimeout = 5\n')
+    [entry] = listing(capsys)
+    assert main(["outbox", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    if corrected:
+        assert (entry["state"], entry["next_attempt_at"], entry["last_error"]) == ("due", None, None)
+        assert lines[1:] == ["  not tried yet"]
+    else:
+        assert (entry["state"], entry["last_error"]) == ("waits", "timeout: found 'x'")
+        assert lines[1].startswith("  its gateway could not be asked yet, next in ")
+        assert lines[2:] == ["  why: timeout: found 'x'"]
 
 
 def test_the_list_shows_each_message_and_why_it_is_there(outbox: Outbox, capsys: pytest.CaptureFixture[str]) -> None:

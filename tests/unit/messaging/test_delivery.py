@@ -387,6 +387,43 @@ def test_a_message_without_a_usable_gateway_is_kept_and_reported(
     assert bench.outbox.count() == 0
 
 
+def test_a_message_that_waits_for_a_gateways_table_is_due_when_the_table_changes(bench: Bench) -> None:
+    bench.gateway.problems = ["argv: missing"]
+    wake = bench.put("one")
+    bench.run()
+    bench.again()
+    waiting = bench.message(wake)
+    assert waiting.next_attempt_at is not None
+    bench.gateway.problems = []
+    bench.run()
+    assert bench.message(wake) == waiting, "not before its time: nothing has changed"
+    bench.tables["g"] = {"type": "recorder", "argv": ["true"]}
+    bench.run()
+    assert bench.gateway.texts() == ["one"]
+    assert bench.outbox.count() == 0
+
+
+def test_a_message_whose_gateway_failed_waits_although_its_table_changes(bench: Bench) -> None:
+    bench.gateway.problems = ["argv: missing"]
+    wake = bench.put("one")
+    bench.run()
+    bench.gateway.problems, bench.gateway.answer = [], lambda _wake: FAILED
+    bench.again()
+    assert bench.message(wake).unusable == ""
+    bench.tables["g"] = {"type": "recorder", "argv": ["true"]}
+    bench.run()
+    assert bench.gateway.texts() == ["one"]
+
+
+def test_a_gateway_whose_table_has_mistakes_is_passed_at_once(bench: Bench) -> None:
+    bench.agents = (Agent("a", gateway="g", fallbacks=("h",), fallback_after=60.0),)
+    bench.tables["g"] = {"type": "recrder"}
+    bench.put("one", fallbacks=["h"])
+    bench.run()
+    assert [(wake.gateway, wake.text) for wake in bench.gateway.seen] == [("h", "one")]
+    assert bench.outbox.count() == 0
+
+
 def test_a_check_that_raises_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def check(_settings: Mapping[str, object]) -> list[str]:
         raise KeyError("oops")
