@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from contextlib import ExitStack, nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrouter._config.cache import file_key, load
@@ -161,13 +161,12 @@ class _Work:
     def _build(self) -> Deliverer:
         """Return the deliverer, after plugins have put in what could not be put in before."""
         from hookrouter.cli.application import Application
+        from hookrouter.messaging.config_alarm import tell_agents, tell_of_gateway
 
         # Before the config is read, so that no change of it is missed.
         self._key = file_key(self._home.config_file)
         application = Application.from_environ()
         if application.config.problems:
-            from hookrouter.messaging.config_alarm import tell_agents
-
             tell_agents(application)
         # Without a stderr there is nowhere to say why the process ends.
         exit_when_stuck = sys.__stderr__ is not None
@@ -188,6 +187,7 @@ class _Work:
             workers=Processes(self._outbox, watches),
             limits=limits,
             compose=composing,
+            alarm=partial(tell_of_gateway, application),
             environment=self._mark(),
             is_stale=self._is_stale,
         )

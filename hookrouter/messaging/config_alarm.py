@@ -2,7 +2,8 @@
 
 Whoever comes first, of all sessions' hooks and deliverers, says it; the others find the claim, a document of the kind
 :data:`hookrouter._config.cache.ALARM`. The claims go when the file is read without problems, so the same mistake made
-again is told again. Not imported as long as the file has no problems.
+again is told again. Mistakes in a gateway's table are found only by a deliverer, which imports the gateway's plugin: it
+tells those whom another gateway reaches. Not imported as long as there are no problems.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from hookrouter.util.filenames import digest
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hookrouter.config import Config
     from hookrouter.context import Services
 
-__all__ = ["CONFIG", "HOLDS", "screen_text", "tell_agents"]
+__all__ = ["CONFIG", "HOLDS", "screen_text", "tell_agents", "tell_of_gateway"]
 
 CONFIG = "config"
 """The kind of the message."""
@@ -43,6 +44,19 @@ _TO_DO = (
     "said again while the problem is the same."
 )
 
+_GATEWAY_TEXT = f"""\
+# A gateway of hookrouter cannot be used
+
+`[gateways.{{gateway}}]` in `{{file}}` cannot be used as it stands:
+
+> {{reason}}
+
+What was to go through the gateway goes to the agent's next one, or waits. It is tried at once when the table was \
+corrected and hookrouter runs again: `hookrouter config check` is enough.
+
+{_TO_DO}
+"""
+
 _SHOWN = 5
 """How many problems a message lists."""
 
@@ -53,7 +67,9 @@ _WITHOUT_SCREEN = ("sdk-cli", "sdk-py", "sdk-ts")
 def screen_text(services: Services) -> str:
     """Return what the user is to be shown with the reply to this hook; empty if it was shown, or nobody would see."""
     problems = services.config.problems
-    if services.environ.get("CLAUDE_CODE_ENTRYPOINT") in _WITHOUT_SCREEN or not _claim(services, "screen", else_=True):
+    if services.environ.get("CLAUDE_CODE_ENTRYPOINT") in _WITHOUT_SCREEN or not _claim(
+        services, "screen", problems, else_=True
+    ):
         return ""
     others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return f"{problems[0]}{others}; {_what_holds(services.config)}"
@@ -64,27 +80,49 @@ def tell_agents(services: Services) -> bool:
 
     False if that was done before. Raises nothing: what cannot be kept is a warning in the journal.
     """
-    if not _claim(services, "agents", else_=False):
+    subject = f"{os.path.basename(services.home.config_file)} has problems, and is not used until it is corrected"
+    return _tell(services, services.config.problems, _messages(services.config, subject, _text(services)))
+
+
+def tell_of_gateway(services: Services, gateway: str, reason: str) -> bool:
+    """Put into the outbox, once, that a gateway cannot be asked: to agents that another one reaches, and by escalation.
+
+    Returns whether any message was put in. Raises nothing: what cannot be kept is a warning in the journal.
+    """
+    if services.config.problems:
+        # Then a gateway may be missing because of them, and they are told.
         return False
+    subject = f"the gateway {gateway} cannot be used until [gateways.{gateway}] is corrected"
+    text = _GATEWAY_TEXT.format(
+        gateway=printable(gateway), file=printable(services.home.config_file), reason=printable(reason)
+    )
+    return _tell(services, [gateway, reason], _messages(services.config, subject, text, without=gateway))
+
+
+def _tell(services: Services, problems: Sequence[str], messages: Iterator[tuple[Message, Sequence[str]]]) -> bool:
+    if not _claim(services, "agents", problems, else_=False):
+        return False
+    told = False
     try:
-        for message, fallbacks in _messages(services):
+        for message, fallbacks in messages:
             services.outbox.put(message, fallbacks=fallbacks)
+            told = True
     except StoreError as error:
         services.warn(f"agents could not be told that config.toml has problems: {error}")
-        _release(services, "agents")
+        _release(services, "agents", problems)
         return False
-    return True
+    return told
 
 
-def _messages(services: Services) -> Iterator[tuple[Message, tuple[str, ...]]]:
-    config = services.config
-    told: set[str] = set()
-    subject = f"{os.path.basename(services.home.config_file)} has problems, and is not used until it is corrected"
-    text = _text(services)
+def _messages(config: Config, subject: str, text: str, *, without: str = "") -> Iterator[tuple[Message, Sequence[str]]]:
+    """Return what is to be put in, each with its fallbacks; ``without`` is a gateway that cannot be asked."""
+    told = {without}
     agents = [agent for agent in config.agents if agent.enabled]
     for agent in agents:
-        told.update((agent.gateway, *agent.fallbacks))
-        yield Message(CONFIG, agent.id, agent.gateway, "", "", "", subject, text), agent.fallbacks
+        gateways = [name for name in (agent.gateway, *agent.fallbacks) if name != without]
+        told.update(gateways)
+        if gateways:
+            yield Message(CONFIG, agent.id, gateways[0], "", "", "", subject, text), gateways[1:]
     if agents and config.answer.escalate_to and config.answer.escalate_to not in told:
         yield Message(CONFIG, agents[0].id, config.answer.escalate_to, "", "", "", subject, text), ()
 
@@ -109,22 +147,21 @@ def _what_holds(config: Config) -> str:
     return HOLDS if config.is_set_up else _DEFAULTS_HOLD
 
 
-def _claim(services: Services, audience: str, *, else_: bool) -> bool:
+def _claim(services: Services, audience: str, problems: Sequence[str], *, else_: bool) -> bool:
     """Take it on to tell somebody of these problems; False if another process did. ``else_`` if that is not known."""
-    document = {"version": 1, "at": iso(), "problems": list(services.config.problems)}
+    document = {"version": 1, "at": iso(), "problems": list(problems)}
     try:
-        return services.store.create(ALARM, _name(services, audience), document) is None
+        return services.store.create(ALARM, _name(services, audience, problems), document) is None
     except StoreError:
         return else_
 
 
-def _release(services: Services, audience: str) -> None:
+def _release(services: Services, audience: str, problems: Sequence[str]) -> None:
     try:
-        services.store.delete(ALARM, _name(services, audience))
+        services.store.delete(ALARM, _name(services, audience, problems))
     except StoreError as error:
         services.warn(str(error))
 
 
-def _name(services: Services, audience: str) -> str:
-    problems = digest("\n".join(services.config.problems))
-    return f"{config_name(services.home)}-{problems}-{audience}"
+def _name(services: Services, audience: str, problems: Sequence[str]) -> str:
+    return f"{config_name(services.home)}-{digest(chr(10).join(problems))}-{audience}"

@@ -41,7 +41,8 @@ class Message(NamedTuple):
     - ``mismatch``: Claude Code recorded another answer than the agent gave;
     - ``unanswered``: a question ended without an answer;
     - ``warning``: what became of an answer is not known;
-    - ``config``: config.toml has problems, and what it said before holds; about no session, and nothing is asked;
+    - ``config``: config.toml has problems, and what it said before holds, or a gateway cannot be used; about no
+      session, and nothing is asked;
     - ``test``: ``hookrouter init`` tries the gateway; nothing is to be done or answered.
 
     Plugins may send kinds of their own."""

@@ -40,7 +40,9 @@ def test_a_gateways_table_that_is_corrected_has_its_messages_go_out_at_once(tmp_
     told = tmp_path / "told"
     argv = json.dumps([sys.executable, "-c", KEEP, str(told)])
     agent = f'[[agents]]\nid = "night"\ngateway = "chat"\n[gateways.chat]\ntype = "command"\nargv = {argv}\n'
-    broken = f'[answer]\nreminders = 0\n{agent}timeout = "x"\n'
+    alarm = tmp_path / "alarm"
+    person = f'[gateways.phone]\ntype = "command"\nargv = {json.dumps([sys.executable, "-c", KEEP, str(alarm)])}\n'
+    broken = f'[answer]\nreminders = 0\nescalate_to = "phone"\n{person}{agent}timeout = "x"\n'
     stage = Stage(str(tmp_path), broken)
     asked = stage.run("run", "PreToolUse", stdin=json.dumps({**QUESTION_CALL, "cwd": str(tmp_path)}))
     assert asked.returncode == 0, asked.stderr
@@ -49,8 +51,10 @@ def test_a_gateways_table_that_is_corrected_has_its_messages_go_out_at_once(tmp_
     def reason() -> str:
         return outbox.pending()[0].last_error or ""
 
+    wait_until(alarm.exists, 20, "a message to the person", lambda: json.dumps(stage.journal()[-6:], indent=1))
+    wait_until(lambda: "> config.toml: gateways.chat.timeout: " in alarm.read_text(), 5, "the mistake")
     wait_until(lambda: "timeout" in reason(), 20, "a first try", reason)
-    [message] = outbox.pending()
+    message = outbox.pending()[0]
     outbox.change(message.id, lambda _message: {"next_attempt_at": iso(now() + 500)})
     stage.configure(broken.replace('"x"', "5"))
     stop = {"session_id": "s-2", "cwd": str(tmp_path), "transcript_path": "", "hook_event_name": "Stop"}

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.messaging.retry import RetryPolicy
 
+    Alarm = Callable[[str, str], object]
     Compose = Callable[[Message, int], Message]
 
-__all__ = ["ATTEMPT_SECONDS", "CHECK_SECONDS", "PLUGIN_FAULT", "Limits", "Turn", "as_it_is", "exit_after"]
+__all__ = ["ATTEMPT_SECONDS", "CHECK_SECONDS", "PLUGIN_FAULT", "Limits", "Turn", "as_it_is", "exit_after", "nobody"]
 
 ATTEMPT_SECONDS = 900.0
 """Upper limit of one try, for a gateway without a working timeout of its own; a longer ``timeout`` extends it."""
@@ -66,6 +67,10 @@ def exit_after(seconds: float) -> Iterator[None]:
 def as_it_is(message: Message, _attempt: int) -> Message:
     """Return the message as it was put into the outbox."""
     return message
+
+
+def nobody(_gateway: str, _reason: str) -> None:
+    """Tell nobody that a gateway cannot be asked."""
 
 
 @attrs.frozen
@@ -103,6 +108,8 @@ class Turn:
     """Gateways that have failed for so long that those behind them may be asked for every message."""
     compose: Compose = as_it_is
     """Makes of a message, and the number of this try, what a gateway gets."""
+    alarm: Alarm = nobody
+    """Hears which gateway cannot even be asked, and why. Raises nothing."""
 
     def __call__(self, tell: Tell) -> None:
         """Deliver; raises nothing that a plugin raised."""
@@ -158,6 +165,7 @@ class Turn:
             found = self._gateway(gateway)
             if isinstance(found, str):
                 unusable.add(gateway)
+                self.alarm(gateway, found)
             result = self._attempt(message, gateway, found, pause, tell, fallback=bool(reasons))
             if result is _DROPPED:
                 return "dropped"

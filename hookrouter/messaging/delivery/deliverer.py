@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from hookrouter.messaging.delivery.attempt import Limits, Turn, as_it_is
+from hookrouter.messaging.delivery.attempt import Limits, Turn, as_it_is, nobody
 from hookrouter.messaging.delivery.notes import Notes
 from hookrouter.messaging.delivery.routes import Routes
 from hookrouter.messaging.delivery.scheduler import Lane, Scheduler
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrouter.config import Config
-    from hookrouter.messaging.delivery.attempt import Compose
+    from hookrouter.messaging.delivery.attempt import Alarm, Compose
     from hookrouter.messaging.delivery.workers import Workers
     from hookrouter.messaging.gateway import Gateway
     from hookrouter.messaging.message import QueuedMessage
@@ -82,6 +82,8 @@ class Deliverer:
     retry: RetryPolicy = attrs.field(factory=RetryPolicy)
     compose: Compose = as_it_is
     """Makes of a message, and the number of a try, what a gateway gets."""
+    alarm: Alarm = nobody
+    """Hears which gateway cannot even be asked, and why. Raises nothing."""
     environment: str = ""
     """The mark of this process's environment."""
     clock: Callable[[], float] = time.monotonic
@@ -301,6 +303,7 @@ class Deliverer:
             patience_over=bool(messages) and self._scheduler.fallback_left(messages[0]) <= 0,
             replaceable=self._scheduler.replaceable_gateways(messages),
             compose=self.compose,
+            alarm=self.alarm,
         )
 
     def _has_room(self, gateway: str) -> bool:

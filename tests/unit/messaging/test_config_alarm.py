@@ -14,7 +14,7 @@ from hookrouter import _wiring
 from hookrouter._config.cache import file_key, load
 from hookrouter._routing.hook_run import handle
 from hookrouter.cli.application import Application
-from hookrouter.messaging.config_alarm import screen_text, tell_agents
+from hookrouter.messaging.config_alarm import screen_text, tell_agents, tell_of_gateway
 from hookrouter.storage.home import Home
 
 GOOD = """
@@ -186,6 +186,30 @@ def test_an_escalation_gateway_that_an_agent_has_is_told_once(place: Place) -> N
     place.write(BROKEN.replace('"person"\n', '"chat"\n'))
     place.hook()
     assert place.told() == ALL_TOLD[:2]
+
+
+def test_a_gateway_that_cannot_be_asked_is_told_once_to_all_whom_another_one_reaches(place: Place) -> None:
+    place.write(GOOD)
+    reason = "config.toml: gateways.chat.timeout: found 'x'"
+    services = place.services()
+    assert tell_of_gateway(services, "chat", reason)
+    told = [("config", "night", "inbox"), ("config", "spare", "inbox"), ("config", "night", "person")]
+    assert place.told() == told
+    message = place.services().outbox.pending()[0]
+    assert message.subject == "the gateway chat cannot be used until [gateways.chat] is corrected"
+    assert f"\n> {reason}\n" in message.text
+    assert "is tried at once when the table was corrected and hookrouter runs again" in message.text
+    assert not tell_of_gateway(services, "chat", reason)
+    assert place.told() == told
+    # The file is another one, but the mistake is the same.
+    place.write(GOOD + "\n")
+    assert tell_of_gateway(place.services(), "chat", reason)
+
+
+def test_a_gateway_that_is_missing_because_of_the_file_is_not_told_of_beside_it(place: Place) -> None:
+    place.write(BROKEN)
+    assert not tell_of_gateway(place.services(), "chat", "config.toml has no [gateways.chat]")
+    assert place.told() == []
 
 
 def test_agents_are_told_later_if_the_outbox_cannot_be_written(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
