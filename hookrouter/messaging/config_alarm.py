@@ -115,14 +115,20 @@ def _tell(services: Services, problems: Sequence[str], messages: Iterator[tuple[
 
 
 def _messages(config: Config, subject: str, text: str, *, without: str = "") -> Iterator[tuple[Message, Sequence[str]]]:
-    """Return what is to be put in, each with its fallbacks; ``without`` is a gateway that cannot be asked."""
+    """Return what is to be put in, each with its fallbacks: one message for each gateway that comes first for an agent.
+
+    ``without`` is a gateway that cannot be asked.
+    """
     told = {without}
+    ways: dict[str, tuple[str, dict[str, None]]] = {}
     agents = [agent for agent in config.agents if agent.enabled]
     for agent in agents:
         gateways = [name for name in (agent.gateway, *agent.fallbacks) if name != without]
         told.update(gateways)
         if gateways:
-            yield Message(CONFIG, agent.id, gateways[0], "", "", "", subject, text), gateways[1:]
+            ways.setdefault(gateways[0], (agent.id, {}))[1].update(dict.fromkeys(gateways[1:]))
+    for gateway, (name, fallbacks) in ways.items():
+        yield Message(CONFIG, name, gateway, "", "", "", subject, text), tuple(fallbacks)
     if agents and config.answer.escalate_to and config.answer.escalate_to not in told:
         yield Message(CONFIG, agents[0].id, config.answer.escalate_to, "", "", "", subject, text), ()
 

@@ -188,12 +188,23 @@ def test_an_escalation_gateway_that_an_agent_has_is_told_once(place: Place) -> N
     assert place.told() == ALL_TOLD[:2]
 
 
+def test_agents_that_share_a_gateway_are_told_once_through_it(place: Place) -> None:
+    shared = '[[agents]]\nid = "day"\nsessions = ["day"]\ngateways = ["chat", "person"]\n'
+    place.write(GOOD + shared)
+    place.hook()
+    place.write(BROKEN + shared)
+    place.hook()
+    assert place.told() == ALL_TOLD[:2]
+    [message] = [one for one in place.services().outbox.pending() if one.gateway == "chat"]
+    assert message.fallbacks == ("inbox", "person")
+
+
 def test_a_gateway_that_cannot_be_asked_is_told_once_to_all_whom_another_one_reaches(place: Place) -> None:
     place.write(GOOD)
     reason = "config.toml: gateways.chat.timeout: found 'x'"
     services = place.services()
     assert tell_of_gateway(services, "chat", reason)
-    told = [("config", "night", "inbox"), ("config", "spare", "inbox"), ("config", "night", "person")]
+    told = [("config", "night", "inbox"), ("config", "night", "person")]
     assert place.told() == told
     message = place.services().outbox.pending()[0]
     assert message.subject == "the gateway chat cannot be used until [gateways.chat] is corrected"
