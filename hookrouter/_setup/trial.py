@@ -13,12 +13,14 @@ from hookrouter.storage.documents import StoreError
 from hookrouter.storage.journal_query import entries
 from hookrouter.util.clock import now
 from hookrouter.util.folder_watch import FolderWatch
+from hookrouter.util.text import duration
 
 if TYPE_CHECKING:
+    from hookrouter.config import Config
     from hookrouter.context import Services
     from hookrouter.messaging.message import QueuedMessage
 
-__all__ = ["KIND", "SESSION", "Arrival", "send_test"]
+__all__ = ["KIND", "SESSION", "Arrival", "message_text", "send_test"]
 
 KIND = "test"
 """The kind of the message."""
@@ -42,7 +44,7 @@ _NOTED = 3.0
 _TEXT = """\
 This is a test of hookrouter. Nobody asks anything, and there is nothing to do or to answer.
 
-It shows that messages for {agent} arrive through the gateway {gateway}. Claude's questions will come the same way.
+It shows that messages{reader} arrive through the gateway {gateway}. {questions}
 """
 
 
@@ -63,7 +65,7 @@ def send_test(app: Services, agent: str, gateway: str) -> Arrival:
     A message that does not arrive is taken back, also if this is interrupted. Raises nothing but what a signal does.
     """
     started = time.monotonic()
-    text = _TEXT.format(agent=agent, gateway=gateway)
+    text = message_text(app.config, agent, gateway)
     subject = "hookrouter: a test, nothing to do"
     message = Message(KIND, agent, gateway, SESSION, "", "", subject, text)
     try:
@@ -79,6 +81,23 @@ def send_test(app: Services, agent: str, gateway: str) -> Arrival:
     except (StoreError, OSError) as error:
         arrived, reason = False, str(error)
     return Arrival(gateway, arrived, reason, time.monotonic() - started)
+
+
+def message_text(config: Config, agent: str, gateway: str) -> str:
+    """Return what the test message says: that it arrives, and which of Claude's questions will come the same way."""
+    agents = [one for one in config.agents if one.enabled]
+    conditions = []
+    if any(gateway in one.fallbacks for one in agents):
+        conditions.append("no gateway before it has taken")
+    reader = "" if not conditions and gateway == config.answer.escalate_to else f" for {agent}"
+    if gateway == config.answer.escalate_to:
+        conditions.append(f"are still open after {duration(config.answer.escalate_after)}")
+    if any(gateway == one.gateway for one in agents):
+        reader, conditions = f" for {agent}", []
+    questions = "Claude's questions will come the same way."
+    if conditions:
+        questions = f"Of Claude's questions, those will come the same way that {', or that '.join(conditions)}."
+    return _TEXT.format(reader=reader, gateway=gateway, questions=questions)
 
 
 def _followed(app: Services, name: str, gateway: str) -> tuple[bool, str]:
