@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrouter._diagnostics.checks.check import Place
-    from hookrouter.config import Config
+    from hookrouter.config import Agent, Config
 
 __all__ = ["AgentsCheck"]
 
@@ -43,7 +43,7 @@ class AgentsCheck:
             return
         reachable = True
         for agent in agents:
-            if not reachable:
+            if not reachable and not _is_handed_on_to(app.config, agent):
                 yield Finding(
                     WARNING,
                     "agents",
@@ -71,6 +71,12 @@ class AgentsCheck:
         yield from _untold(app.config, path)
         yield from _unmanaged(place)
         yield Finding(OK, "agents", f"enabled: {', '.join(agent.id for agent in agents)}")
+
+
+def _is_handed_on_to(config: Config, agent: Agent) -> bool:
+    """Whether messages come to an entry without a session of its own: through another one's fallback, or escalated."""
+    others = [name for one in config.agents if one.enabled and one.id != agent.id for name in one.fallbacks]
+    return not {agent.gateway, *agent.fallbacks}.isdisjoint([*others, config.answer.escalate_to])
 
 
 def _untold(config: Config, path: str) -> Iterator[Finding]:

@@ -301,6 +301,30 @@ def test_agents_that_never_get_a_session_are_found(machine: Path) -> None:
     assert "'/not/there'" in messages[1]
 
 
+PERSON = (
+    '[[agents]]\nid = "me"\nkind = "person"\ngateway = "phone"\n[gateways.phone]\ntype = "command"\nargv = ["true"]\n'
+)
+
+
+ALL = '[[agents]]\nid = "all"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        (f"{ALL}{PERSON}", True),
+        (f'{ALL}{PERSON}[answer]\nescalate_to = "phone"\n', False),
+        (f'{ALL}gateways = ["inbox", "phone"]\n{PERSON}', False),
+        (f'[[agents]]\nid = "off"\nenabled = false\ngateways = ["inbox", "phone"]\n{ALL}{PERSON}', True),
+    ],
+)
+def test_an_entry_that_others_hand_on_to_need_get_no_session(machine: Path, text: str, warned: bool) -> None:
+    configure(machine, text)
+    assert Application.from_environ().config.problems == ()
+    messages = [finding.message for finding in findings("agents") if "never gets a session" in finding.message]
+    assert messages == (["agent 'me' never gets a session: an earlier one takes them all"] if warned else [])
+
+
 GATEWAY = '[gateways.chat]\ntype = "command"\nargv = ["true"]\n'
 
 
