@@ -198,6 +198,7 @@ def untold(config: Config) -> list[Agent]:
     """Return the enabled agents of whose silence nobody is told.
 
     Those are told of only by the inbox, or not reminded, while ``[answer] escalate_to`` names no gateway but an inbox.
+    A person is none of them: who chooses to answer alone need not be warned of it.
     """
     answer = config.answer
     if answer.escalate_to and not config.is_inbox(answer.escalate_to):
@@ -205,7 +206,7 @@ def untold(config: Config) -> list[Agent]:
     return [
         agent
         for agent in config.agents
-        if agent.enabled and not (answer.reminds and not config.is_inbox(agent.gateway))
+        if agent.enabled and not agent.is_person and not (answer.reminds and not config.is_inbox(agent.gateway))
     ]
 
 

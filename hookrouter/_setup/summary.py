@@ -107,6 +107,8 @@ def _unanswered(config: Config) -> Sequence[str]:
     elif answer.escalate_to:
         how = _means(answer.escalate_to, config.gateways)
         lines.append(f"after {duration(answer.escalate_after)} {answer.escalate_to} is told: {how};")
+    elif told and all(agent.is_person for agent in config.agents if agent.enabled):
+        lines.append("nobody else is told, because only a person answers;")
     elif not untold:
         lines.append("warning: nobody else is told, because [answer] escalate_to is not set;")
     if untold:

@@ -258,6 +258,8 @@ def test_a_person_alone_is_the_inbox(place: Place) -> None:
     assert "nobody is told. The question stands on Claude's screen and in `hookrouter questions`" in " ".join(
         done.stdout.split()
     )
+    assert "nobody else is told, because only a person answers;" in flat(done.stdout)
+    assert "does not answer a question" not in flat(done.stdout)
     # The test message has done its work.
     assert [name for name in os.listdir(place.state) if name.startswith("notice-")] == []
 

@@ -76,6 +76,21 @@ def test_the_inbox_tells_nobody() -> None:
     assert routes(Config(), None) == [("default", "inbox")]
 
 
+def test_of_a_persons_silence_it_is_only_said_that_nobody_else_is_told() -> None:
+    for gateway in ("inbox", "wake"):
+        for answer in (AnswerConfig(), AnswerConfig(remind_after=0.0)):
+            gateways = {**GATEWAYS, "inbox": {"type": "inbox"}}
+            me = Agent("me", gateway=gateway, kind="person")
+            config = Config(agents=(me,), gateways=gateways, answer=answer)
+            text = said(config)
+            assert untold_warning(config) == ""
+            assert "warning" not in text
+            assert "nobody else is told, because only a person answers;" in text
+            mixed = config._with(agents=(me, Agent("a", gateway="wake")))
+            assert "warning: " in said(mixed)
+            assert "'me'" not in untold_warning(mixed)
+
+
 def test_without_a_terminal_globs_may_fit_nothing() -> None:
     config = Config(agents=(Agent("a", sessions=("work-*",), gateway="wake"),), gateways=GATEWAYS, answer=NIGHT)
     assert "warning: there is no tmux program on PATH, so a session is called claude-" in said(
