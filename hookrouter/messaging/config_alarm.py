@@ -39,10 +39,8 @@ _AFTERWARDS = (
     "What is asked meanwhile is brought to the agent that the corrected file names, as soon as hookrouter runs again: "
     "`hookrouter config check` is enough."
 )
-_TO_DO = (
-    "There is nothing to answer. Correct the file if that is your task, or tell whoever looks after it. This is not "
-    "said again while the problem is the same."
-)
+_TO_DO = "There is nothing to answer. Correct the file if that is your task, or tell whoever looks after it."
+_ONCE = "This is not said again while the problem is the same."
 
 _GATEWAY_TEXT = f"""\
 # A gateway of hookrouter cannot be used
@@ -54,7 +52,7 @@ _GATEWAY_TEXT = f"""\
 What was to go through the gateway goes to the agent's next one, or waits. It is tried at once when the table was \
 corrected and hookrouter runs again: `hookrouter config check` is enough.
 
-{_TO_DO}
+{_TO_DO} This is said again only if the problem is still there after another change of the file.
 """
 
 _SHOWN = 5
@@ -144,7 +142,7 @@ def _text(services: Services) -> str:
         f"`{printable(services.home.config_file)}` is not used as it is:",
         "\n".join(shown),
         f"{holds[0].upper()}{holds[1:]}. {_AFTERWARDS}",
-        _TO_DO,
+        f"{_TO_DO} {_ONCE}",
     ]
     return "\n\n".join(paragraphs) + "\n"
 
