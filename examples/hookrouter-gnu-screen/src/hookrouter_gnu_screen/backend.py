@@ -368,7 +368,8 @@ class ScreenBackend:
         """Return columns and rows. Also waits for the commands before it, which screen carries out in order."""
         # On a busy machine an empty answer was seen, though it has one always.
         said = next(filter(None, (self._ask(window, "info") for _ in range(_ASKS))), "")
-        found = _SIZE.match(said)
+        # "CSI " and the like stand before it while a program is in the middle of an escape sequence.
+        found = _SIZE.search(said)
         if found is None:
             raise TerminalError(f"GNU screen does not tell the window's size: {said!r}")
         return int(found[1]), int(found[2])
