@@ -10,11 +10,19 @@ from hookrouter.util.clock import iso, now, seconds
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any, Protocol
 
     from hookrouter.messaging.message import QueuedMessage
-    from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.interface import DocumentStore
+
+    class _Queue(Protocol):
+        """What is changed in the outbox, which makes this object."""
+
+        def change(self, name: str, change: Callable[[QueuedMessage], Mapping[str, Any]]) -> QueuedMessage | None: ...
+        def follow(self, message: QueuedMessage, *, after_delivery: bool, since: float | None) -> None: ...
+        def remove(self, name: str) -> bool: ...
+
 
 __all__ = ["Tries"]
 
@@ -22,7 +30,7 @@ __all__ = ["Tries"]
 class Tries:
     """The deliverer's side of an outbox."""
 
-    def __init__(self, outbox: Outbox, store: DocumentStore, documents: DocumentStore) -> None:
+    def __init__(self, outbox: _Queue, store: DocumentStore, documents: DocumentStore) -> None:
         """Take the outbox, the store of its messages, and that of the documents they may depend on."""
         self._outbox = outbox
         self._store = store
