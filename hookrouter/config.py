@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["Agent", "AnswerConfig", "Config", "PluginConfig"]
+__all__ = ["Agent", "AnswerConfig", "Config", "PluginConfig", "ServeConfig"]
 
 INBOX = "inbox"
 """The gateway that always exists, and the type of its plugin."""
@@ -97,6 +97,19 @@ class PluginConfig(Value):
         return self.on_error == "closed" or not self.enabled
 
 
+class ServeConfig(Value):
+    """``[serve]``: how the resident router runs."""
+
+    auto: bool = False
+    """Whether a hook call that finds no router starts one."""
+    idle: float = 1800.0
+    """Seconds without a call after which a router ends that was started so."""
+    http: str = ""
+    """The loopback address, ``127.0.0.1:PORT``, at which it takes Claude Code's http hooks; empty for none."""
+    mod: bool = False
+    """Whether it takes calls of the client's module over HTTP on its own socket."""
+
+
 IMPLICIT_AGENT = Agent(id="default", sessions=("*",))
 """The agent of a config without any ``[[agents]]``: all sessions, woken by the inbox."""
 
@@ -119,6 +132,7 @@ class Config(Value):
     """``[plugins] last``: the plugins that are called last, in this order."""
     journal_payloads: bool = False
     """``[journal] payloads``: whether payloads are kept beside the journal, for ``hookrouter replay``."""
+    serve: ServeConfig = ServeConfig()
 
     if not TYPE_CHECKING:
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import attrs
 
 from hookrouter._config.reader import decoded, parse, survey
-from hookrouter._config.schema import AnswerTable, PluginTable
+from hookrouter._config.schema import PluginTable
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
-from hookrouter.config import INBOX, LAST, ORDER, AnswerConfig
+from hookrouter.config import INBOX, LAST, ORDER, AnswerConfig, ServeConfig
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
@@ -247,9 +247,10 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
     for gateway, table in config.gateways.items():
         for name, value in table.items():
             yield f"gateways.{gateway}.{name}", value, _held(app, value, INBOX if gateway == INBOX else None)
-    for field in attrs.fields(AnswerTable):
-        value = getattr(config.answer, field.name)
-        yield f"answer.{field.name}", _json(value), _held(app, value, getattr(AnswerConfig, field.name))
+    for header, kind, found in (("answer", AnswerConfig, config.answer), ("serve", ServeConfig, config.serve)):
+        for key in kind._fields:
+            value = getattr(found, key)
+            yield f"{header}.{key}", _json(value), _held(app, value, getattr(kind, key))
     yield "journal.payloads", config.journal_payloads, _held(app, config.journal_payloads, False)
     yield f"plugins.{ORDER}", _json(config.plugin_order), _held(app, config.plugin_order, ())
     yield f"plugins.{LAST}", _json(config.plugin_last), _held(app, config.plugin_last, ())

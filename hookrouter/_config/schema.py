@@ -29,6 +29,7 @@ __all__ = [
     "PluginTables",
     "SchemaKey",
     "SchemaTable",
+    "ServeTable",
     "plugin_config",
     "schema",
 ]
@@ -37,6 +38,7 @@ V = TypeVar("V", bound=Value)
 
 _MAX_SECONDS = 86400
 _MAX_COUNT = 100
+_MAX_PORT = 65535
 
 
 class SchemaKey(NamedTuple):
@@ -122,6 +124,15 @@ def _reader(value: object) -> str:
     return str(value)
 
 
+def _loopback(value: object) -> str:
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    if host not in ("127.0.0.1", "[::1]", "localhost") or not (port.isascii() and port.isdigit()):
+        raise wrong(value, _LOOPBACK.words)
+    if not 1 <= int(port) <= _MAX_PORT:
+        raise wrong(value, _LOOPBACK.words)
+    return str(value)
+
+
 def _table(value: object) -> dict[str, object]:
     table = plain(value)
     if not isinstance(table, dict):
@@ -150,6 +161,7 @@ _PATIENCE = _Check(f"seconds, at least 0 and at most {_MAX_SECONDS}", _patience)
 _COUNT = _Check(f"a whole number, at least 0 and at most {_MAX_COUNT}", _count)
 _ON_ERROR = _Check('"open" or "closed"', _on_error)
 _READER = _Check('"agent" or "person"', _reader)
+_LOOPBACK = _Check(f"127.0.0.1:PORT, with a port from 1 to {_MAX_PORT}", _loopback)
 _TABLE = _Check("a table", _table)
 
 
@@ -346,6 +358,36 @@ class JournalTable:
 
 
 @attrs.frozen
+class ServeTable:
+    """How the resident router runs, which makes hook calls cheap. Without one every call runs by itself."""
+
+    auto: bool = _key(
+        _FLAG,
+        "`true`: a hook call that finds no router starts one, and does not wait for it.",
+        "true",
+        _default(values.ServeConfig, "auto"),
+    )
+    idle: float = _key(
+        _SECONDS,
+        "How long a router that was started so goes on without a call before it ends.",
+        "600",
+        _default(values.ServeConfig, "idle"),
+    )
+    http: str = _key(
+        _LOOPBACK,
+        "The address at which the router takes Claude Code's http hooks. Without it: none.",
+        '"127.0.0.1:8787"',
+        _default(values.ServeConfig, "http"),
+    )
+    mod: bool = _key(
+        _FLAG,
+        "`true`: the router takes the calls of the client's module, which `hookrouter install --front mod` installs.",
+        "true",
+        _default(values.ServeConfig, "mod"),
+    )
+
+
+@attrs.frozen
 class ConfigFile:
     """The whole file."""
 
@@ -353,6 +395,7 @@ class ConfigFile:
     gateways: dict[str, dict[str, object]] = attrs.field(factory=dict)
     answer: AnswerTable = attrs.field(factory=AnswerTable)
     journal: JournalTable = attrs.field(factory=JournalTable)
+    serve: ServeTable = attrs.field(factory=ServeTable)
     plugins: PluginTables = attrs.field(factory=PluginTables)
 
     def value(self) -> values.Config:
@@ -365,6 +408,7 @@ class ConfigFile:
             plugin_order=self.plugins.order,
             plugin_last=self.plugins.last,
             journal_payloads=self.journal.payloads,
+            serve=_value(values.ServeConfig, self.serve),
         )
 
 
@@ -382,6 +426,7 @@ def schema() -> Iterator[SchemaTable]:
     yield _described("[plugins]", PluginTables)
     yield _described("[plugins.NAME]", PluginTable)
     yield _described("[journal]", JournalTable)
+    yield _described("[serve]", ServeTable)
 
 
 def _described(header: str, kind: type[Any]) -> SchemaTable:

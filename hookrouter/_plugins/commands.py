@@ -42,6 +42,7 @@ BUILT_IN = (
     CommandEntry(
         "uninstall", "Take hookrouter's entries out of settings.json.", "hookrouter.cli.installation:uninstall"
     ),
+    CommandEntry("serve", "Run the router that makes hook calls cheap; ask or stop it.", "hookrouter.cli.serve:serve"),
     CommandEntry(
         "explain", "Say which plugins a hook call reaches, in which order, and why.", "hookrouter.cli.explain:explain"
     ),

@@ -23,6 +23,8 @@ from hookrouter.storage.home import Home, ensure
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hookrouter.context import Wiring
 
 __all__ = ["main"]
@@ -36,11 +38,18 @@ _ENDING = 5.0
 """Seconds that functions registered with atexit may take."""
 
 
-def main(argv: list[str], wiring: Wiring) -> int:
+def main(
+    argv: list[str],
+    wiring: Wiring,
+    written: Callable[[int], None] | None = None,
+    finished: Callable[[], None] | None = None,
+) -> int:
     """Run one hook: ``argv`` is what follows ``hookrouter run``. Does not return if it ran to its end.
 
     The process leaves by ``os._exit`` once all is written, because tearing the interpreter down takes longer than
-    most hook runs; functions registered with :mod:`atexit` are called, threads are not waited for.
+    most hook runs; functions registered with :mod:`atexit` are called, threads are not waited for. ``written`` is
+    called with the exit code once stdout and stderr are written and closed, before what follows the reply;
+    ``finished`` once that has been done, too.
     """
     # Nothing here lives long enough to be collected.
     gc.disable()
@@ -67,12 +76,16 @@ def main(argv: list[str], wiring: Wiring) -> int:
         _write(pipes.stdout, output.stdout)
         _write(pipes.stderr, output.stderr)
         pipes.close()
+        if written is not None:
+            written(exit_code)
         finish()
         if "atexit" in sys.modules:
             from hookrouter.util.time_limit import time_limit
 
             with time_limit(_ENDING):
                 sys.modules["atexit"]._run_exitfuncs()
+        if finished is not None:
+            finished()
     finally:
         _exit(exit_code)
 

@@ -17,18 +17,22 @@ from hookrouter.storage.logs import LOG_FLAGS, prepare_log
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
+
+    Start = Callable[[Mapping[str, str], Home], int]
 
 __all__ = [
     "KIND",
     "LONGEST_PUSH_WAIT",
     "PUSH",
     "PUSH_WAIT",
+    "deliverer_environment",
     "deliverer_lock",
+    "delivery_log",
     "is_delivering",
     "postpone",
     "push",
@@ -60,8 +64,10 @@ def deliverer_lock(environment: str) -> str:
     return f"delivery-{environment}" if environment else "delivery"
 
 
-def push(environ: Mapping[str, str], home: Home) -> bool:
+def push(environ: Mapping[str, str], home: Home, start: Start | None = None) -> bool:
     """Start a deliverer for what waits in the outbox, if one is due; return whether it was started.
+
+    ``start`` starts it in another way than as a process of its own, and returns its pid, or anything above 0.
 
     One is due PUSH_WAIT seconds after the last one was started or ended its work, or later if that one left only
     what it had given up, or at once after a change of ``config.toml``; and none while one is at work for this
@@ -74,18 +80,18 @@ def push(environ: Mapping[str, str], home: Home) -> bool:
         if not _is_push_due(home, store) or is_delivering(store, _mark(environ, home)):
             return False
         # What cannot be noted would be tried by every hook run.
-        return postpone(home, store, PUSH_WAIT) and _spawn(environ, home) > 0
+        return postpone(home, store, PUSH_WAIT) and (start or _spawn)(environ, home) > 0
     except (OSError, StoreError):
         return False
 
 
-def spawn_delivery(environ: Mapping[str, str], home: Home) -> int:
+def spawn_delivery(environ: Mapping[str, str], home: Home, start: Start | None = None) -> int:
     """Start a deliverer that outlives this process, and return its pid at once; 0 if one is at work already.
 
     That one finds every message that was put in before this was called, and has the same values for all variables
     that the gateways' tables name. A new one runs in a session of its own, holds none of this process's descriptors
     (Claude Code waits for a hook's stdout to close, not for its exit), and writes to ``logs/delivery.log``. Raises
-    OSError if it cannot be started; the messages then wait for the next one.
+    OSError if it cannot be started; the messages then wait for the next one. ``start`` as in :func:`push`.
     """
     store = _store(home)
     try:
@@ -95,7 +101,7 @@ def spawn_delivery(environ: Mapping[str, str], home: Home) -> int:
     except StoreError as error:
         raise OSError(str(error)) from error
     postpone(home, store, PUSH_WAIT)
-    return _spawn(environ, home)
+    return (start or _spawn)(environ, home)
 
 
 def is_delivering(store: DocumentStore, environment: str) -> bool:
@@ -150,19 +156,36 @@ def _config_time(home: Home) -> float | None:
         return None
 
 
-def _spawn(environ: Mapping[str, str], home: Home) -> int:
-    if not sys.executable:
-        raise OSError("the path of the Python interpreter is unknown")
+def deliverer_environment(environ: Mapping[str, str], home: Home) -> dict[str, str]:
+    """Return the environment of a deliverer that the process with this one starts."""
     from hookrouter.messaging.environment import CLAUDE_SECRETS
 
     variables = {name: value for name, value in environ.items() if name not in CLAUDE_SECRETS}
     if variables.get(HOME_VARIABLE):
         # The deliverer works in another folder.
         variables[HOME_VARIABLE] = home.root
+    return variables
+
+
+def delivery_log(home: Home) -> str:
+    """Return the path of the file that gets what deliverers write to stderr; the null device if it cannot be made."""
+    try:
+        path = prepare_log(home, "delivery.log")
+        os.close(os.open(path, LOG_FLAGS, 0o600))
+    except OSError:
+        # Messages can be delivered without a log.
+        return os.devnull
+    return path
+
+
+def _spawn(environ: Mapping[str, str], home: Home) -> int:
+    if not sys.executable:
+        raise OSError("the path of the Python interpreter is unknown")
+    variables = deliverer_environment(environ, home)
     actions: list[tuple[Any, ...]] = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, _delivery_log(home), LOG_FLAGS, 0o600),
+        (os.POSIX_SPAWN_OPEN, 2, delivery_log(home), LOG_FLAGS, 0o600),
         *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable_descriptors()),
     ]
     arguments = [sys.executable, "-P", "-m", "hookrouter", "deliver", "--detach"]
@@ -171,16 +194,6 @@ def _spawn(environ: Mapping[str, str], home: Home) -> int:
     except NotImplementedError:
         # Interpreters built for an old C library have no setsid here; then --detach alone does it, a little later.
         return os.posix_spawn(sys.executable, arguments, variables, file_actions=actions)
-
-
-def _delivery_log(home: Home) -> str:
-    try:
-        path = prepare_log(home, "delivery.log")
-        os.close(os.open(path, LOG_FLAGS, 0o600))
-    except OSError:
-        # Messages can be delivered without a log.
-        return os.devnull
-    return path
 
 
 def _inheritable_descriptors() -> list[int]:

@@ -7,9 +7,12 @@ import os
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["client_pid", "is_gone", "process_space"]
+__all__ = ["client_pid", "is_gone", "parent_watch", "process_space", "set_hook_parent"]
+
+_hook_parent: int | None = None
+"""The process that started this hook, if that is not this process's parent; 0 if it is not known."""
 
 
 def client_pid(environ: Mapping[str, str]) -> int:
@@ -38,3 +41,18 @@ def process_space() -> str:
     except OSError:
         space = ""
     return f"{os.uname().nodename} {space}".strip()
+
+
+def set_hook_parent(pid: int) -> None:
+    """Say which process started the hook that this process runs for another one; 0 if that is not known."""
+    global _hook_parent
+    _hook_parent = pid
+
+
+def parent_watch() -> Callable[[], bool]:
+    """Return a function that says whether the process that started this hook has ended since."""
+    if _hook_parent is not None:
+        pid = _hook_parent
+        return lambda: is_gone(pid)
+    parent = os.getppid()
+    return lambda: os.getppid() != parent

@@ -6,7 +6,6 @@ kills the hook (measured on 2.0.76 to 2.1.330). A client that was killed says no
 
 from __future__ import annotations
 
-import os
 import select
 import time
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookrouter.messaging import pauses
 from hookrouter.storage.interface import StoreBusy
-from hookrouter.util.claude_process import client_pid, is_gone
+from hookrouter.util.claude_process import client_pid, is_gone, parent_watch
 from hookrouter_hook_reply.handover import ANSWER, WAITING, Handover
 
 if TYPE_CHECKING:
@@ -161,12 +160,12 @@ class _Client:
     """The Claude Code client whose hook this is."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._parent = os.getppid()
+        self._is_orphan = parent_watch()
         self._pid = client_pid(environ)
 
     def is_gone(self) -> bool:
         """Whether it has certainly ended."""
-        return os.getppid() != self._parent or is_gone(self._pid)
+        return self._is_orphan() or is_gone(self._pid)
 
 
 def _made(kind: type[R], tool_input: Any, answer: Mapping[str, Any]) -> R | None:

@@ -178,7 +178,7 @@ def test_every_key_is_read(file):
         ('[answer]\nescalate_to = "me"', "answer.escalate_to: found 'me'; allowed: inbox"),
         (
             "plugin = 1",
-            "plugin: unknown key, did you mean 'plugins'?; allowed: agents, gateways, answer, journal, plugins",
+            "plugin: unknown key, did you mean 'plugins'?; allowed: agents, gateways, answer, journal, serve, plugins",
         ),
         ("[[agents]]\nenabled = true", "agents[0].id: missing; it is required"),
         ('[[agents]]\nid = ""', "agents[0].id: found ''; allowed: a text that is not empty"),

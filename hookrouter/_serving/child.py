@@ -1,0 +1,228 @@
+"""A served call: a forked child of the router runs one hook on the descriptors of the process that asks.
+
+The code that answers is that of ``hookrouter run``, in a process of its own as ever; only its start is saved. The child
+has the caller's stdin, stdout, stderr, working folder, environment, file-creation mask and arguments. It knows the
+router by a :class:`Channel` alone. It ends at once if the caller does, and goes on if the router does.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from hookrouter._routing import hook_process
+from hookrouter._serving import protocol
+from hookrouter._serving.delivery import LaterDelivery
+from hookrouter.storage.home import Home
+from hookrouter.util import fastjson
+from hookrouter.util.claude_process import set_hook_parent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hookrouter._serving.protocol import Hello
+    from hookrouter.context import Wiring
+
+__all__ = ["Channel", "Served", "serve_call"]
+
+HELLO_SECONDS = 5.0
+"""Seconds that a caller has to say what it wants."""
+
+STDIN_SECONDS = 600.0
+"""Seconds that a caller may take to read its stdin: as long as Claude Code gives a hook."""
+
+_UTF8 = ("utf-8", "utf8")
+
+
+class Served:
+    """What all children of one router have in common."""
+
+    def __init__(
+        self, home: Home, program: Sequence[str], wiring: Wiring, deliver: Callable[[Sequence[str]], int]
+    ) -> None:
+        """``program`` is how the cold run of this installation is started, ``deliver`` runs a deliverer."""
+        self.home = home
+        self.program = tuple(program)
+        self.wiring = wiring
+        self.deliver = deliver
+        self.interpreter = _interpreter(os.environ)
+
+
+class Channel:
+    """The child's end of what it tells the router: one JSON object for each line."""
+
+    def __init__(self, end: socket.socket) -> None:
+        """Take the end."""
+        self._end = end
+
+    def tell(self, **facts: object) -> None:
+        """Tell the router; if it is gone, nobody needs to know."""
+        try:
+            self._end.sendall(fastjson.dumps(facts).encode() + b"\n")
+        except OSError:
+            return
+
+    def fileno(self) -> int:
+        """Return the descriptor."""
+        return self._end.fileno()
+
+    def receive(self) -> socket.socket | None:
+        """Wait for a connection to serve; None once the router is gone or needs this child no more."""
+        try:
+            message, descriptors, _flags, _address = socket.recv_fds(self._end, 1, 1)
+        except OSError:
+            return None
+        return socket.socket(fileno=descriptors[0]) if message and descriptors else None
+
+    def close(self) -> None:
+        """Close it."""
+        self._end.close()
+
+
+def serve_call(connection: socket.socket, channel: Channel, served: Served) -> NoReturn:
+    """Serve the call that comes by a connection, and end this process."""
+    gc.disable()
+    loaded = set(sys.modules)
+    try:
+        os.setsid()
+        hello = _hello(connection)
+        reason = "the caller left" if hello is None else _why_cold(hello, served)
+        if hello is None or reason:
+            connection.send(protocol.COLD)
+            channel.tell(cold=reason)
+            os._exit(0)
+        connection.send(protocol.READY)
+        _take_over(hello)
+        if not _take_descriptors(connection):
+            channel.tell(cold="the caller left")
+            os._exit(0)
+    except OSError as error:
+        # The caller is gone, or the system is out of something: it runs cold.
+        channel.tell(cold=str(error))
+        os._exit(0)
+    _end_with(connection)
+    event = hello.words[-1]
+    channel.tell(event=event)
+    delivery = LaterDelivery(served.wiring)
+
+    def written(exit_code: int) -> None:
+        _end_without(connection)
+        # Perhaps nobody waits for this hook any more.
+        with suppress(OSError):
+            connection.send(protocol.EXIT + bytes([exit_code]))
+        connection.close()
+
+    def finished() -> None:
+        channel.tell(done=True, modules=[name for name in sys.modules if name not in loaded])
+        channel.close()
+        delivery.start_with(served.deliver)
+
+    os.register_at_fork(after_in_child=lambda: _close_quietly(connection, channel))
+    hook_process.main([event], delivery, written, finished)
+    os._exit(0)
+
+
+def _hello(connection: socket.socket) -> Hello | None:
+    """Return what the caller says; None if it says nothing that can be used."""
+    connection.settimeout(HELLO_SECONDS)
+    try:
+        return protocol.receive_hello(connection)
+    except (OSError, ValueError):
+        return None
+    finally:
+        connection.settimeout(None)
+
+
+def _why_cold(hello: Hello, served: Served) -> str:
+    """Return why a call is not for this router; empty if it is."""
+    *program, command, _event = hello.words if len(hello.words) > 2 else ("", "", "")
+    if command != "run" or tuple(program) != served.program:
+        return "another installation"
+    try:
+        home = Home.from_environ(hello.environ)
+    except (OSError, ValueError) as error:
+        return str(error)
+    if home != served.home:
+        return "another home"
+    if _interpreter(hello.environ) != served.interpreter:
+        return "another PYTHON* variable or character set"
+    return ""
+
+
+def _interpreter(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what of an environment makes an interpreter another one: it cannot be changed once it runs."""
+    found = {name: value for name, value in environ.items() if name.startswith("PYTHON")}
+    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
+    _, _, charset = locale.lower().partition(".")
+    # With the plain C locale Python speaks UTF-8 (PEP 538 and 540).
+    if charset.partition("@")[0] not in _UTF8 and locale not in ("C", "POSIX"):
+        found["charset"] = charset
+    return found
+
+
+def _take_over(hello: Hello) -> None:
+    """Become what the caller is: its environment, mask and arguments."""
+    zone = os.environ.get("TZ")
+    os.environ.clear()
+    os.environ.update(hello.environ)
+    if os.environ.get("TZ") != zone:
+        time.tzset()
+    os.umask(hello.umask)
+    sys.argv = list(hello.words)
+    set_hook_parent(hello.parent)
+
+
+def _take_descriptors(connection: socket.socket) -> bool:
+    """Put the caller's stdin, stdout, stderr and folder in the place of this process's; say whether they came."""
+    connection.settimeout(STDIN_SECONDS)
+    message, descriptors, _flags, _address = socket.recv_fds(connection, 1, 4)
+    connection.settimeout(None)
+    if message != protocol.GO or len(descriptors) != 4:
+        return False
+    *standard, folder = descriptors
+    os.fchdir(folder)
+    for number, descriptor in enumerate(standard):
+        os.dup2(descriptor, number)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return True
+
+
+def _end_with(connection: socket.socket) -> None:
+    """See to it that this process ends when the caller does, whatever it is doing: as a hook that is killed."""
+    import fcntl
+
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
+    number = connection.fileno()
+    fcntl.fcntl(number, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_ASYNC)
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    if poll.poll(0):
+        # It left before the system was told.
+        os._exit(0)
+
+
+def _end_without(connection: socket.socket) -> None:
+    """Let this process go on when the caller ends."""
+    import fcntl
+
+    number = connection.fileno()
+    fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) & ~os.O_ASYNC)
+
+
+def _close_quietly(connection: socket.socket, channel: Channel) -> None:
+    """Close, in a process that a plugin forks, what belongs to this one."""
+    for one in (connection, channel):
+        try:
+            one.close()
+        except OSError:
+            continue

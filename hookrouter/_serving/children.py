@@ -1,0 +1,153 @@
+"""The router's children: some wait for a call, so that no call waits for a fork; each serves one and ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+from hookrouter._serving.child import Channel, serve_call
+from hookrouter.util import fastjson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrouter._serving.child import Served
+
+__all__ = ["Child", "Children", "reset_signals"]
+
+SPARES = 2
+"""How many children wait for a call: further calls at the same moment wait for a fork each, which takes 1 to 2 ms."""
+
+_CHUNK = 1 << 16
+
+
+class Child:
+    """A child, as the router knows it."""
+
+    def __init__(self, pid: int, end: socket.socket) -> None:
+        """``end`` is the router's end of the channel."""
+        self.pid = pid
+        self.end = end
+        self.connection: socket.socket | None = None
+        """The caller's connection, while the call is not over: what became of a child that dies is told there."""
+        self.event = ""
+        """The word of the event that it serves; empty before it is known."""
+        self.since = 0.0
+        """When it got its call, by the monotonic clock."""
+        self.is_silent = False
+        """Whether it will tell nothing more."""
+        self._heard = bytearray()
+
+    def messages(self) -> list[dict[str, Any]]:
+        """Return what the child has told since the last call."""
+        try:
+            while data := self.end.recv(_CHUNK, socket.MSG_DONTWAIT):
+                self._heard += data
+            self.is_silent = True
+        except BlockingIOError:
+            pass
+        except ConnectionError:
+            self.is_silent = True
+        *lines, rest = bytes(self._heard).split(b"\n")
+        self._heard = bytearray(rest)
+        return [message for line in lines if isinstance(message := fastjson.loads(line), dict)]
+
+    def forget_connection(self) -> None:
+        """Let go of the caller's connection: the child has said all that there is to say."""
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+    def close(self) -> None:
+        """Close what the router holds of it."""
+        self.end.close()
+        self.forget_connection()
+
+
+class Children:
+    """All children that the router has forked itself and that have not ended."""
+
+    def __init__(self, served: Served, at_fork: Callable[[], None]) -> None:
+        """``at_fork`` is called in each child: it lets go of what is the router's alone."""
+        self._served = served
+        self._at_fork = at_fork
+        self._spares: list[Child] = []
+        self.busy: dict[int, Child] = {}
+        """Those that serve a call, by process id."""
+
+    def refill(self) -> None:
+        """Fork as many as shall wait. Raises OSError if the system makes no process."""
+        while len(self._spares) < SPARES:
+            self._spares.append(self._fork())
+
+    def give(self, connection: socket.socket) -> Child:
+        """Have a child serve the call that comes by a connection. Raises OSError if there is none and none is made."""
+        while self._spares:
+            child = self._spares.pop(0)
+            try:
+                socket.send_fds(child.end, [b"c"], [connection.fileno()])
+            except OSError:
+                # It has ended: somebody killed it.
+                child.close()
+                continue
+            break
+        else:
+            child = self._fork()
+            socket.send_fds(child.end, [b"c"], [connection.fileno()])
+        child.connection, child.since = connection, time.monotonic()
+        self.busy[child.pid] = child
+        return child
+
+    def ended(self, pid: int) -> Child | None:
+        """Forget the child that has ended; return it if it had a call. What it has told can still be read."""
+        for child in self._spares:
+            if child.pid == pid:
+                self._spares.remove(child)
+                child.close()
+                return None
+        return self.busy.pop(pid, None)
+
+    def dismiss(self) -> None:
+        """Have those end that have no call."""
+        for child in self._spares:
+            child.close()
+        self._spares.clear()
+
+    def _fork(self) -> Child:
+        ours, theirs = socket.socketpair()
+        try:
+            pid = os.fork()
+        except OSError:
+            ours.close()
+            theirs.close()
+            raise
+        if pid:
+            theirs.close()
+            return Child(pid, ours)
+        try:
+            ours.close()
+            for child in (*self._spares, *self.busy.values()):
+                child.close()
+            self._at_fork()
+            channel = Channel(theirs)
+            connection = channel.receive()
+            if connection is not None:
+                serve_call(connection, channel, self._served)
+        except BaseException:  # noqa: BLE001 - nothing of the router's may go on in its child
+            import traceback
+
+            traceback.print_exc()
+            os._exit(1)
+        finally:
+            os._exit(0)
+
+
+def reset_signals() -> None:
+    """Bring a child's signals to what a program starts with."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,106 @@
+"""A deliverer that a served call starts: forked from its warm process once the reply is written, not started anew.
+
+It has the environment of the hook, as one that a cold run starts. The lock, the times between two pushes and all else
+are those of :mod:`hookrouter.messaging.spawn`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from hookrouter.messaging.spawn import deliverer_environment, delivery_log, push, spawn_delivery
+from hookrouter.storage.engine import OUTBOX, may_hold
+from hookrouter.storage.logs import LOG_FLAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter.context import Services, Wiring
+    from hookrouter.messaging.outbox import Outbox
+    from hookrouter.storage.home import Home
+
+__all__ = ["LaterDelivery", "become_deliverer"]
+
+
+class LaterDelivery:
+    """The wiring of a served call: another one, but that deliverers are noted, and started by :meth:`start_with`."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        """``wiring`` does all the rest."""
+        self._wiring = wiring
+        self._wanted: tuple[Mapping[str, str], Home] | None = None
+
+    def outbox(self, services: Services) -> Outbox:
+        """See :class:`hookrouter.context.Wiring`."""
+        return self._wiring.outbox(services)
+
+    def locate_terminal(self, services: Services) -> tuple[TerminalAddress | None, str]:
+        """See :class:`hookrouter.context.Wiring`."""
+        return self._wiring.locate_terminal(services)
+
+    def announce_problems(self, services: Services, *, has_screen: bool) -> str:
+        """See :class:`hookrouter.context.Wiring`."""
+        return self._wiring.announce_problems(services, has_screen=has_screen)
+
+    def start_delivery(self, services: Services) -> None:
+        """Note that a deliverer is wanted, unless one is at work. Raises OSError if that cannot be found out."""
+        spawn_delivery(services.environ, services.home, self._note)
+
+    def push_outbox(self, environ: Mapping[str, str], home: Home) -> None:
+        """See :class:`hookrouter.context.Wiring`."""
+        if may_hold(home, OUTBOX):
+            push(environ, home, self._note)
+
+    def deliver_anew(self, environ: Mapping[str, str], home: Home, *, was_broken: bool) -> None:
+        """See :class:`hookrouter.context.Wiring`."""
+        self._wiring.deliver_anew(environ, home, was_broken=was_broken)
+
+    def start_with(self, deliver: Callable[[Sequence[str]], int]) -> None:
+        """Start the deliverer that was asked for, if any, as a child of this process."""
+        if self._wanted is not None:
+            environ, home = self._wanted
+            self._wanted = None
+            become_deliverer(environ, home, deliver)
+
+    def _note(self, environ: Mapping[str, str], home: Home) -> int:
+        self._wanted = environ, home
+        return os.getpid()
+
+
+def become_deliverer(environ: Mapping[str, str], home: Home, deliver: Callable[[Sequence[str]], int]) -> int:
+    """Fork a process that delivers the outbox and ends; return its pid.
+
+    It leads a session of its own, and holds none of this process's descriptors but its log. Raises OSError if the
+    system makes no process.
+    """
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGIO, signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        variables = deliverer_environment(environ, home)
+        os.environ.clear()
+        os.environ.update(variables)
+        _replace_descriptors(delivery_log(home))
+        import gc
+
+        gc.enable()
+        deliver(["--detach"])
+    finally:
+        os._exit(0)
+
+
+def _replace_descriptors(log: str) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    written = os.open(log, LOG_FLAGS, 0o600)
+    for number, source in enumerate((nothing, nothing, written)):
+        os.dup2(source, number)
+    with suppress(ValueError, OSError):
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))

@@ -1,0 +1,142 @@
+"""The router's sockets and its lock: made, taken over from systemd, launchd or a former router, kept in place.
+
+One router serves a home: it holds the lock on the file ``lock`` in the router's folder, which the system lets go of
+when it ends, however it ends. Nothing is read from that file.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from hookrouter._serving import address
+from hookrouter.storage.home import ensure
+from hookrouter.util.errors import HookrouterError
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+__all__ = ["INHERIT_VARIABLE", "AlreadyServed", "RouterSockets"]
+
+INHERIT_VARIABLE = "HOOKROUTER_SERVE_INHERIT"
+"""Names the descriptors that a router hands to the one that takes its place: calls, control and lock."""
+
+_LOCK = "lock"
+_BACKLOG = 512
+_FIRST_PASSED = 3
+"""The first descriptor that systemd passes (sd_listen_fds)."""
+
+
+class AlreadyServed(HookrouterError):
+    """Another router serves this home."""
+
+
+class RouterSockets:
+    """The two sockets on which a router listens, and its lock."""
+
+    def __init__(self, folder: str, calls: socket.socket, control: socket.socket, lock: int, *, passed: bool) -> None:
+        """``passed``: the socket for calls was made by whoever started this process, and stays when it ends."""
+        self._folder = folder
+        self.calls = calls
+        self.control = control
+        self._lock = lock
+        self._is_passed = passed
+        self._files = {name: _file(folder, name) for name in (address.CALLS, address.CONTROL)}
+        for one in (calls, control):
+            one.setblocking(False)
+
+    @classmethod
+    def open(cls, folder: str, environ: MutableMapping[str, str]) -> RouterSockets:
+        """Take the sockets over that this process was started with, or make them.
+
+        The variables that tell of them are taken out of ``environ``. Raises AlreadyServed, and OSError if the folder
+        or a socket cannot be made.
+        """
+        inherited = environ.pop(INHERIT_VARIABLE, "")
+        if inherited:
+            calls, control, lock, passed = (int(number) for number in inherited.split(","))
+            for descriptor in (calls, control, lock):
+                os.set_inheritable(descriptor, False)
+            found = socket.socket(fileno=calls), socket.socket(fileno=control)
+            return cls(folder, *found, lock, passed=bool(passed))
+        ensure(folder)
+        lock = _take_lock(folder)
+        passed_socket = _passed_socket(environ)
+        calls_socket = passed_socket or address.listen(folder, address.CALLS, _BACKLOG)
+        control_socket = address.listen(folder, address.CONTROL, _BACKLOG)
+        return cls(folder, calls_socket, control_socket, lock, passed=passed_socket is not None)
+
+    def hand_over(self) -> dict[str, str]:
+        """Let the program that takes the place of this one have the descriptors; return the variables that tell it."""
+        numbers = [self.calls.fileno(), self.control.fileno(), self._lock]
+        for descriptor in numbers:
+            os.set_inheritable(descriptor, True)
+        return {INHERIT_VARIABLE: ",".join(str(number) for number in [*numbers, int(self._is_passed)])}
+
+    def restore(self) -> None:
+        """Put a socket that somebody has removed or replaced back in its place. Raises nothing."""
+        with suppress(OSError):
+            ensure(self._folder)
+            if not self._is_passed:
+                self.calls = self._in_place(self.calls, address.CALLS)
+            self.control = self._in_place(self.control, address.CONTROL)
+
+    def close(self) -> None:
+        """Close them in this process alone."""
+        self.calls.close()
+        self.control.close()
+        os.close(self._lock)
+
+    def remove(self) -> None:
+        """Close them, and remove the files that this router has made."""
+        names = [address.CONTROL] if self._is_passed else [address.CALLS, address.CONTROL]
+        for name in names:
+            with suppress(OSError):
+                os.unlink(os.path.join(self._folder, name))
+        self.close()
+
+    def _in_place(self, listener: socket.socket, name: str) -> socket.socket:
+        """Return a listener that is reached by its file: this one, or a new one in its place."""
+        if _file(self._folder, name) == self._files[name]:
+            return listener
+        new = address.listen(self._folder, name, _BACKLOG)
+        new.setblocking(False)
+        self._files[name] = _file(self._folder, name)
+        # Whoever has connected to the old one and was not accepted yet runs cold.
+        listener.close()
+        return new
+
+
+def _file(folder: str, name: str) -> tuple[int, int] | None:
+    """Return what tells a socket's file from any other one; None without one."""
+    try:
+        status = os.lstat(os.path.join(folder, name))
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _take_lock(folder: str) -> int:
+    lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            raise AlreadyServed(f"another router serves this home, {folder}") from None
+        raise
+    return lock
+
+
+def _passed_socket(environ: MutableMapping[str, str]) -> socket.socket | None:
+    """Return the listening socket that systemd passes (LISTEN_FDS), if it is for this process."""
+    count, pid = environ.pop("LISTEN_FDS", ""), environ.pop("LISTEN_PID", "")
+    environ.pop("LISTEN_FDNAMES", None)
+    if count != "1" or pid != str(os.getpid()):
+        return None
+    os.set_inheritable(_FIRST_PASSED, False)
+    return socket.socket(fileno=_FIRST_PASSED)

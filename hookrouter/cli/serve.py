@@ -1,0 +1,100 @@
+"""``hookrouter serve``: starts the router in this terminal, or asks the one that runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from hookrouter._serving import control
+from hookrouter._serving.address import router_folder
+from hookrouter.cli.errors import CommandError
+from hookrouter.cli.options import Json, echo_json
+from hookrouter.storage.home import Home
+from hookrouter.util.text import printable
+
+__all__ = ["serve"]
+
+
+def serve(
+    status: Annotated[bool, typer.Option("--status", help="Ask the router that runs, and show what it says.")] = False,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="Have the router that runs end; calls that it has go on.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Have the router that runs begin anew; no call is lost.")
+    ] = False,
+    idle: Annotated[
+        float, typer.Option("--idle", min=0, metavar="SECONDS", help="End after so long without a call; 0: never.")
+    ] = 0.0,
+    as_json: Json = False,
+) -> int:
+    """Run the router of this home: one warm process that makes hook calls cheap, for all sessions of this machine.
+
+    It serves the hooks that 'hookrouter install' has registered, in the foreground, until a signal ends it. Every call
+    works without it, too: one that finds no router, or one that hangs, runs by itself as ever. It notices a change of
+    config.toml, prompts, plugins and hookrouter itself at the next call. One runs for each home; a second one says so
+    and leaves.
+
+    With --json, for --status, --stop and --restart: version, home, boot, pid, since, program, plugins, calls,
+    sent_away (how many callers had to run cold, by reason), died, running, waiting (event and seconds of calls that
+    take long), memory_kb, modules, not_loaded and changed; or error, if no router answers.
+
+    \b
+    Examples:
+      hookrouter serve
+      hookrouter serve --status
+      hookrouter serve --restart --json
+
+    \b
+    Exit codes:
+      0  the router has ended, or did what it was asked
+      1  it cannot serve; no router answers
+      2  wrong arguments
+    """
+    home = Home.from_environ(os.environ)
+    asked = [name for name, is_asked in (("status", status), ("stop", stop), ("restart", restart)) if is_asked]
+    if len(asked) > 1:
+        raise CommandError(f"--{asked[0]} and --{asked[1]} exclude each other; give one of them")
+    if not asked:
+        _become_router(idle)
+    try:
+        answer = control.ask(router_folder(home), asked[0])
+    except control.NotServedError as error:
+        if as_json:
+            echo_json({"error": printable(str(error))})
+        else:
+            typer.echo(f"hookrouter: {printable(str(error))}; start one with: hookrouter serve", err=True)
+        return 1
+    if as_json:
+        echo_json(answer)
+    else:
+        for line in _lines(answer):
+            typer.echo(printable(line))
+    return 0
+
+
+def _become_router(idle: float) -> None:
+    """Let the router take this process's place, without what the command line has loaded."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    words = [sys.executable, "-P", "-m", "hookrouter", "serve", "--resident", f"{idle:g}"]
+    os.execv(sys.executable, words)  # noqa: S606 - there is no shell
+
+
+def _lines(status: dict[str, Any]) -> list[str]:
+    """Return a router's status for a person."""
+    process = f"process {status.get('pid')}, boot {status.get('boot')}"
+    lines = [
+        f"hookrouter {status.get('version')} serves {status.get('home')} since {status.get('since')} ({process})",
+        f"calls: {status.get('calls')}, now running: {status.get('running')}, ended badly: {status.get('died')}",
+        f"memory: {status.get('memory_kb', 0) // 1024} MB",
+    ]
+    lines += [f"sent away, to run cold: {count} ({reason})" for reason, count in status.get("sent_away", {}).items()]
+    lines += [f"waits: {one['event']} for {one['seconds']:g} s" for one in status.get("waiting", [])]
+    lines += [f"not kept loaded: {name}" for name in status.get("not_loaded", [])]
+    if status.get("changed"):
+        lines.append(f"begins anew soon, because this has changed: {status['changed']}")
+    return lines

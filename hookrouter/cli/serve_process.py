@@ -1,0 +1,88 @@
+"""The process of ``hookrouter serve``: composes the router, and runs it. Imports no typer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from hookrouter import _wiring
+from hookrouter._serving import address
+from hookrouter._serving.child import Served
+from hookrouter._serving.delivery import become_deliverer
+from hookrouter._serving.learned import Learned
+from hookrouter._serving.router import Router, begin_anew
+from hookrouter._serving.sockets import AlreadyServed, RouterSockets
+from hookrouter.cli.deliver_process import main as deliver
+from hookrouter.messaging.spawn import KIND, push
+from hookrouter.storage.engine import OUTBOX, may_hold
+from hookrouter.storage.home import HOME_VARIABLE, Home, HomeError
+from hookrouter.util.clock import iso
+from hookrouter.util.program import script_argv
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["RESIDENT", "main"]
+
+RESIDENT = "--resident"
+"""The first argument after ``serve`` of the process itself; the idle time in seconds follows it."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the router: ``argv`` is the idle time in seconds, 0 for none.
+
+    Returns 0 once it was stopped, or if another one serves the home; 1 if it cannot serve.
+    """
+    idle = float(argv[0]) if argv else 0.0
+    try:
+        home = Home.from_environ(os.environ)
+    except HomeError as error:
+        _say(str(error))
+        return 1
+    if os.environ.get(HOME_VARIABLE):
+        os.environ[HOME_VARIABLE] = home.root
+    _leave_nothing_open()
+    try:
+        sockets = RouterSockets.open(address.router_folder(home), os.environ)
+    except AlreadyServed as error:
+        _say(str(error))
+        return 0
+    except OSError as error:
+        _say(f"cannot serve: {error}")
+        return 1
+    served = Served(home, script_argv(), _wiring, deliver)
+    router = Router(served, sockets, idle=idle, tick=lambda: _deliver(home), learned=Learned(home))
+    # The folder of whoever started this may be a worktree that is about to be removed.
+    os.chdir("/")
+    if router.run() == "restart":
+        try:
+            begin_anew(os.environ, sockets)
+        except OSError as error:
+            _say(f"cannot begin anew: {error}")
+    sockets.remove()
+    return 0
+
+
+def _deliver(home: Home) -> None:
+    """Have delivered what waits in the outbox, if that is due."""
+    if may_hold(home, OUTBOX, KIND):
+        push(os.environ, home, lambda environ, home: become_deliverer(environ, home, deliver))
+
+
+def _leave_nothing_open() -> None:
+    """Read from nowhere, and write to nowhere what is not open: children put a hook's descriptors in their place."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    for number in (1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(nothing, number)
+    if nothing > 2:
+        os.close(nothing)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{iso()} hookrouter serve: {text}\n")
+    sys.stderr.flush()
