@@ -136,6 +136,7 @@ class Router:
             "waiting": [{"event": one.event, "seconds": round(now - one.since, 1)} for one in waits],
             "memory_kb": _resident_kb(),
             "modules": len(sys.modules),
+            "loading": self._warming.fileno() >= 0,
             "not_loaded": sorted(self._warming.refused),
             "changed": self._change,
         }

@@ -40,7 +40,7 @@ def serve(
 
     With --json, for --status, --stop and --restart: version, home, boot, pid, since, program, plugins, calls,
     sent_away (how many callers had to run cold, by reason), died, running, waiting (event and seconds of calls that
-    take long), memory_kb, modules, not_loaded and changed; or error, if no router answers.
+    take long), memory_kb, modules, loading, not_loaded and changed; or error, if no router answers.
 
     \b
     Examples:

@@ -1,0 +1,317 @@
+"""Calls that the resident router serves: what a hook is promised holds for them, and nothing of one stays behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hookrouter._serving import protocol
+from hookrouter.testing import sample
+from hookrouter.testing.plugins import write_plugin
+from support.hook_place import BASH
+from support.resident import Resident, eventually
+
+HEADER = "import os, sys, time\nfrom hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
+
+TELLER = """
+@hookimpl
+def pre_tool_use(event, context):
+    print("noise")
+    mask = os.umask(0o22)
+    os.umask(mask)
+    seen = [os.getcwd(), os.environ.get("WORD"), context.environ.get("WORD"), "%o" % mask, sys.argv[-2:]]
+    return PreToolUseReply.deny(repr(seen))
+"""
+
+
+class Place:
+    def __init__(self, folder: Path) -> None:
+        self.home, self.plugins = folder / "home", folder / "plugins"
+        self.home.mkdir()
+        self.plugins.mkdir()
+        environ = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
+        self.router = Resident({**environ, "HOOKROUTER_HOME": str(self.home), "PYTHONPATH": str(self.plugins)})
+
+    def plugin(self, name: str, body: str) -> Path:
+        return write_plugin(self.plugins, name, HEADER + body)
+
+    def config(self, text: str) -> None:
+        (self.home / "config.toml").write_text(text)
+
+    def deny(self, **arguments: object) -> str:
+        """Call with BASH; return the reason of the refusal."""
+        reply = self.router.call("pre-tool-use", BASH, **arguments).reply  # type: ignore[arg-type]
+        return str(reply["hookSpecificOutput"]["permissionDecisionReason"])
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    made.router.kill()
+
+
+def test_a_call_has_the_callers_folder_environment_mask_and_arguments(place: Place, tmp_path: Path) -> None:
+    place.plugin("teller", TELLER)
+    with place.router:
+        said = place.deny(cwd=tmp_path, environ={**place.router.environ, "WORD": "one"})
+        assert said == f"teller: {[str(tmp_path), 'one', 'one', '22', ['run', 'pre-tool-use']]!r}"
+        assert place.deny() == f"teller: {['/', None, None, '22', ['run', 'pre-tool-use']]!r}"
+        done = place.router.call("pre-tool-use", BASH)
+        assert "noise" not in done.stdout + done.stderr
+
+
+def test_nobody_listens_and_a_call_is_written_to_the_journal_all_the_same(place: Place) -> None:
+    with place.router:
+        done = place.router.call("pre-tool-use", BASH)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    record = json.loads((place.home / "logs" / "s.jsonl").read_text())
+    assert (record["event"], record["tool"]) == ("PreToolUse", "Bash")
+
+
+def test_what_is_not_for_this_router_is_sent_away_and_counted_by_reason(place: Place, tmp_path: Path) -> None:
+    with place.router:
+        environ = place.router.environ
+        other = {**environ, "HOOKROUTER_HOME": str(tmp_path / "other")}
+        assert place.router.call("stop", sample("Stop"), environ=other).end == protocol.COLD
+        assert place.router.call("stop", sample("Stop"), environ={**environ, "PYTHONPATH": "/x"}).end == protocol.COLD
+        assert place.router.call("stop", sample("Stop"), environ={**environ, "LC_ALL": "de_DE.ISO-8859-1"}).end == b"C"
+        assert place.router.call("stop", sample("Stop"), environ={**environ, "LC_ALL": "de_DE.UTF-8"}).end == b"X\0"
+        eventually(lambda: sum(place.router.status()["sent_away"].values()) == 3)
+        assert place.router.status()["sent_away"] == {
+            "another home": 1,
+            "another PYTHON* variable or character set": 2,
+        }
+
+
+def test_garbage_instead_of_a_hello_is_sent_away_and_harms_nobody(place: Place) -> None:
+    from hookrouter._serving import address
+
+    with place.router:
+        for data in (b"", b"GET / HTTP/1.1\r\n\r\n", b"HKR1\xff\xff\xff\xff", b"HKR1\0\0\0\3abc", b"HKR2\0\0\0\1\0"):
+            with address.connect(place.router.folder, address.CALLS, 20) as connection:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                assert connection.recv(1) in (protocol.COLD, b"")
+        assert place.router.call("stop", sample("Stop")).exit_code == 0
+
+
+def test_a_caller_that_leaves_before_it_gives_its_descriptors_has_made_no_call(place: Place) -> None:
+    place.plugin("teller", TELLER)
+    with place.router:
+        with place.router.connect("pre-tool-use") as connection:
+            assert connection.recv(1) == protocol.READY
+        eventually(lambda: place.router.status()["running"] == 0)
+    assert not (place.home / "logs" / "s.jsonl").exists()
+
+
+def test_a_caller_that_is_killed_takes_its_call_with_it(place: Place, tmp_path: Path) -> None:
+    began, ended = tmp_path / "began", tmp_path / "ended"
+    place.plugin(
+        "slow",
+        f"""
+@hookimpl
+def pre_tool_use(event, context):
+    open({str(began)!r}, "w").write(str(os.getpid()))
+    while True:
+        sum(range(1000))
+""",
+    )
+    place.config("[plugins.slow]\ntimeout = 600\n")
+    with place.router:
+
+        def leave(connection: socket.socket) -> None:
+            eventually(lambda: began.exists() and bool(began.read_text()))
+            connection.shutdown(socket.SHUT_RDWR)
+
+        place.router.call("pre-tool-use", BASH, meanwhile=leave)
+        eventually(lambda: not _lives(int(began.read_text())))
+        assert not ended.exists()
+
+
+def test_a_call_goes_on_when_the_router_is_killed(place: Place, tmp_path: Path) -> None:
+    began, go = tmp_path / "began", tmp_path / "go"
+    place.plugin(
+        "slow",
+        f"""
+@hookimpl
+def pre_tool_use(event, context):
+    open({str(began)!r}, "w").close()
+    while not os.path.exists({str(go)!r}):
+        time.sleep(0.01)
+    return PreToolUseReply.deny("after all")
+""",
+    )
+    with place.router:
+
+        def kill(_connection: socket.socket) -> None:
+            eventually(began.exists)
+            place.router.kill()
+            go.touch()
+
+        done = place.router.call("pre-tool-use", BASH, meanwhile=kill)
+    assert done.reply["hookSpecificOutput"]["permissionDecisionReason"] == "slow: after all"
+    # Its lock is free, and no spare child of it is left.
+    with place.router:
+        assert place.deny() == "slow: after all"
+
+
+@pytest.mark.parametrize(
+    ("body", "end"),
+    [("os.kill(os.getpid(), 11)", b"K\x0b"), ("os.kill(os.getpid(), 9)", b"K\x09")],
+    ids=["SEGV", "KILL"],
+)
+def test_a_plugin_that_ends_its_process_ends_the_caller_in_the_same_way(place: Place, body: str, end: bytes) -> None:
+    place.plugin("bad", f"@hookimpl\ndef pre_tool_use(event, context):\n    {body}\n")
+    with place.router:
+        assert place.router.call("pre-tool-use", BASH).end == end
+        # As in a cold run: it is called in a child from then on, and the call is answered.
+        assert place.router.call("pre-tool-use", BASH).exit_code == 0
+        assert place.router.status()["died"] == 1
+
+
+def test_exit_code_two_comes_back(place: Place) -> None:
+    place.plugin(
+        "guard", "@hookimpl\ndef teammate_idle(event, context):\n    return TeammateIdleReply.block('go on')\n"
+    )
+    with place.router:
+        done = place.router.call("teammate-idle", sample("TeammateIdle"))
+    assert (done.exit_code, done.stderr) == (2, "guard: go on")
+
+
+def test_changed_plugin_code_runs_at_the_next_call_and_the_router_learns_it(place: Place) -> None:
+    file = place.plugin(
+        "teller", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('one')\n"
+    )
+    with place.router:
+        few = place.router.status()["modules"]
+        assert place.deny() == "teller: one"
+        eventually(lambda: place.router.status()["modules"] > few and not place.router.status()["loading"])
+        assert place.deny() == "teller: one"
+        boot = place.router.status()["boot"]
+        _replace(file, "'one'", "'two'")
+        # Sent away, or answered by the new code: never by the old one.
+        eventually(lambda: place.router.call("pre-tool-use", BASH).end != protocol.COLD)
+        assert place.deny() == "teller: two"
+        assert place.router.status()["boot"] != boot
+
+
+def test_changed_config_holds_for_the_next_call(place: Place) -> None:
+    place.plugin("teller", TELLER)
+    with place.router:
+        assert place.router.call("pre-tool-use", BASH).reply is not None
+        place.config("[plugins.teller]\nenabled = false\n")
+        assert place.router.call("pre-tool-use", BASH).reply is None
+
+
+def test_a_module_that_starts_a_thread_is_left_to_the_calls(place: Place) -> None:
+    place.plugin(
+        "threaded",
+        """
+import threading
+threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+
+@hookimpl
+def pre_tool_use(event, context):
+    return PreToolUseReply.deny(str(threading.active_count()))
+""",
+    )
+    with place.router:
+        for _ in range(3):
+            assert place.deny() == "threaded: 2"
+        eventually(lambda: bool(place.router.status()["not_loaded"]))
+        assert len(os.listdir(f"/proc/{place.router.pid}/task")) == 1 or sys.platform != "linux"
+        assert place.deny() == "threaded: 2"
+
+
+def test_what_a_plugin_starts_holds_neither_the_callers_pipes_nor_the_routers_sockets(place: Place) -> None:
+    place.plugin(
+        "starter",
+        """
+import subprocess
+@hookimpl
+def pre_tool_use(event, context):
+    found = subprocess.run(["ls", "-l", "/proc/self/fd"], capture_output=True, text=True).stdout
+    child = os.fork()
+    if not child:
+        os.system("sleep 0.2")
+        os._exit(0)
+    return PreToolUseReply.deny(str(found.count("socket")))
+""",
+    )
+    with place.router:
+        assert place.deny() == "starter: 0"
+
+
+def test_fifty_calls_at_once_are_all_served(place: Place) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    place.plugin("teller", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('one')\n")
+    with place.router, ThreadPoolExecutor(50) as pool:
+        # The folder of this process is that of all threads, so the connections are made first.
+        from hookrouter._serving.address import in_folder
+
+        with in_folder(place.router.folder):
+            calls = [pool.submit(_raw_call, place) for _ in range(50)]
+            ends = [call.result() for call in calls]
+    assert ends == [b"X\0"] * 50
+
+
+def _raw_call(place: Place) -> bytes:
+    import tempfile
+
+    from hookrouter.util.program import script_argv
+
+    with socket.socket(socket.AF_UNIX) as connection, tempfile.TemporaryFile() as stdin, open(os.devnull, "w") as out:
+        connection.settimeout(60)
+        connection.connect("calls")
+        words = [*script_argv(), "run", "pre-tool-use"]
+        connection.sendall(protocol.encode_hello(0, 0o22, words, place.router.environ))
+        assert connection.recv(1) == protocol.READY
+        stdin.write(json.dumps(BASH).encode())
+        stdin.seek(0)
+        folder = os.open("/", os.O_RDONLY)
+        socket.send_fds(connection, [protocol.GO], [stdin.fileno(), out.fileno(), out.fileno(), folder])
+        os.close(folder)
+        return connection.recv(1) + connection.recv(1)
+
+
+def test_a_router_that_stops_lets_its_calls_end(place: Place, tmp_path: Path) -> None:
+    began, go = tmp_path / "began", tmp_path / "go"
+    body = (
+        f"    open({str(began)!r}, 'w').close()\n    while not os.path.exists({str(go)!r}):\n        time.sleep(0.01)\n"
+    )
+    place.plugin("slow", f"@hookimpl\ndef pre_tool_use(event, context):\n{body}")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        began.unlink(missing_ok=True)
+        go.unlink(missing_ok=True)
+        with place.router:
+
+            def interrupt(_connection: socket.socket, number: int = number) -> None:
+                eventually(began.exists)
+                boot = place.router.status()["boot"]
+                place.router.send_signal(number)
+                if number == signal.SIGHUP:
+                    eventually(lambda: place.router.is_there() and place.router.status()["boot"] != boot)
+                go.touch()
+
+            assert place.router.call("pre-tool-use", BASH, meanwhile=interrupt).exit_code == 0
+
+
+def _lives(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _replace(file: Path, old: str, new: str) -> None:
+    file.write_text(file.read_text().replace(old, new))

@@ -1,0 +1,165 @@
+"""A router of a home, as a test needs it: started, asked, killed, and called as a front calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hookrouter._serving import address, control, protocol
+from hookrouter.storage.home import Home
+from hookrouter.util.program import script_argv
+
+__all__ = ["Called", "Resident", "eventually"]
+
+PATIENCE = 20.0 * float(os.environ.get("HOOKROUTER_TEST_PATIENCE", "1"))
+
+
+class Called(NamedTuple):
+    """What became of a call."""
+
+    end: bytes
+    """What the router said last: two bytes, or ``C`` for a call that must run cold, or nothing."""
+    stdout: str
+    stderr: str
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a call that was served to its end."""
+        assert self.end[:1] == protocol.EXIT, self
+        return self.end[1]
+
+    @property
+    def reply(self) -> Any:
+        """The reply as JSON; None for none."""
+        assert self.exit_code == 0, self
+        return json.loads(self.stdout) if self.stdout else None
+
+
+class Resident:
+    """The router of one home, with its environment."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        """``environ`` names the home."""
+        self.environ = dict(environ)
+        self.folder = address.router_folder(Home.from_environ(self.environ))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Resident:
+        """Start it, and wait until it answers."""
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End it, whatever state it is in."""
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self, idle: float = 0) -> None:
+        """Start it, and wait until it answers."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "hookrouter", "serve", "--resident", str(idle)],
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stderr=None,
+        )
+        eventually(self.is_there)
+
+    def is_there(self) -> bool:
+        """Whether it answers."""
+        try:
+            return bool(self.status())
+        except control.NotServedError:
+            return False
+
+    def status(self) -> dict[str, Any]:
+        """Return what it says of itself."""
+        return control.ask(self.folder)
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """End it by a signal, and wait for its end."""
+        if self._process is not None:
+            if self._process.poll() is None:
+                self._process.send_signal(signal.SIGCONT)
+                self._process.send_signal(number)
+            self._process.wait(PATIENCE)
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal."""
+        os.kill(self.pid, number)
+
+    def connect(self, event: str, environ: Mapping[str, str] | None = None) -> socket.socket:
+        """Say hello for a call; return the connection."""
+        connection = address.connect(self.folder, address.CALLS, PATIENCE)
+        words = [*script_argv(), "run", event]
+        variables = self.environ if environ is None else environ
+        connection.sendall(protocol.encode_hello(os.getpid(), 0o022, words, variables))
+        return connection
+
+    def call(
+        self,
+        event: str,
+        payload: object,
+        *,
+        cwd: str | Path = "/",
+        environ: Mapping[str, str] | None = None,
+        meanwhile: Callable[[socket.socket], None] | None = None,
+    ) -> Called:
+        """Make a call as a front does. ``meanwhile`` is called once the call is the router's."""
+        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        try:
+            greeted = self.connect(event, environ)
+        except ConnectionError:
+            # It says that this call must run cold, and reads no more.
+            return Called(protocol.COLD, "", "")
+        with (
+            greeted as connection,
+            tempfile.TemporaryFile() as stdin,
+            tempfile.TemporaryFile() as stdout,
+            tempfile.TemporaryFile() as stderr,
+        ):
+            try:
+                ready = connection.recv(1)
+            except ConnectionError:
+                ready = b""
+            if ready != protocol.READY:
+                return Called(ready, "", "")
+            stdin.write(data)
+            stdin.seek(0)
+            folder = os.open(cwd, os.O_RDONLY)
+            files = [one.fileno() for one in (stdin, stdout, stderr)]
+            socket.send_fds(connection, [protocol.GO], [*files, folder])
+            os.close(folder)
+            if meanwhile is not None:
+                meanwhile(connection)
+            end = b""
+            try:
+                while len(end) < 2 and (part := connection.recv(2 - len(end))):
+                    end += part
+            except ConnectionError:
+                pass
+            stdout.seek(0)
+            stderr.seek(0)
+            return Called(end, stdout.read().decode(), stderr.read().decode())
+
+
+def eventually(is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
+    """Wait until something is so. Raises TimeoutError."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {seconds:g} s: {is_so}")
+        time.sleep(0.01)
