@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from hookrouter.config import Config, PluginConfig
-from hookrouter.storage.own_file import read_own_json
+from hookrouter.storage.own_file import keep_own_json, read_own_json
 from hookrouter.util.filenames import digest
 from hookrouter.util.value import decode
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["ALARM", "KIND", "config_name", "file_key", "load"]
+__all__ = ["ALARM", "KIND", "config_name", "file_key", "keep", "load"]
 
 KIND = "config"
 """The kind of the document in the state folder, and of its lock."""
@@ -54,6 +54,11 @@ def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
     if changed is not None and former is not None and not config.problems:
         changed(bool(former.problems))
     return config
+
+
+def keep(home: Home) -> None:
+    """Keep the compiled form in this process while its file is what it is, for the processes that it forks."""
+    keep_own_json(_cache_file(home))
 
 
 def file_key(path: str) -> list[object] | None:

@@ -15,7 +15,7 @@ import os
 import sys
 
 from hookrouter import __version__
-from hookrouter.storage.own_file import read_own_json, write_own_json
+from hookrouter.storage.own_file import keep_own_json, read_own_json, write_own_json
 from hookrouter.util.filenames import digest
 from hookrouter.util.value import Value, decode, encode
 
@@ -34,6 +34,7 @@ __all__ = [
     "OwnSettings",
     "environment_key",
     "file_stamp",
+    "keep_cache",
     "read_cache",
     "read_fresh",
     "write_cache",
@@ -174,11 +175,26 @@ def _distributions(folders: list[str]) -> list[list[object]]:
     return found
 
 
+_decoded: tuple[object, tuple[DiscoveredPlugin, ...]] = None, ()
+"""The document that was decoded last, and what it says: a process may keep one (:func:`keep_cache`)."""
+
+
+def keep_cache(home: Home) -> None:
+    """Keep the index in this process while its file is what it is, for the processes that it forks."""
+    keep_own_json(cache_file(home))
+    read_cache(home)
+
+
 def _plugins(document: Mapping[str, object]) -> tuple[DiscoveredPlugin, ...]:
+    global _decoded
+    if _decoded[0] is document:
+        return _decoded[1]
     records = document["plugins"]
     if not isinstance(records, list):
         raise TypeError
-    return tuple(decode(DiscoveredPlugin, record) for record in records)
+    plugins = tuple(decode(DiscoveredPlugin, record) for record in records)
+    _decoded = document, plugins
+    return plugins
 
 
 def _site_folders() -> list[str]:

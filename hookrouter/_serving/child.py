@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from hookrouter._routing import hook_process
 from hookrouter._serving import protocol
-from hookrouter._serving.delivery import LaterDelivery
+from hookrouter._serving.delivery import LaterDelivery, replace_environment
 from hookrouter.storage.home import Home
 from hookrouter.util import fastjson
 from hookrouter.util.claude_process import set_hook_parent
@@ -170,8 +170,7 @@ def _interpreter(environ: Mapping[str, str]) -> dict[str, str]:
 def _take_over(hello: Hello) -> None:
     """Become what the caller is: its environment, mask and arguments."""
     zone = os.environ.get("TZ")
-    os.environ.clear()
-    os.environ.update(hello.environ)
+    replace_environment(hello.environ)
     if os.environ.get("TZ") != zone:
         time.tzset()
     os.umask(hello.umask)

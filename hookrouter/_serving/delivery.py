@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
 
-__all__ = ["LaterDelivery", "become_deliverer"]
+__all__ = ["LaterDelivery", "become_deliverer", "replace_environment"]
 
 
 class LaterDelivery:
@@ -85,9 +85,7 @@ def become_deliverer(environ: Mapping[str, str], home: Home, deliver: Callable[[
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGIO, signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
-        variables = deliverer_environment(environ, home)
-        os.environ.clear()
-        os.environ.update(variables)
+        replace_environment(deliverer_environment(environ, home))
         _replace_descriptors(delivery_log(home))
         import gc
 
@@ -95,6 +93,15 @@ def become_deliverer(environ: Mapping[str, str], home: Home, deliver: Callable[[
         deliver(["--detach"])
     finally:
         os._exit(0)
+
+
+def replace_environment(environ: Mapping[str, str]) -> None:
+    """Make this process's environment another one. Most of it is the same, and each change is a call of the system."""
+    for name in [name for name in os.environ if name not in environ]:
+        del os.environ[name]
+    for name, value in environ.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
 
 
 def _replace_descriptors(log: str) -> None:

@@ -83,15 +83,14 @@ def decode_hello(body: bytes) -> Hello:
     parent, umask, count = _number(fields[0], 10, _MAX_ID), _number(fields[1], 8, 0o1000), _number(fields[2], 10, 65)
     if not 0 < count <= min(_MAX_WORDS, len(fields) - 3):
         raise ValueError(f"a hello of {count} words")
-    words = tuple(os.fsdecode(field) for field in fields[3 : 3 + count])
+    texts = os.fsdecode(b"\0".join(fields[3:])).split("\0")
     environ: dict[str, str] = {}
-    for field in fields[3 + count :]:
-        name, sign, value = field.partition(b"=")
-        if not name or not sign:
-            # Not a variable for Python either.
-            continue
-        environ.setdefault(os.fsdecode(name), os.fsdecode(value))
-    return Hello(parent, umask, words, environ)
+    for text in texts[count:]:
+        name, sign, value = text.partition("=")
+        # What has no name or value is no variable for Python either.
+        if name and sign:
+            environ.setdefault(name, value)
+    return Hello(parent, umask, tuple(texts[:count]), environ)
 
 
 def receive_hello(connection: socket.socket) -> Hello:

@@ -19,6 +19,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hookrouter import __version__
+from hookrouter._config.cache import keep as keep_config
+from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._serving import address, protocol
 from hookrouter._serving.children import Children, reset_signals
 from hookrouter._serving.staleness import LoadedCode
@@ -95,6 +97,7 @@ class Router:
         for number, action in ((signal.SIGTERM, "stop"), (signal.SIGINT, "stop"), (signal.SIGHUP, "restart")):
             signal.signal(number, lambda *_, action=action: self._stop(action))
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._keep()
         self._warm(self._learned.modules())
         gc.collect()
         gc.freeze()
@@ -223,11 +226,19 @@ class Router:
             child.event = str(message.get("event", child.event))
             if "cold" in message:
                 self._note_cold(str(message["cold"]))
+            if "done" in message:
+                # Calls write these, and read them.
+                self._keep()
             if "done" in message or "cold" in message:
                 # What becomes of it now is nobody's business.
                 child.forget_connection()
             if isinstance(message.get("modules"), list):
                 self._warm(message["modules"])
+
+    def _keep(self) -> None:
+        """Keep loaded what every call reads."""
+        keep_config(self._served.home)
+        keep_index(self._served.home)
 
     def _warm(self, modules: Iterable[object]) -> None:
         # Without a process for it, modules stay with the calls that need them.

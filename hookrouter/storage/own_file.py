@@ -11,7 +11,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["read_own_json", "read_trusted", "write_own_json"]
+__all__ = ["keep_own_json", "read_own_json", "read_trusted", "write_own_json"]
+
+
+_kept: dict[str, tuple[tuple[int, ...], dict[str, object]]] = {}
+"""What :func:`keep_own_json` has read, each with what tells that state of the file from the next."""
+
+
+def keep_own_json(path: str) -> None:
+    """Keep what a file says in this process, for as long as the file is what it is: :func:`read_own_json` returns it.
+
+    For a process that forks others which all read the file. Nobody may change what is returned.
+    """
+    try:
+        status = os.stat(path)
+    except OSError:
+        _kept.pop(path, None)
+        return
+    if path not in _kept or _kept[path][0] != _state(status):
+        _kept.pop(path, None)
+        document = read_own_json(path)
+        # Read after it was looked at: if it has changed since, the state that was seen is not that of the file.
+        _kept[path] = _state(status), document
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_mtime_ns, status.st_ino, status.st_size, status.st_ctime_ns, status.st_uid
 
 
 def read_own_json(path: str) -> dict[str, object]:
@@ -22,8 +47,11 @@ def read_own_json(path: str) -> dict[str, object]:
     """
     try:
         with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_uid != os.geteuid():
+            status = os.fstat(file.fileno())
+            if status.st_uid != os.geteuid():
                 return {}
+            if path in _kept and _kept[path][0] == _state(status):
+                return _kept[path][1]
             document = fastjson.loads(file.read())
     except (OSError, ValueError):
         return {}

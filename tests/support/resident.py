@@ -106,7 +106,11 @@ class Resident:
         connection = address.connect(self.folder, address.CALLS, PATIENCE)
         words = [*script_argv(), "run", event]
         variables = self.environ if environ is None else environ
-        connection.sendall(protocol.encode_hello(os.getpid(), 0o022, words, variables))
+        try:
+            connection.sendall(protocol.encode_hello(os.getpid(), 0o022, words, variables))
+        except OSError:
+            connection.close()
+            raise
         return connection
 
     def call(

@@ -548,7 +548,15 @@ def test_plugins_are_called_first_last_and_between(file):
 def test_every_key_is_described(file):
     """As the reference of the configuration shows it; each example is right where it stands."""
     tables = {table.header: table for table in schema()}
-    assert list(tables) == ["[[agents]]", "[gateways.NAME]", "[answer]", "[plugins]", "[plugins.NAME]", "[journal]"]
+    assert list(tables) == [
+        "[[agents]]",
+        "[gateways.NAME]",
+        "[answer]",
+        "[plugins]",
+        "[plugins.NAME]",
+        "[journal]",
+        "[serve]",
+    ]
     for header, table in tables.items():
         assert table.help
         assert table.keys
