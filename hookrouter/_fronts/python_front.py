@@ -1,0 +1,181 @@
+"""The front in Python: brings one hook call to the router, or is the cold run itself if no router takes it.
+
+Run as ``python -S -P python_front.py FOLDER COLD... run EVENT``: FOLDER holds the router's sockets, and what follows is
+the command line of the cold run. It imports nothing that is not built in, but ``_socket``: everything else costs more
+than the call. What it says to the router is in :mod:`hookrouter._serving.protocol`; ``native.c`` does the same.
+"""
+
+import posix
+import sys
+
+_PATIENCE = 2.0
+"""Seconds for the router to say that it is ready. One that says nothing is hung: its socket is removed."""
+
+_MOST = 16 * 1024 * 1024 + 1
+"""Bytes of stdin that are kept: one more than is routed, so that a payload that is too large is seen as such."""
+
+_CHUNK = 1 << 20
+_ATTEMPTS = 2
+
+
+def main(folder: str, cold: list[str]) -> int:
+    """Bring the call to the router, and return the exit code; or run cold, which does not return."""
+    stdin = -1
+    try:
+        is_fit = not posix.isatty(0)
+        for descriptor in (0, 1, 2):
+            # A socket must not get the number of one that is closed.
+            posix.fstat(descriptor)
+    except OSError:
+        is_fit = False
+    for attempt in range(_ATTEMPTS if is_fit else 0):
+        connection = _greeted(folder, cold)
+        if connection is None:
+            break
+        if stdin < 0:
+            stdin = _kept_stdin()
+        posix.lseek(stdin, 0, 0)
+        end = _served(connection, stdin)
+        if end:
+            return _ended(end)
+        if attempt:
+            break
+    return run_cold(cold, stdin)
+
+
+def _greeted(folder: str, cold: list[str]):  # type: ignore[no-untyped-def]
+    """Return the connection to a router that is ready for the call, and the folder's descriptor; None for none."""
+    import _socket
+
+    here = -1
+    try:
+        here = _open_folder()
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        connection.settimeout(_PATIENCE)
+        # The path may be longer than an address can be.
+        posix.chdir(folder)
+        try:
+            connection.connect("calls")
+        finally:
+            posix.fchdir(here)
+        connection.sendall(_hello(cold))
+        if connection.recv(1) == b"R":
+            return connection, here
+    except TimeoutError:
+        _remove(f"{folder}/calls")
+    except OSError:
+        # No router, or one that has just ended.
+        pass
+    if here >= 0:
+        posix.close(here)
+    return None
+
+
+def _open_folder() -> int:
+    try:
+        return posix.open(".", posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
+    except PermissionError:
+        # One may be in a folder that one may not list.
+        return posix.open(".", posix.O_PATH | posix.O_CLOEXEC)
+
+
+def _remove(path: str) -> None:
+    try:
+        posix.unlink(path)
+    except OSError:
+        return
+
+
+def _hello(cold: list[str]) -> bytes:
+    mask = posix.umask(0o77)
+    posix.umask(mask)
+    words = [word.encode(sys.getfilesystemencoding(), "surrogateescape") for word in cold]
+    variables = [name + b"=" + value for name, value in posix.environ.items()]
+    head = [b"%d" % posix.getppid(), b"%o" % mask, b"%d" % len(words)]
+    body = b"\0".join([*head, *words, *variables, b""])
+    return b"HKR1" + len(body).to_bytes(4, "big") + body
+
+
+def _kept_stdin() -> int:
+    """Read stdin to its end into a file in memory; return its descriptor."""
+    file = _memory_file()
+    kept = 0
+    while data := posix.read(0, _CHUNK):
+        data = data[: _MOST - kept]
+        kept += len(data)
+        while data:
+            data = data[posix.write(file, data) :]
+    return file
+
+
+def _memory_file() -> int:
+    if hasattr(posix, "memfd_create"):
+        return posix.memfd_create("hook", posix.MFD_CLOEXEC)
+    folder = posix.environ.get(b"TMPDIR", b"/tmp")
+    path = b"%s/hookrouter-%d-%s" % (folder, posix.getpid(), posix.urandom(8).hex().encode())
+    file = posix.open(path, posix.O_RDWR | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600)
+    posix.unlink(path)
+    return file
+
+
+def _served(greeted, stdin: int) -> bytes:  # type: ignore[no-untyped-def]
+    """Give the call away, and wait for its end; return how it ended, empty if router and call are gone."""
+    import _socket
+
+    connection, here = greeted
+    given = b"".join(number.to_bytes(4, sys.byteorder) for number in (stdin, 1, 2, here))
+    end = b""
+    try:
+        connection.sendmsg([b"G"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
+        connection.settimeout(None)
+        while len(end) < 2 and (part := connection.recv(2 - len(end))):
+            end += part
+    except OSError:
+        end = b""
+    connection.close()
+    posix.close(here)
+    return end if len(end) == 2 and end[:1] in b"XKE" else b""
+
+
+def _ended(end: bytes) -> int:
+    """Return the exit code of a call; end as its process did if that was killed."""
+    number = end[1]
+    if end[:1] != b"K":
+        return number
+    import signal
+
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    posix.kill(posix.getpid(), number)
+    return 128 + number
+
+
+def run_cold(cold: list[str], stdin: int) -> int:
+    """Be the process that ``cold`` starts; with what was read of stdin, if it was.
+
+    In this process, if the program is that of this interpreter: a second start would cost as much as the whole run.
+    """
+    if stdin >= 0:
+        posix.lseek(stdin, 0, 0)
+        posix.dup2(stdin, 0)
+    program = cold[:-2]
+    own = sys.executable.rpartition("/")[0] + "/hookrouter"
+    if program not in ([own], [sys.executable, "-P", "-m", "hookrouter"]):
+        posix.execv(cold[0], cold)
+    # What the interpreter does at its start without -S.
+    import site
+
+    site.main()
+    sys.argv = [own, *cold[-2:]]
+    from hookrouter.__main__ import main as hookrouter
+
+    return hookrouter(cold[-2:])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 5:
+        sys.stderr.write("hookrouter: a front is started by Claude Code: hookrouter install\n")
+        sys.exit(2)
+    code = main(sys.argv[1], sys.argv[2:])
+    # Nothing is left to be done, and the end of an interpreter takes longer than the call.
+    posix._exit(code)
