@@ -146,10 +146,11 @@ class Store:
             _refuse("remove", path, error)
         return True
 
-    def entries(self, kind: str) -> list[tuple[str, dict[str, object]]]:
+    def entries(self, kind: str, named: Callable[[str], bool] | None = None) -> list[tuple[str, dict[str, object]]]:
         """Return name and document of all documents of one kind, sorted by name; corrupt ones as :meth:`read` does.
 
-        Of a name that was too long for a file, the document's ``session`` stands in, if it is the one that was cut.
+        With ``named`` only files are opened of whose names it says True, and those whose names were cut. Of a name that
+        was too long for a file, the document's ``session`` stands in, if it is the one that was cut.
         """
         try:
             files = os.listdir(self.folder)
@@ -163,9 +164,12 @@ class Store:
             if file.startswith(".") and file.endswith(_TEMPORARY):
                 _remove_abandoned(os.path.join(self.folder, file))
             elif file.startswith(prefix) and file.endswith(_SUFFIX):
+                encoded = file[len(prefix) : -len(_SUFFIX)]
+                if named is not None and (name := decode_name(encoded)) is not None and not named(name):
+                    continue
                 document = self._read(os.path.join(self.folder, file))
                 if document is not None:
-                    found.append((_name_of(file[len(prefix) : -len(_SUFFIX)], document), document))
+                    found.append((_name_of(encoded, document), document))
         found.sort(key=lambda entry: entry[0])
         return found
 

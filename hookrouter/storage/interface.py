@@ -13,7 +13,7 @@ from hookrouter.util.errors import HookrouterError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
     from typing import Protocol
 else:
@@ -97,8 +97,13 @@ class DocumentStore(Protocol):
     def delete(self, kind: str, name: str) -> bool:
         """Remove one document; return whether there was one."""
 
-    def entries(self, kind: str) -> list[tuple[str, dict[str, object]]]:
-        """Return name and document of all documents of one kind, sorted by name; corrupt ones as :meth:`read` does."""
+    def entries(self, kind: str, named: Callable[[str], bool] | None = None) -> list[tuple[str, dict[str, object]]]:
+        """Return name and document of all documents of one kind, sorted by name; corrupt ones as :meth:`read` does.
+
+        With ``named``, which is asked of each name, only those of which it says True are read and returned: listing
+        many names is cheap, reading as many documents is not. One whose name is too long for the engine may be among
+        them in any case.
+        """
 
     def stamps(self, kind: str) -> Mapping[str, object]:
         """Return, by name, what tells one state of each document of a kind from the next; reads no document.

@@ -2,8 +2,9 @@
 
 No hook says so when a question is declined, cancelled or talked about instead, or when its client ends, so every later
 event of the session looks for questions that are over (:mod:`hookrouter_ask_user_question.lifecycle`) and closes them
-here. The agent is told once; not if it learns of it anyway, because its ``answer`` is running and reports it, or
-because it (or a person in its place) chose to chat.
+here. A client that was killed has no later event: the next session that starts, and each deliverer that starts, looks
+for its questions, so that the hook of a question reads no other session's. The agent is told once; not if it learns of
+it anyway, because its ``answer`` is running and reports it, or because it (or a person in its place) chose to chat.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from hookrouter_ask_user_question.verdicts import Verdict, end_of_sweep, save_ve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter.context import Context
+    from hookrouter.context import Context, Services
     from hookrouter_ask_user_question.documents import PendingAnswer, Question
 
-__all__ = ["CLIENT_GONE", "Ending", "close", "note_end", "verdict_of"]
+__all__ = ["CLIENT_GONE", "Ending", "close", "close_of_gone_clients", "note_end", "verdict_of"]
 
 CLIENT_GONE = "the client that asked has ended without an answer"
 
@@ -57,34 +58,58 @@ def close(context: Context, endings: Sequence[Ending]) -> None:
     ``by`` and ``who``. Raises the last of the errors that stopped one of them, after all were tried; a question whose
     end could not be told stays, for the next event to try again.
     """
-    failure: Exception | None = None
-    swept: list[dict[str, str]] = []
-    for ending in endings:
-        try:
-            _close(context, ending, swept)
-        except Exception as error:  # noqa: BLE001 - raised again once the other questions are closed
-            failure = error
+    swept, failure = _close_each(context, endings, context.event)
     if swept:
         context.note("swept", swept)
+    if any(one["told_by"] == "wake" for one in swept):
+        context.start_delivery()
     if failure is not None:
         raise failure
 
 
-def _close(context: Context, ending: Ending, swept: list[dict[str, str]]) -> None:
+def close_of_gone_clients(services: Services, questions: Sequence[Question]) -> None:
+    """Close what clients that have certainly ended had asked, with a journal record of its own for each session.
+
+    For a deliverer, which brings the messages about it. Raises as :func:`close` does.
+    """
+    endings = [Ending(one, CLIENT_GONE) for one in questions if documents.is_client_gone(one)]
+    swept, failure = _close_each(services, endings, "delivery")
+    for session_id in sorted({one["session_id"] for one in swept}):
+        mine = [one for one in swept if one["session_id"] == session_id]
+        services.journal.write({"event": "delivery", "outcome": "swept", "swept": mine}, session_id or None)
+    if failure is not None:
+        raise failure
+
+
+def _close_each(
+    services: Services, endings: Sequence[Ending], event: str
+) -> tuple[list[dict[str, str]], Exception | None]:
+    """Close questions; return how each ended, and the last of the errors that stopped one."""
+    failure: Exception | None = None
+    swept: list[dict[str, str]] = []
+    for ending in endings:
+        try:
+            _close(services, ending, swept, event)
+        except Exception as error:  # noqa: BLE001 - raised again once the other questions are closed
+            failure = error
+    return swept, failure
+
+
+def _close(services: Services, ending: Ending, swept: list[dict[str, str]], event: str) -> None:
     question, reason = ending.question, ending.reason
-    with documents.holding(context.store, question.session):
-        if not documents.is_open(context.store, question.session, question.tool_use_id):
+    with documents.holding(services.store, question.session):
+        if not documents.is_open(services.store, question.session, question.tool_use_id):
             # Another process has closed it meanwhile, and told of it.
             return
-        pending = documents.read_pending(context.store, question.session, question.tool_use_id)
-        running = pending is not None and documents.is_being_answered(context.store, question)
+        pending = documents.read_pending(services.store, question.session, question.tool_use_id)
+        running = pending is not None and documents.is_being_answered(services.store, question)
         by_person = pending is not None and pending.by == "person"
         chat = pending is not None and _is_chat(pending)
         outcome = "unanswered"
         if ending.state == transcript.ANSWERED:
             outcome = "unverified"
             reason = "Claude Code recorded an answer, but no PostToolUse hook saw it, so it could not be compared"
-        elif running and chat and context.event in ("Stop", "UserPromptSubmit"):
+        elif running and chat and event in ("Stop", "UserPromptSubmit"):
             # Its dialog goes first and the text follows: the process that delivers it closes the question.
             outcome = "left"
         elif chat and (running or ending.state == transcript.CHAT):
@@ -92,7 +117,7 @@ def _close(context: Context, ending: Ending, swept: list[dict[str, str]]) -> Non
         told_by = "wake"
         if running and not by_person:
             told_by = "answer"
-        elif outcome == "chat" or _is_missed(context, question):
+        elif outcome == "chat" or _is_missed(services, question):
             told_by = "nobody"
         swept.append(
             {
@@ -109,24 +134,24 @@ def _close(context: Context, ending: Ending, swept: list[dict[str, str]]) -> Non
         if outcome == "left":
             return
         if told_by == "wake":
-            tell_end(context, question, "warning" if outcome == "unverified" else "unanswered", reason)
+            tell_end(services, question, "warning" if outcome == "unverified" else "unanswered", reason)
         ended, by = end_of_sweep(outcome, ending.state, pending.by if pending is not None else "")
         who = pending.who if pending is not None and by == pending.by else ""
-        note_end(context, verdict_of(question, ended, reason=reason, by=by, who=who, told_by=told_by))
-        documents.remove(context.store, question.session, question.tool_use_id)
+        note_end(services, verdict_of(question, ended, reason=reason, by=by, who=who, told_by=told_by))
+        documents.remove(services.store, question.session, question.tool_use_id)
 
 
-def note_end(context: Context, verdict: Verdict) -> None:
+def note_end(services: Services, verdict: Verdict) -> None:
     """Save a verdict; one that cannot be saved keeps no question from being closed, and is a warning."""
     try:
-        save_verdict(context.store, verdict)
+        save_verdict(services.store, verdict)
     except StoreError as error:
-        context.warn(f"how {verdict.tool_use_id} ended could not be noted for others: {error}")
+        services.warn(f"how {verdict.tool_use_id} ended could not be noted for others: {error}")
 
 
-def _is_missed(context: Context, question: Question) -> bool:
+def _is_missed(services: Services, question: Question) -> bool:
     """Whether the agent was never woken for this question, looked up while its documents are held."""
-    current = documents.find_question(context.store, question.session_id, question.tool_use_id)
+    current = documents.find_question(services.store, question.session_id, question.tool_use_id)
     return current is not None and current.missed
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.util.clock import now, seconds
 from hookrouter.util.program import PROGRAM, script_argv
 from hookrouter_ask_user_question import documents
+from hookrouter_ask_user_question.closing import close_of_gone_clients
 from hookrouter_ask_user_question.formatting import Surroundings, question_message, reminder_message
 from hookrouter_ask_user_question.guidance import guidance_for
 from hookrouter_ask_user_question.last_words import said_before
@@ -53,12 +54,17 @@ class QuestionComposer:
     name = "ask-user-question"
 
     def catch_up(self, services: Services) -> None:
-        """Bring what was asked while config.toml had problems to the agents that it names now."""
+        """Bring what was asked while config.toml had problems to the agents that it names now; tell of killed clients.
+
+        That is, close the questions of those that have ended: the hook of another question has no time to look.
+        """
         found = documents.list_questions(services.store)
         if any(question.provisional for question in found):
             from hookrouter_ask_user_question.rerouting import reroute
 
             reroute(services, found)
+            found = documents.list_questions(services.store)
+        close_of_gone_clients(services, found)
 
     def compose(self, message: Message, attempt: int, services: Services) -> Message | None:
         """Return the message with what is known now; None if it is none of this plugin's, or its question has ended."""

@@ -1,9 +1,10 @@
 """The question document and the pending-answer document: their one owner, which alone reads, writes and deletes them.
 
-``question-<session>.json`` holds the question that a session is asking; ``pending-answer-<session>.json`` the answer
-that somebody is delivering to it. Claude may ask several questions at once (calls in one message, a subagent): those
-that find the name taken are named ``<session>:<tool_use_id>``, and so are their pending answers. A document is known
-by the ``session`` and ``tool_use_id`` in it, never by its name alone, so that none is taken for another question's.
+``question-<name>.json`` holds a question that is open, ``pending-answer-<name>.json`` the answer that somebody is
+delivering to it. The name is ``<session_id>:<session>:<tool_use_id>``, so that those of one session are found by their
+names, however many others are open: a hook reads no other session's questions. Claude may ask several at once (calls in
+one message, a subagent), and a session may have got another name since. A document is known by what stands in it, never
+by its name alone, so that none is taken for another question's.
 
 Whatever is written or deleted here is so under one lock for each session, because the hooks of several calls run at the
 same time.
@@ -30,6 +31,7 @@ __all__ = [
     "delete_pending",
     "delete_question",
     "find_question",
+    "has_provisional",
     "holding",
     "is_being_answered",
     "is_client_gone",
@@ -37,6 +39,7 @@ __all__ = [
     "is_open",
     "is_young",
     "list_questions",
+    "near",
     "open_condition",
     "others",
     "own_name",
@@ -55,6 +58,9 @@ __all__ = [
 
 QUESTION = "question"
 PENDING = "pending-answer"
+UNSETTLED = "unsettled"
+"""The kind of what stands beside a question that is provisional: with it a hook sees that there is one, of whatever
+session, without reading any question."""
 VERSION = 1
 
 ANSWER_LOCK = "answer"
@@ -68,6 +74,9 @@ JOURNALLED_QUESTIONS = 8
 DRAWN_SECONDS = 30.0
 """The age from which a question's dialog is taken to have been drawn. Other PreToolUse hooks may delay it; without a
 transcript, a new prompt can only have been typed after an older one was closed."""
+
+_COLONS = 2
+"""So many colons, or more, are in a name."""
 
 _LOCK_SECONDS = 3.0
 """How long to wait for another process's change of the same session's documents, which takes milliseconds."""
@@ -193,12 +202,12 @@ def shown_text(text: str) -> str:
 
 
 def own_name(session: str, tool_use_id: str) -> str:
-    """Return the name that a question has for itself, beside the one that it may have as its session's first."""
+    """Return the name of what belongs to one question beside its own documents: its verdict, the lock of an answer."""
     return f"{session}:{tool_use_id}"
 
 
 def save_question(store: DocumentStore, question: Question) -> str:
-    """Write the question durably, beside the others that its session has open; return the file's path.
+    """Write the question durably, beside the others that its session has open; return where it is.
 
     Raises StoreError.
     """
@@ -210,24 +219,35 @@ def save_question(store: DocumentStore, question: Question) -> str:
         "saved_at": question.saved_at or iso(),
         "terminal": terminal._asdict() if terminal else None,
     }
-    session, tool_use_id = question.session, question.tool_use_id
-    with holding(store, session):
-        name = _name(store, QUESTION, session, tool_use_id)
-        if name is None:
-            first = _question(store.read(QUESTION, session))
-            name = session if first is None else own_name(session, tool_use_id)
-        return store.write(QUESTION, name, document)
+    name = _document_name(question)
+    with holding(store, question.session):
+        where = store.write(QUESTION, name, document)
+        if question.provisional:
+            # After the question: one that is alone is of a question that has ended.
+            store.write(UNSETTLED, name, {"version": VERSION}, durable=False)
+        return where
 
 
 def list_questions(store: DocumentStore) -> list[Question]:
     """Return the open questions of all sessions, by session name and age, the oldest first."""
-    found = [question for _, document in store.entries(QUESTION) if (question := _question(document))]
-    return sorted(found, key=lambda question: (question.session, question.saved_at))
+    return _found(store, lambda _: True)
 
 
 def session_questions(store: DocumentStore, session: str) -> list[Question]:
     """Return the open questions of one session, the oldest first."""
-    return [question for question in list_questions(store) if question.session == session]
+    found = _found(store, lambda name: f":{session}:" in name)
+    return [question for question in found if question.session == session]
+
+
+def near(store: DocumentStore, session_id: str, session: str = "") -> list[Question]:
+    """Return the open questions of one Claude session, whatever it was called, and of one session name if it is given.
+
+    Sorted as :func:`list_questions` does.
+    """
+    found = _found(store, lambda name: name.startswith(f"{session_id}:") or (session != "" and f":{session}:" in name))
+    return [
+        one for one in found if (session_id and one.session_id == session_id) or (session and one.session == session)
+    ]
 
 
 def others(store: DocumentStore, question: Question) -> list[Question]:
@@ -237,10 +257,17 @@ def others(store: DocumentStore, question: Question) -> list[Question]:
 
 def find_question(store: DocumentStore, session_id: str, tool_use_id: str) -> Question | None:
     """Return the open question of this tool call, whatever its session is called by now."""
-    for question in list_questions(store):
+    for question in _found(store, lambda name: name.startswith(f"{session_id}:")):
         if question.session_id == session_id and question.tool_use_id == tool_use_id:
             return question
     return None
+
+
+def _found(store: DocumentStore, named: Callable[[str], bool]) -> list[Question]:
+    """Return the open questions whose documents have such names, by session name and age."""
+    documents = _entries(store, QUESTION, named).values()
+    found = [question for document in documents if (question := _question(document))]
+    return sorted(found, key=lambda question: (question.session, question.saved_at))
 
 
 def wake_missed(store: DocumentStore, question: Question, wake: Callable[[Question], None]) -> bool:
@@ -275,7 +302,21 @@ def settle(store: DocumentStore, question: Question, tell: Callable[[Question], 
         tell(question)
         settled = {key: getattr(question, key) for key in ("agent", "gateway", "missed", "provisional")}
         store.write(QUESTION, name, {**document, **settled, "fallbacks": list(question.fallbacks)})
+        store.delete(UNSETTLED, name)
         return True
+
+
+def has_provisional(store: DocumentStore) -> bool:
+    """Whether any session has a provisional question; reads no question if none has."""
+    found = False
+    for name, _ in store.entries(UNSETTLED):
+        question = store.read(QUESTION, name)
+        if question is not None and question.get("provisional") is True:
+            found = True
+        else:
+            # Whoever closed or settled it was killed before this.
+            store.delete(UNSETTLED, name)
+    return found
 
 
 def is_open(store: DocumentStore, session: str, tool_use_id: str) -> bool:
@@ -283,10 +324,10 @@ def is_open(store: DocumentStore, session: str, tool_use_id: str) -> bool:
     return _name(store, QUESTION, session, tool_use_id) is not None
 
 
-def open_condition(session: str, tool_use_id: str) -> dict[str, object]:
+def open_condition(question: Question) -> dict[str, object]:
     """Return what the outbox needs in order to see whether this question is open (``while_open``)."""
-    names = [session, own_name(session, tool_use_id)]
-    return {"kind": QUESTION, "names": names, "fields": {"session": session, "tool_use_id": tool_use_id}}
+    fields = {"session": question.session, "tool_use_id": question.tool_use_id}
+    return {"kind": QUESTION, "names": [_document_name(question)], "fields": fields}
 
 
 @contextlib.contextmanager
@@ -308,7 +349,12 @@ def holding(store: DocumentStore, session: str) -> Iterator[None]:
 def remove(store: DocumentStore, session: str, tool_use_id: str) -> bool:
     """Delete the documents of one question while :func:`holding`; say whether the question's was there."""
     _delete(store, PENDING, session, tool_use_id)
-    return _delete(store, QUESTION, session, tool_use_id)
+    name = _name(store, QUESTION, session, tool_use_id)
+    if name is None:
+        return False
+    deleted = store.delete(QUESTION, name)
+    store.delete(UNSETTLED, name)
+    return deleted
 
 
 def delete_question(store: DocumentStore, session: str, tool_use_id: str) -> bool:
@@ -320,17 +366,15 @@ def delete_question(store: DocumentStore, session: str, tool_use_id: str) -> boo
 
 
 def save_pending(store: DocumentStore, pending: PendingAnswer) -> str:
-    """Write the pending answer durably, in place of an older one of its question; return the file's path.
+    """Write the pending answer durably, in place of an older one of its question; return where it is.
 
     Raises StoreError.
     """
     from hookrouter.util.clock import iso
 
     document = pending._asdict() | {"version": VERSION, "saved_at": pending.saved_at or iso()}
-    session, tool_use_id = pending.session, pending.tool_use_id
-    with holding(store, session):
-        name = _name(store, QUESTION, session, tool_use_id) or own_name(session, tool_use_id)
-        return store.write(PENDING, name, document)
+    with holding(store, pending.session):
+        return store.write(PENDING, _document_name(pending), document)
 
 
 def read_pending(store: DocumentStore, session: str, tool_use_id: str) -> PendingAnswer | None:
@@ -366,24 +410,48 @@ def delete_pending(store: DocumentStore, session: str, tool_use_id: str) -> bool
 
 def remove_left_behind(store: DocumentStore, session: str) -> list[str]:
     """Delete the session's pending answers to questions that are not open any more; return their tool_use_ids."""
-    if all(_text(document, "session") != session for _, document in store.entries(PENDING)):
+
+    def left() -> dict[str, dict[str, Any]]:
+        found = _entries(store, PENDING, lambda name: f":{session}:" in name)
+        return {name: document for name, document in found.items() if _text(document, "session") == session}
+
+    if not left():
         return []
     removed = []
     with holding(store, session):
-        for name, document in store.entries(PENDING):
+        for name, document in left().items():
             tool_use_id = _text(document, "tool_use_id")
-            if _text(document, "session") != session or _name(store, QUESTION, session, tool_use_id) is not None:
-                continue
-            if store.delete(PENDING, name if name == session else own_name(session, tool_use_id)):
+            if _name(store, QUESTION, session, tool_use_id) is None and store.delete(PENDING, name):
                 removed.append(tool_use_id)
     return removed
 
 
+def _document_name(question: Question | PendingAnswer) -> str:
+    """Return the name of a question's documents."""
+    return f"{question.session_id}:{question.session}:{question.tool_use_id}"
+
+
+def _entries(store: DocumentStore, kind: str, named: Callable[[str], bool]) -> dict[str, dict[str, Any]]:
+    """Return documents of one kind by name: those that are named so, and those of before this way of naming them."""
+    found = {}
+    for name, document in store.entries(kind, lambda name: _is_former(name) or named(name)):
+        session_id, session, tool_use_id = (_text(document, key) for key in ("session_id", "session", "tool_use_id"))
+        is_former = name in (session, own_name(session, tool_use_id))
+        # The engine's own word for a long name may be cut.
+        found[name if is_former else f"{session_id}:{session}:{tool_use_id}"] = document
+    return found
+
+
+def _is_former(name: str) -> bool:
+    """Whether this is a name of before: ``<session>`` or ``<session>:<tool_use_id>``."""
+    return name.count(":") < _COLONS
+
+
 def _name(store: DocumentStore, kind: str, session: str, tool_use_id: str) -> str | None:
     """Return the name under which a question's document of one kind is saved; None if it has none."""
-    for name in (session, own_name(session, tool_use_id)):
-        document = store.read(kind, name)
-        if document is not None and (document.get("session"), document.get("tool_use_id")) == (session, tool_use_id):
+    end = f":{own_name(session, tool_use_id)}"
+    for name, document in _entries(store, kind, lambda name: name.endswith(end)).items():
+        if (document.get("session"), document.get("tool_use_id")) == (session, tool_use_id):
             return name
     return None
 

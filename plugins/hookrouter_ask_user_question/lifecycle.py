@@ -19,9 +19,12 @@ from hookrouter_ask_user_question.unmanaged import say_unmanaged
 from hookrouter_ask_user_question.verdicts import delete_verdict, prune_verdicts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hookrouter import events
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Context
+    from hookrouter.storage.interface import DocumentStore
     from hookrouter.tools import AskUserQuestionInput
     from hookrouter_ask_user_question.documents import PendingAnswer, Question
 
@@ -161,7 +164,7 @@ def session_started(event: events.SessionStart, context: Context) -> None:
     if event.agent_id:
         return
     endings = []
-    for question in _open_questions(context):
+    for question in _settled(context, documents.list_questions):
         if question.session_id == context.session_id:
             # Compaction starts a session again in the middle of a turn, while a subagent may be asking.
             if event.source == "compact" and question.agent_id:
@@ -199,15 +202,14 @@ def _close_those_over(question: Question, context: Context) -> None:
     stays.
     """
     endings = []
-    for older in _open_questions(context):
+    # Those of clients that were killed are looked for when a deliverer starts: they may be many.
+    for older in _settled(context, lambda store: documents.near(store, question.session_id, question.session)):
         if older.tool_use_id == question.tool_use_id and older.session_id == question.session_id:
             continue
         if older.session_id == question.session_id:
             ending = _older_ending(older, question)
         elif older.session == question.session and _is_replaced(older, question.client_pid, question.terminal):
             ending = Ending(older, "another session asked in its place before this one was answered")
-        elif documents.is_client_gone(older):
-            ending = Ending(older, CLIENT_GONE)
         else:
             ending = None
         if ending is not None:
@@ -306,6 +308,7 @@ def _verify(
     # A person's own command shows them both sides; the agent has decided nothing here.
     if not comparison.matches and pending.by != "person":
         tell_mismatch(context, question, comparison)
+        context.start_delivery()
 
 
 def _no_answer_pending(question: Question, event: events.PostToolUse, context: Context) -> None:
@@ -318,6 +321,7 @@ def _no_answer_pending(question: Question, event: events.PostToolUse, context: C
         note_end(context, verdict_of(question, "unanswered", reason=reason, by="nobody"))
         if not question.missed:
             tell_end(context, question, "unanswered", reason)
+            context.start_delivery()
         return
     recorded, notes = _recorded(response), _recorded_notes(response)
     context.note("outcome", "answered_by_person")
@@ -333,12 +337,11 @@ def _unknown_question(event: events.PostToolUse, context: Context) -> None:
         context.debug(f"unmanaged session {context.session}: no [[agents]] entry matches it and {context.cwd}")
         return
     endings = []
-    for other in documents.list_questions(context.store):
-        if other.session_id == context.session_id:
-            state = transcript.question_state(other.transcript_path, other.tool_use_id)
-            # The PostToolUse of one that was answered may be on its way.
-            if reason := transcript.reason_of(state):
-                endings.append(Ending(other, reason, state))
+    for other in documents.near(context.store, context.session_id):
+        state = transcript.question_state(other.transcript_path, other.tool_use_id)
+        # The PostToolUse of one that was answered may be on its way.
+        if reason := transcript.reason_of(state):
+            endings.append(Ending(other, reason, state))
     close(context, endings)
     context.note("outcome", "unknown_question")
     context.note("level", "warning")
@@ -369,29 +372,24 @@ def _idle_reason(response: object) -> str:
 
 def _questions_of(context: Context) -> list[Question]:
     """Return the open questions of the session that this event is about; other sessions' are none of its business."""
-    return [
-        question
-        for question in _open_questions(context)
-        if context.session_id and question.session_id == context.session_id
-    ]
+    return _settled(context, lambda store: documents.near(store, context.session_id))
 
 
-def _open_questions(context: Context) -> list[Question]:
-    """Return the open questions of all sessions; those of a time with a broken config.toml go to their agents first."""
-    found = documents.list_questions(context.store)
-    if not any(question.provisional for question in found) or context.config.problems:
-        return found
+def _settled(context: Context, look_up: Callable[[DocumentStore], list[Question]]) -> list[Question]:
+    """Return open questions; those of a time with a broken config.toml are brought to their agents first."""
+    if context.config.problems or not documents.has_provisional(context.store):
+        return look_up(context.store)
     from hookrouter_ask_user_question.rerouting import reroute
 
+    moved: list[Question] = []
     try:
-        moved = reroute(context, found)
+        moved = reroute(context, documents.list_questions(context.store))
     except Exception as error:  # noqa: BLE001 - what this event is about matters more
         context.warn(f"a question could not be brought to its agent: {type(error).__name__}: {error}")
-        return found
     if moved:
         context.note("rerouted", [question.tool_use_id for question in moved])
         context.start_delivery()
-    return documents.list_questions(context.store)
+    return look_up(context.store)
 
 
 def _is_replaced(older: Question, pid: int, terminal: TerminalAddress | None) -> bool:

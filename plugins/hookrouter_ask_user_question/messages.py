@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.config import Config
-    from hookrouter.context import Context, Services
+    from hookrouter.context import Services
     from hookrouter.messaging.gateway import Message, ScheduledMessage
     from hookrouter_ask_user_question.comparison import Comparison
     from hookrouter_ask_user_question.documents import Question
@@ -48,7 +48,7 @@ def wake(question: Question, services: Services) -> None:
         from hookrouter_ask_user_question.reminders import follow_ups
 
         then = follow_ups(question, message, settings, read_command(question, argv, environ))
-    is_open = documents.open_condition(question.session, question.tool_use_id)
+    is_open = documents.open_condition(question)
     services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open)
 
 
@@ -57,41 +57,45 @@ def is_for_person(config: Config, agent: str) -> bool:
     return any(one.is_person for one in config.agents if one.id == agent)
 
 
-def tell_mismatch(context: Context, question: Question, comparison: Comparison) -> None:
-    """Tell the agent that something else was recorded than it meant. Raises StoreError, noted in the journal."""
+def tell_mismatch(services: Services, question: Question, comparison: Comparison) -> None:
+    """Put in a message to the agent that something else was recorded than it meant.
+
+    Raises StoreError, noted in the journal.
+    """
     from hookrouter_ask_user_question.formatting import mismatch_message, subject
     from hookrouter_ask_user_question.message_data import closed_data
 
-    to_person = is_for_person(context.config, question.agent)
-    text = mismatch_message(question, comparison, "" if to_person else _prompt(context, _MISMATCH_PROMPT))
+    to_person = is_for_person(services.config, question.agent)
+    text = mismatch_message(question, comparison, "" if to_person else _prompt(services, _MISMATCH_PROMPT))
     data = closed_data(
         "mismatch", question, to_person=to_person, reason=comparison.reason, verification=comparison.document()
     )
     message = _message("mismatch", question, f"Recorded differently: {subject(question)}", text, data)
-    _send(context, question, message, f"the agent could not be told of the mismatch in {question.tool_use_id}")
+    _put(services, question, message, f"the agent could not be told of the mismatch in {question.tool_use_id}")
 
 
-def tell_end(context: Context, question: Question, kind: str, reason: str) -> None:
-    """Tell the agent that its question has ended without its answer. Raises StoreError, noted in the journal.
+def tell_end(services: Services, question: Question, kind: str, reason: str) -> None:
+    """Put in a message to the agent that its question has ended without its answer.
+
+    Raises StoreError, noted in the journal.
 
     ``kind`` is ``unanswered`` or ``warning``.
     """
     from hookrouter_ask_user_question.formatting import subject, unanswered_message
     from hookrouter_ask_user_question.message_data import closed_data
 
-    data = closed_data(kind, question, to_person=is_for_person(context.config, question.agent), reason=reason)
+    data = closed_data(kind, question, to_person=is_for_person(services.config, question.agent), reason=reason)
     message = _message(kind, question, f"No answer: {subject(question)}", unanswered_message(question, reason), data)
     failed = f"the agent could not be told that {question.tool_use_id} was not answered: {reason}"
-    _send(context, question, message, failed)
+    _put(services, question, message, failed)
 
 
-def _send(context: Context, question: Question, message: Message, failed: str) -> None:
+def _put(services: Services, question: Question, message: Message, failed: str) -> None:
     try:
-        context.outbox.put(message, fallbacks=question.fallbacks)
+        services.outbox.put(message, fallbacks=question.fallbacks)
     except Exception:
-        context.warn(failed)
+        services.warn(failed)
         raise
-    context.start_delivery()
 
 
 def _message(kind: str, question: Question, subject: str, text: str, data: Mapping[str, Any] | None = None) -> Message:

@@ -35,10 +35,15 @@ VERSION = 1
 
 
 def identity(session_id: str, tool_input: object) -> str:
-    """Return the name of a question: a digest of its session and of the texts and labels of its form."""
+    """Return the name of a question: a digest of its session, and one of the texts and labels of its form."""
     questions = tool_input.get("questions") if isinstance(tool_input, dict) else None
     words = [_words(question) for question in questions] if isinstance(questions, list) else []
-    return digest(fastjson.dumps([session_id, words]))
+    return f"{_session_part(session_id)}{digest(fastjson.dumps(words))}"
+
+
+def _session_part(session_id: str) -> str:
+    """Return what the names of all questions of one session begin with."""
+    return f"{digest(session_id)}-"
 
 
 def _words(question: object) -> list[object]:
@@ -54,7 +59,7 @@ def _words(question: object) -> list[object]:
 
 def end_all(store: DocumentStore, session_id: str) -> None:
     """Tell every hook that waits in this session that its question has ended. Raises StoreError."""
-    for name, document in store.entries(WAITING):
+    for name, document in store.entries(WAITING, lambda name: name.startswith(_session_part(session_id))):
         if document.get("session_id") == session_id:
             Handover(store, name).end()
 

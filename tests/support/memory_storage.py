@@ -46,8 +46,9 @@ class MemoryStore:
         self.changes[kind, name] += 1
         return True
 
-    def entries(self, kind: str) -> list[tuple[str, dict[str, object]]]:
-        return sorted((name, json.loads(text)) for (one, name), text in self.documents.items() if one == kind)
+    def entries(self, kind: str, named: Callable[[str], bool] | None = None) -> list[tuple[str, dict[str, object]]]:
+        names = [name for one, name in self.documents if one == kind and (named is None or named(name))]
+        return [(name, json.loads(self.documents[kind, name])) for name in sorted(names)]
 
     def create(
         self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True

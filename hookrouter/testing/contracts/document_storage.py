@@ -35,6 +35,7 @@ NAMES = [
     "-",
     "\x00",
     "\ud800",
+    "s-1:main:toolu_1",
     "x" * 400,
 ]
 
@@ -85,6 +86,15 @@ class DocumentStorageContract:
         for name in NAMES:
             assert store.read("thing", name) == {"session": name}, name
         assert store.entries("thing") == sorted((name, {"session": name}) for name in NAMES)
+
+    def test_entries_are_chosen_by_their_names(self, store: DocumentStore) -> None:
+        for name in NAMES:
+            store.write("thing", name, {"session": name})
+        store.write("other-thing", "a:b", {})
+        for part in ("a", ":", "/", ".", "..", "Ä", "日👍", "%", "\ud800", "3A", "nowhere"):
+            found = [name for name, _ in store.entries("thing", lambda name, part=part: part in name)]  # type: ignore[misc]
+            assert [name for name in found if len(name) < 100] == sorted(name for name in NAMES if part in name), part
+        assert "x" * 400 in [name for name, _ in store.entries("thing", lambda name: name.startswith("xx"))]
 
     def test_kinds_are_kept_apart(self, store: DocumentStore) -> None:
         store.write("thing", "a", {"kind": "thing"})

@@ -143,7 +143,7 @@ def test_another_question_than_the_agent_means(ask_session: Any) -> None:
     result = run(ask_session, tool_use_id="toolu_1")
     assert result.exit_code == ExitCode.NOT_DELIVERED
     assert "toolu_1 has ended" in result.reason
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_2.json"]
 
 
 def test_of_several_questions_one_must_be_named(ask_session: Any) -> None:
@@ -189,7 +189,7 @@ def test_a_refusal_names_the_questions_whose_dialog_may_be_on_screen(ask_session
         "the dialog is not on screen; session main has another question open (toolu_1), and Claude Code shows one "
         "dialog at a time: it may have to be answered first"
     )
-    assert ask_session.documents() == ["question-main%3Atoolu_2.json", "question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json", "question-s-1%3Amain%3Atoolu_2.json"]
 
 
 @pytest.mark.parametrize("decisions", [[], [{"action": "select", "optionIndex": 7}, RIGHT[1]], RIGHT[0], "x"])
@@ -197,7 +197,7 @@ def test_bad_decisions_change_nothing(ask_session: Any, decisions: Any) -> None:
     ask_session.ask()
     result = run(ask_session, decisions)
     assert (result.outcome, result.exit_code) == ("invalid", ExitCode.BAD_INPUT)
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json"]
     assert not ask_session.first.requests
 
 
@@ -206,7 +206,7 @@ def test_a_dry_run_shows_the_plan_and_saves_nothing(ask_session: Any) -> None:
     result = run(ask_session, dry_run=True)
     assert (result.outcome, result.exit_code) == ("planned", ExitCode.OK)
     assert result.steps == ("Database: Select(option_index=1, notes=None)", result.steps[1])
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json"]
     assert not ask_session.first.requests
 
 
@@ -236,7 +236,7 @@ def test_a_refusal_ends_the_attempt(ask_session: Any) -> None:
     result = run(ask_session)
     assert (result.outcome, result.exit_code) == ("not_delivered", ExitCode.NOT_DELIVERED)
     assert result.reason == "the dialog is not on screen"
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json"]
     assert not ask_session.second.requests
     assert ask_session.records("answer")[0]["outcome"] == "not_delivered"
 
@@ -246,7 +246,7 @@ def test_no_channel_can_serve(ask_session: Any) -> None:
     result = run(ask_session)
     assert result.exit_code == ExitCode.NOT_DELIVERED
     assert result.reason == "reply: not here; keys: not here"
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json"]
 
 
 def test_after_keys_were_pressed_the_intent_stays_noted(ask_session: Any) -> None:
@@ -380,7 +380,7 @@ def test_a_chat_behind_which_the_next_dialog_opens(ask_session: Any) -> None:
     result = run(ask_session, CHAT, tool_use_id="toolu_1")
     assert result.exit_code == ExitCode.NOT_DELIVERED
     assert "give it to Claude as a prompt; session main has another question open (toolu_2)" in result.reason
-    assert ask_session.documents() == ["question-main%3Atoolu_2.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_2.json"]
 
 
 @pytest.mark.parametrize(

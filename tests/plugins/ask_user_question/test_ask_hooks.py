@@ -13,7 +13,10 @@ from hookrouter.config import Agent, Config
 from hookrouter.storage.documents import StoreError
 from hookrouter_ask_user_question import documents, lifecycle
 from hookrouter_ask_user_question.closing import Ending, close
+from hookrouter_ask_user_question.composer import QuestionComposer
 from hookrouter_ask_user_question.documents import ANSWER_LOCK, PendingAnswer
+from hookrouter_ask_user_question.history import history
+from hookrouter_ask_user_question.verdicts import list_verdicts
 
 USE: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": "AskUserQuestion", "input": {}}
 DECLINED = "The user doesn't want to proceed with this tool use. STOP what you are doing and wait"
@@ -61,7 +64,7 @@ def test_a_question_is_saved_and_the_agent_woken(ask_session: Any) -> None:
     record = ask_session.ask()
     assert record["outcome"] == "asked"
     assert record["delivery_started"]
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json"]
     (question,) = documents.list_questions(ask_session.app.store)
     assert (question.tool_use_id, question.agent, question.gateway) == ("toolu_1", "default", "inbox")
     assert question.terminal is not None
@@ -164,7 +167,7 @@ def test_an_answer_to_an_unknown_question(ask_session: Any) -> None:
 def test_an_answer_to_another_call_leaves_an_open_question_alone(ask_session: Any) -> None:
     ask_session.ask(tool_use_id="toolu_2")
     assert ask_session.record_answers(ANSWERS)["outcome"] == "unknown_question"
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_2.json"]
 
 
 def test_documents_are_removed_when_the_wake_cannot_be_saved(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +249,7 @@ def test_the_next_question_closes_one_that_is_over(ask_session: Any, text: str |
         age(ask_session)
     (swept,) = ask_session.ask(tool_use_id="toolu_2")["swept"]
     assert swept["outcome"] == ("unverified" if text is None else "unanswered")
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_2.json"]
     assert told(ask_session)[-2:] == [
         ("warning" if text is None else "unanswered", "toolu_1"), ("question", "toolu_2"),
     ]  # fmt: skip
@@ -397,7 +400,7 @@ def test_events_of_another_session_or_a_subagent_end_nothing(
     assert "swept" not in ask_session.hook(hook, session_id="s-2", **fields)
     if hook != "session_end":
         assert "swept" not in ask_session.hook(hook, agent_id="sub", **fields)
-    assert ask_session.documents() == ["question-main.json"]
+    assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json"]
 
 
 def test_stop_trusts_a_transcript_that_shows_the_question_open(ask_session: Any) -> None:
@@ -527,24 +530,36 @@ def gone() -> str:
     return str(process.pid)
 
 
-@pytest.mark.parametrize(
-    ("hook", "fields"),
-    [("session_start", {"source": "startup"}), ("pre_tool_use_ask_user_question", {"tool_use_id": "toolu_9"})],
-)
-def test_a_client_that_was_killed_is_noticed_by_any_other_session(
-    ask_session: Any, gone: str, hook: str, fields: dict[str, Any]
+def test_a_client_that_was_killed_is_noticed_by_the_next_session_that_starts(ask_session: Any, gone: str) -> None:
+    ask_session.ask(environ={"CLAUDE_PID": gone})
+    other = {"environ": {"FAKE_SESSION": "elsewhere", "CLAUDE_PID": str(os.getpid())}, "session_id": "s-2"}
+    record = ask_session.hook("session_start", source="startup", **other)
+    (swept,) = record["swept"]
+    assert (swept["tool_use_id"], swept["outcome"], swept["told_by"]) == ("toolu_1", "unanswered", "wake")
+    assert swept["reason"] == "the client that asked has ended without an answer"
+    assert record["delivery_started"]
+    assert [wake.kind for wake in ask_session.wakes()] == ["question", "unanswered"]
+    third = {"environ": {"FAKE_SESSION": "third"}, "session_id": "s-3"}
+    assert "swept" not in ask_session.hook("session_start", **third, source="startup")
+
+
+def test_a_client_that_was_killed_is_noticed_by_the_deliverer_of_any_other_question(
+    ask_session: Any, gone: str
 ) -> None:
     ask_session.ask(environ={"CLAUDE_PID": gone})
     other = {"environ": {"FAKE_SESSION": "elsewhere", "CLAUDE_PID": str(os.getpid())}, "session_id": "s-2"}
-    (swept,) = ask_session.hook(hook, **other, **fields)["swept"]
+    assert "swept" not in ask_session.ask(tool_use_id="toolu_9", **other)
+    for _ in range(2):
+        QuestionComposer().catch_up(ask_session.app)
+    (swept,) = ask_session.records("delivery")[0]["swept"]
     assert (swept["tool_use_id"], swept["outcome"], swept["told_by"]) == ("toolu_1", "unanswered", "wake")
-    assert swept["reason"] == "the client that asked has ended without an answer"
-    assert [wake.kind for wake in ask_session.wakes() if wake.tool_use_id == "toolu_1"] == [
-        "question",
-        "unanswered",
-    ]
-    third = {"environ": {"FAKE_SESSION": "third"}, "session_id": "s-3"}
-    assert "swept" not in ask_session.hook("session_start", **third, source="startup")
+    mine = [wake.kind for wake in ask_session.wakes() if wake.tool_use_id == "toolu_1"]
+    assert mine == ["question", "unanswered"]
+    (verdict,) = list_verdicts(ask_session.app.store)
+    assert (verdict.tool_use_id, verdict.outcome) == ("toolu_1", "unanswered")
+    (story,) = [one for one in history(ask_session.journal, ask_session.app.store) if one["tool_use_id"] == "toolu_1"]
+    assert (story["outcome"], story["by"]) == ("unanswered", "nobody")
+    assert [one.tool_use_id for one in documents.list_questions(ask_session.app.store)] == ["toolu_9"]
 
 
 def test_a_client_of_another_machine_is_not_known_to_be_gone(
@@ -611,7 +626,7 @@ def test_clients_in_two_panes_of_a_session_leave_each_other_s_questions_open(ask
     else:
         record = ask_session.hook("session_start", **other, source="startup")
     assert "swept" not in record
-    assert "question-main.json" in ask_session.documents()
+    assert "question-s-1%3Amain%3Atoolu_1.json" in ask_session.documents()
 
 
 def test_a_client_of_another_container_is_not_taken_for_dead_in_the_same_place(

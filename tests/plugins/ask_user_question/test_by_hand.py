@@ -196,8 +196,12 @@ def test_a_pending_answer_of_before_is_an_agents(asked: Any) -> None:
     pending = documents.PendingAnswer("main", "s-1", "toolu_1", RIGHT, "keys", 1, by="person", who="alice")
     documents.save_pending(store, pending)
     assert documents.read_pending(store, "main", "toolu_1") == pending._replace(saved_at=_saved(store))
-    document = {key: value for key, value in store.read("pending-answer", "main").items() if key not in ("by", "who")}
-    store.write("pending-answer", "main", document)
+    document = {
+        key: value
+        for key, value in store.read("pending-answer", "s-1:main:toolu_1").items()
+        if key not in ("by", "who")
+    }
+    store.write("pending-answer", "s-1:main:toolu_1", document)
     found = documents.read_pending(store, "main", "toolu_1")
     assert found is not None
     assert (found.by, found.who) == ("agent", "")

@@ -74,7 +74,7 @@ def test_a_pending_answer_reads_back_as_it_was_saved(store: Store) -> None:
     read = pending_of(store)
     assert read is not None
     assert read._replace(saved_at="") == pending()
-    assert path.name == "pending-answer-main.json"
+    assert path.name == "pending-answer-s-1%3Amain%3Atoolu_1.json"
 
 
 def test_the_terminal_address_survives(store: Store) -> None:
@@ -128,15 +128,15 @@ def test_a_session_may_have_several_questions_open(store: Store, session: str) -
     assert files(store) == []
 
 
-def test_the_first_question_has_the_sessions_name_and_the_next_one_its_own(store: Store) -> None:
+def test_names_tell_session_and_tool_call(store: Store) -> None:
     for number in (1, 2):
         documents.save_question(store, question(tool_use_id=f"toolu_{number}"))
         documents.save_pending(store, pending(tool_use_id=f"toolu_{number}"))
     assert files(store) == [
-        "pending-answer-main%3Atoolu_2.json",
-        "pending-answer-main.json",
-        "question-main%3Atoolu_2.json",
-        "question-main.json",
+        "pending-answer-s-1%3Amain%3Atoolu_1.json",
+        "pending-answer-s-1%3Amain%3Atoolu_2.json",
+        "question-s-1%3Amain%3Atoolu_1.json",
+        "question-s-1%3Amain%3Atoolu_2.json",
     ]
 
 
@@ -199,23 +199,23 @@ def test_questions_of_all_sessions_are_listed_and_found(store: Store) -> None:
 )
 def test_a_document_that_somebody_spoilt_is_no_question(store: Store, change: dict[str, Any]) -> None:
     documents.save_question(store, question())
-    document = store.read("question", "main")
+    document = store.read("question", "s-1:main:toolu_1")
     assert document is not None
-    store.write("question", "main", {**document, **change})
+    store.write("question", "s-1:main:toolu_1", {**document, **change})
     assert only(store) is None
     assert documents.list_questions(store) == []
 
 
 def test_spoilt_optional_fields_read_as_absent(store: Store) -> None:
     documents.save_question(store, question())
-    document = store.read("question", "main")
+    document = store.read("question", "s-1:main:toolu_1")
     assert document is not None
-    store.write("question", "main", {**document, "terminal": {"backend": 1}, "client_pid": True, "cwd": []})
+    store.write("question", "s-1:main:toolu_1", {**document, "terminal": {"backend": 1}, "client_pid": True, "cwd": []})
     read = only(store)
     assert read is not None
     assert (read.terminal, read.client_pid, read.cwd) == (None, 0, "")
 
 
 def test_a_spoilt_pending_answer_is_none(store: Store) -> None:
-    store.write("pending-answer", "main", {"tool_use_id": "toolu_1", "decisions": ["select"]})
+    store.write("pending-answer", "s-1:main:toolu_1", {"tool_use_id": "toolu_1", "decisions": ["select"]})
     assert pending_of(store) is None

@@ -173,7 +173,7 @@ def test_a_running_answer_is_told_to_stop_and_stays_noted_after_keys(ask_session
     assert (result.outcome, result.exit_code) == ("paused", ExitCode.NOT_DELIVERED)
     assert "every session is paused since" in result.reason
     assert "'hookrouter resume --all' ends that" in result.reason
-    assert "pending-answer-main.json" in ask_session.documents()
+    assert "pending-answer-s-1%3Amain%3Atoolu_1.json" in ask_session.documents()
 
 
 def test_no_further_channel_is_tried_in_a_paused_session(ask_session: Any) -> None:

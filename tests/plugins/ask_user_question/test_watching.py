@@ -103,7 +103,7 @@ def test_a_question_whose_end_nobody_recorded(ask_session: Any) -> None:
     ask_session.ask()
     with watching(ask_session, "--json") as watch:
         watch.event(0)
-        os.unlink(os.path.join(ask_session.home.state, "question-main.json"))
+        os.unlink(os.path.join(ask_session.home.state, "question-s-1%3Amain%3Atoolu_1.json"))
         assert (watch.event(1)["event"], watch.event(1)["outcome"]) == ("closed", "unknown")
 
 
