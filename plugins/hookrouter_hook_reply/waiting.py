@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from hookrouter.context import Context
     from hookrouter.replies import PermissionRequestReply, PreToolUseReply
-    from hookrouter.storage.interface import DocumentWatch
+    from hookrouter.storage.interface import DocumentStore, DocumentWatch
 
     R = TypeVar("R", PermissionRequestReply, PreToolUseReply)
 
-__all__ = ["beside_the_dialog", "instead_of_a_dialog"]
+__all__ = ["beside_the_dialog", "instead_of_a_dialog", "watches_of"]
 
 _LOOK = 5.0
 """Seconds after which it is looked whether the client still runs, and whether a message to an agent is due."""
@@ -109,8 +109,7 @@ def _wait(kind: type[R], tool_input: Any, handover: Handover, token: str, contex
     store, deadline = context.store, time.monotonic() + seconds
     client = _Client(context.environ)
     with ExitStack() as stack:
-        watched = [(ANSWER, handover.name), (WAITING, handover.name), (pauses.KIND, pauses.NAME)]
-        watches = [stack.enter_context(store.watch(*names)) for names in watched]
+        watches = [stack.enter_context(watch) for watch in watches_of(store, handover.name)]
         while True:
             # Asked before anything is taken: nobody would hear the reply.
             gone = client.is_gone()
@@ -137,6 +136,11 @@ def _wait(kind: type[R], tool_input: Any, handover: Handover, token: str, contex
                 continue
             # Whoever handed an answer over at this moment takes it back.
             return None
+
+
+def watches_of(store: DocumentStore, name: str) -> list[DocumentWatch]:
+    """Return watches on whatever wakes the hook that waits for the answer to the question of this name."""
+    return [store.watch(*watched) for watched in ((ANSWER, name), (WAITING, name), (pauses.KIND, pauses.NAME))]
 
 
 def _is_changed(watches: Sequence[DocumentWatch], seconds: float) -> bool:

@@ -12,7 +12,7 @@ from hookrouter.storage.documents import Store
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.testing.contracts.document_storage import DocumentStorageContract
-from hookrouter.util import folder_watch
+from hookrouter.util import _folder_events, folder_watch
 
 if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
@@ -39,9 +39,20 @@ class TestFilesWithoutEventsAndLinks(DocumentStorageContract):
         def no_link(_source, _target):
             raise OSError(1, "Operation not permitted")
 
-        monkeypatch.setattr(folder_watch, "_inotify", lambda _folder: -1)
+        monkeypatch.setattr(folder_watch, "subscribe", lambda _folder: None)
         monkeypatch.setattr(documents.os, "link", no_link)
         monkeypatch.setattr(changes, "_POLL", 0.01)
+
+
+class TestFilesWithoutInotify(DocumentStorageContract):
+    """A user whose programs have taken all instances of inotify that the system allows."""
+
+    @pytest.fixture(autouse=True)
+    def no_instance(self, monkeypatch):
+        def refused():
+            raise OSError(24, "Too many open files")
+
+        monkeypatch.setattr(_folder_events, "_Inotify", refused)
 
 
 def test_a_watch_on_a_folder_that_may_only_be_read(tmp_path):
