@@ -41,6 +41,7 @@ __all__ = [
     "list_questions",
     "near",
     "open_condition",
+    "open_question",
     "others",
     "own_name",
     "read_pending",
@@ -53,6 +54,7 @@ __all__ = [
     "settle",
     "shown_form",
     "shown_text",
+    "tell_once",
     "wake_missed",
 ]
 
@@ -61,6 +63,8 @@ PENDING = "pending-answer"
 UNSETTLED = "unsettled"
 """The kind of what stands beside a question that is provisional: with it a hook sees that there is one, of whatever
 session, without reading any question."""
+TOLD = "told"
+"""The kind of what says which messages about an open question are in the outbox, or have been: a hook may run twice."""
 VERSION = 1
 
 ANSWER_LOCK = "answer"
@@ -219,13 +223,66 @@ def save_question(store: DocumentStore, question: Question) -> str:
         "saved_at": question.saved_at or iso(),
         "terminal": terminal._asdict() if terminal else None,
     }
-    name = _document_name(question)
     with holding(store, question.session):
-        where = store.write(QUESTION, name, document)
-        if question.provisional:
-            # After the question: one that is alone is of a question that has ended.
-            store.write(UNSETTLED, name, {"version": VERSION}, durable=False)
-        return where
+        return _write_question(store, question, document)
+
+
+def open_question(store: DocumentStore, question: Question, tell: Callable[[Question], None]) -> Question:
+    """Save a question unless this call has saved it already, and call ``tell`` unless it is missed; return it as saved.
+
+    A hook may run twice for one call, because the first run was killed at any point, or while it still runs. ``tell``
+    may not write this session's documents. Raises StoreError, as ``tell`` may.
+    """
+    with holding(store, question.session):
+        former = find_question(store, question.session_id, question.tool_use_id)
+        if former is not None:
+            # What others have noted in it since is kept.
+            question = former
+        else:
+            save = {**question._asdict(), "version": VERSION}
+            _write_question(store, question, {**save, "terminal": question.terminal and question.terminal._asdict()})
+        if not question.missed:
+            tell(question)
+        return question
+
+
+def _write_question(store: DocumentStore, question: Question, document: dict[str, object]) -> str:
+    name = _document_name(question)
+    where = store.write(QUESTION, name, document)
+    if question.provisional:
+        # After the question: one that is alone is of a question that has ended.
+        store.write(UNSETTLED, name, {"version": VERSION}, durable=False)
+    return where
+
+
+def tell_once(
+    store: DocumentStore, question: Question, kind: str, put: Callable[[], object], is_put: Callable[[], bool]
+) -> None:
+    """Call ``put``, which puts a message of one kind about a question into the outbox, unless an earlier run has.
+
+    ``is_put`` looks for it there; it is asked only if a run that was to put it in did not come to say that it had. For
+    whoever has the question's session :func:`holding`. Raises StoreError, as ``put`` may.
+    """
+    from hookrouter.storage.interface import StoreError
+
+    name = _document_name(question)
+    document = store.read(TOLD, name) or {}
+    known = _texts(document.get("kinds"))
+    if kind in known:
+        return
+    # A full disk: the message itself says so, and one too many is better than none.
+    with contextlib.suppress(StoreError):
+        if _text(document, "next") == kind and is_put():
+            put = _nothing
+        else:
+            store.write(TOLD, name, {"version": VERSION, "kinds": list(known), "next": kind}, durable=False)
+    put()
+    with contextlib.suppress(StoreError):
+        store.write(TOLD, name, {"version": VERSION, "kinds": [*known, kind]}, durable=False)
+
+
+def _nothing() -> None:
+    """Put nothing in, because it is there."""
 
 
 def list_questions(store: DocumentStore) -> list[Question]:
@@ -299,6 +356,8 @@ def settle(store: DocumentStore, question: Question, tell: Callable[[Question], 
         document = store.read(QUESTION, name) if name is not None else None
         if name is None or document is None or document.get("provisional") is not True:
             return False
+        # Whoever was told before was another agent.
+        store.delete(TOLD, name)
         tell(question)
         settled = {key: getattr(question, key) for key in ("agent", "gateway", "missed", "provisional")}
         store.write(QUESTION, name, {**document, **settled, "fallbacks": list(question.fallbacks)})
@@ -353,7 +412,8 @@ def remove(store: DocumentStore, session: str, tool_use_id: str) -> bool:
     if name is None:
         return False
     deleted = store.delete(QUESTION, name)
-    store.delete(UNSETTLED, name)
+    for kind in (UNSETTLED, TOLD):
+        store.delete(kind, name)
     return deleted
 
 

@@ -16,7 +16,7 @@ from hookrouter_ask_user_question import documents, transcript
 from hookrouter_ask_user_question.closing import CLIENT_GONE, Ending, close, note_end, verdict_of
 from hookrouter_ask_user_question.messages import tell_end, tell_mismatch, wake
 from hookrouter_ask_user_question.unmanaged import say_unmanaged
-from hookrouter_ask_user_question.verdicts import delete_verdict, prune_verdicts
+from hookrouter_ask_user_question.verdicts import delete_verdict, prune_verdicts, was_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,15 +83,13 @@ def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, c
     )
     _close_older(question, context)
     delete_verdict(context.store, question)
-    question = question._replace(saved_at=iso())
-    documents.save_question(context.store, question)
+    question = documents.open_question(context.store, question._replace(saved_at=iso()), lambda one: wake(one, context))
     context.note("outcome", "asked")
     context.note("asked_at", question.saved_at)
     context.note("agent", question.agent)
     context.note("cwd", question.cwd)
     context.note("questions", documents.shown_form(questions))  # type: ignore[arg-type]
     if not question.missed:
-        wake(question, context)
         context.start_delivery()
         return
     context.note("missed", True)
@@ -108,22 +106,27 @@ def answer_recorded(event: events.PostToolUse, tool_input: AskUserQuestionInput,
     """Compare what was recorded with the pending answer of this tool call, save the verdict, and close the question.
 
     The question's documents are removed on every path, even if comparing or waking raises. The journal record gets the
-    outcome: ``verified``, ``mismatch``, ``answered_by_person``, ``unanswered`` (the dialog ended by itself), or
-    ``unknown_question``.
+    outcome: ``verified``, ``mismatch``, ``answered_by_person``, ``unanswered`` (the dialog ended by itself),
+    ``unknown_question``, or ``repeated`` (an earlier run of this hook for the same call has done all this).
     """
     store = context.store
     question = documents.find_question(store, context.session_id, event.tool_use_id)
     session = question.session if question is not None else context.session
-    pending = documents.read_pending(store, session, event.tool_use_id)
     try:
-        if pending is not None:
-            _verify(question, pending, event, tool_input, context)
-        elif question is not None:
-            _no_answer_pending(question, event, context)
-        else:
+        with documents.holding(store, session):
+            # Another run of this very hook may have come to its end meanwhile.
+            question = documents.find_question(store, context.session_id, event.tool_use_id)
+            pending = documents.read_pending(store, session, event.tool_use_id)
+            try:
+                if pending is not None:
+                    _verify(question, pending, event, tool_input, context)
+                elif question is not None:
+                    _no_answer_pending(question, event, context)
+            finally:
+                documents.remove(store, session, event.tool_use_id)
+        if question is None and pending is None:
             _unknown_question(event, context)
     finally:
-        documents.delete_question(store, session, event.tool_use_id)
         _remove_left_behind(session, context)
 
 
@@ -335,6 +338,10 @@ def _no_answer_pending(question: Question, event: events.PostToolUse, context: C
 def _unknown_question(event: events.PostToolUse, context: Context) -> None:
     if context.agent is None:
         context.debug(f"unmanaged session {context.session}: no [[agents]] entry matches it and {context.cwd}")
+        return
+    if was_recorded(context.store, context.session_id, event.tool_use_id):
+        context.note("outcome", "repeated")
+        context.debug("this hook has run before for the same call, and has noted how the question ended")
         return
     endings = []
     for other in documents.near(context.store, context.session_id):

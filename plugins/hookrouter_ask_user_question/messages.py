@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter_ask_user_question import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hookrouter.config import Config
     from hookrouter.context import Services
@@ -49,7 +49,12 @@ def wake(question: Question, services: Services) -> None:
 
         then = follow_ups(question, message, settings, read_command(question, argv, environ))
     is_open = documents.open_condition(question)
-    services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open)
+    _once(
+        services,
+        message,
+        question,
+        lambda: services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open),
+    )
 
 
 def is_for_person(config: Config, agent: str) -> bool:
@@ -92,10 +97,20 @@ def tell_end(services: Services, question: Question, kind: str, reason: str) -> 
 
 def _put(services: Services, question: Question, message: Message, failed: str) -> None:
     try:
-        services.outbox.put(message, fallbacks=question.fallbacks)
+        _once(services, message, question, lambda: services.outbox.put(message, fallbacks=question.fallbacks))
     except Exception:
         services.warn(failed)
         raise
+
+
+def _once(services: Services, message: Message, question: Question, put: Callable[[], object]) -> None:
+    """Put a message in unless an earlier run of the same call has."""
+
+    def is_put() -> bool:
+        known = (message.kind, message.session_id, message.tool_use_id)
+        return any((one.kind, one.session_id, one.tool_use_id) == known for one in services.outbox.pending())
+
+    documents.tell_once(services.store, question, message.kind, put, is_put)
 
 
 def _message(kind: str, question: Question, subject: str, text: str, data: Mapping[str, Any] | None = None) -> Message:

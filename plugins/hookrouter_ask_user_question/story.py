@@ -56,7 +56,7 @@ class Stories:
         if (
             "swept" in record
             or event == "answer"
-            or (event == "PostToolUse" and record.get("tool") == "AskUserQuestion")
+            or (event == "PostToolUse" and record.get("tool") == "AskUserQuestion" and outcome != "repeated")
             or (event == "delivery" and outcome == "delivered" and record.get("kind") in (REMINDER, ESCALATION))
         ):
             self._later.append(record)

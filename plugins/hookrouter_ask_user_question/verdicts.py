@@ -28,6 +28,7 @@ __all__ = [
     "prune_verdicts",
     "read_verdict",
     "save_verdict",
+    "was_recorded",
     "watch_verdict",
 ]
 
@@ -97,6 +98,15 @@ def list_verdicts(store: DocumentStore) -> list[Verdict]:
 def watch_verdict(store: DocumentStore, question: Question) -> DocumentWatch:
     """Return a watch on the document of this question."""
     return store.watch(KIND, own_name(question.session, question.tool_use_id))
+
+
+def was_recorded(store: DocumentStore, session_id: str, tool_use_id: str) -> bool:
+    """Whether a PostToolUse has noted how this question ended; a sweep, which says who told of it, does not count."""
+    for _, document in store.entries(KIND, lambda name: name.endswith(f":{tool_use_id}")):
+        found = _verdict(document)
+        if found is not None and (found.session_id, found.tool_use_id) == (session_id, tool_use_id):
+            return found.outcome in ("verified", "mismatch", "answered_by_person") or not found.told_by
+    return False
 
 
 def end_of_sweep(outcome: str, state: str, by: str = "") -> tuple[str, str]:

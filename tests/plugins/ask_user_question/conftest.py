@@ -185,10 +185,14 @@ class AskSession:
         self.transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def documents(self) -> list[str]:
-        """Return the files of questions and pending answers; not the verdicts, which stay for a while."""
+        """Return the files of questions and pending answers; not the verdicts, which stay for a while.
+
+        Nor what was told of a question that is there.
+        """
         state = Path(self.home.state)
-        names = [path.name for path in state.glob("*.json")] if state.exists() else []
-        return sorted(name for name in names if not name.startswith("answer-result-"))
+        names = {path.name for path in state.glob("*.json")} if state.exists() else set()
+        told = {name for name in names if name.startswith("told-") and name.replace("told-", "question-", 1) in names}
+        return sorted(name for name in names - told if not name.startswith("answer-result-"))
 
     def wakes(self) -> list[QueuedMessage]:
         return self.app.outbox.pending()

@@ -112,13 +112,13 @@ def test_a_pause_that_ends_while_the_question_is_saved_loses_nothing(
 ) -> None:
     store = ask_session.app.store
     pauses.begin(store, "main")
-    save = documents.save_question
+    save = documents.open_question
 
-    def save_late(*arguments: Any) -> str:
+    def save_late(*arguments: Any) -> documents.Question:
         pauses.end(store, "main")
         return save(*arguments)
 
-    monkeypatch.setattr(documents, "save_question", save_late)
+    monkeypatch.setattr(documents, "open_question", save_late)
     assert ask_session.ask()["delivery_started"]
     assert [wake.kind for wake in ask_session.wakes()] == ["question"]
     assert [one.missed for one in documents.list_questions(store)] == [False]
