@@ -602,15 +602,15 @@ def test_no_deliverer_is_started_while_one_is_at_work(outbox: Outbox, home: Home
 
 
 def test_ids_of_processes_forked_from_one_at_the_same_moment_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    outbox._new_id()
+    outbox_module._new_id()
     # The clock shows them all the same time.
-    monkeypatch.setattr(outbox.time, "time_ns", lambda: 1_800_000_000_000_000_000)
+    monkeypatch.setattr(outbox_module.time, "time_ns", lambda: 1_800_000_000_000_000_000)
     read, write = os.pipe()
     children = []
     for _ in range(30):
         child = os.fork()
         if child == 0:
-            os.write(write, "".join(f"{outbox._new_id()[1]}\n" for _ in range(3)).encode())
+            os.write(write, "".join(f"{outbox_module._new_id()[1]}\n" for _ in range(3)).encode())
             os._exit(0)
         children.append(child)
     for child in children:
