@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hookrouter._serving.child import Served
 
-__all__ = ["Child", "Children", "reset_signals"]
+__all__ = ["SPARES", "Child", "Children", "reset_signals"]
 
 SPARES = 2
 """How many children wait for a call: further calls at the same moment wait for a fork each, which takes 1 to 2 ms."""
@@ -78,9 +78,14 @@ class Children:
         self.busy: dict[int, Child] = {}
         """Those that serve a call, by process id."""
 
-    def refill(self) -> None:
-        """Fork as many as shall wait. Raises OSError if the system makes no process."""
-        while len(self._spares) < SPARES:
+    @property
+    def waiting(self) -> int:
+        """How many wait for a call."""
+        return len(self._spares)
+
+    def refill(self, count: int = SPARES) -> None:
+        """Fork until so many wait. Raises OSError if the system makes no process."""
+        while len(self._spares) < count:
             self._spares.append(self._fork())
 
     def give(self, connection: socket.socket) -> Child:

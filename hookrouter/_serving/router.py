@@ -22,7 +22,7 @@ from hookrouter import __version__
 from hookrouter._config.cache import keep as keep_config
 from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._serving import address, protocol
-from hookrouter._serving.children import Children, reset_signals
+from hookrouter._serving.children import SPARES, Children, reset_signals
 from hookrouter._serving.staleness import LoadedCode
 from hookrouter._serving.warming import Warming
 from hookrouter.util import fastjson
@@ -44,6 +44,9 @@ TICK = 5.0
 
 QUIET = 1.0
 """Seconds without a further change after which changed code is loaded: an upgrade replaces many files."""
+
+SETTLING = 0.02
+"""Seconds after a call's begin in which no more than one child is kept waiting."""
 
 _BACKLOG_BATCH = 64
 _COMMAND_SECONDS = 0.5
@@ -106,6 +109,8 @@ class Router:
             self._refill()
             poll = self._poll()
             wait = QUIET if self._change else max(0.0, next_tick - time.monotonic())
+            if self._children.waiting < SPARES:
+                wait = min(wait, SETTLING)
             ready = {descriptor for descriptor, _event in poll.poll(wait * 1000)}
             self._reap()
             self._hear(ready)
@@ -170,9 +175,11 @@ class Router:
     def _refill(self) -> None:
         if self._change:
             return
+        # A fork takes time that a call which is just being served could use.
+        is_busy = time.monotonic() - self._last_call < SETTLING and bool(self._children.busy)
         # Without a spare child, a call has one forked for it, or runs cold.
         with suppress(OSError):
-            self._children.refill()
+            self._children.refill(1 if is_busy else SPARES)
 
     def _accept(self) -> None:
         """Hand each caller that waits to a child."""
@@ -277,7 +284,6 @@ class Router:
         if not change:
             return False
         self._change, self._changed_at = change, time.monotonic()
-        self._code = LoadedCode()
         self._children.dismiss()
         return True
 
@@ -295,7 +301,8 @@ class Router:
                 connection.sendall(fastjson.dumps(self.status()).encode() + b"\n")
 
     def _tick(self) -> None:
-        self._sockets.restore()
+        if not self._sockets.restore():
+            self._stopping = "stop"
         self._on_tick()
         is_idle = time.monotonic() - self._last_call >= self._idle and not self._children.busy
         if self._idle and is_idle:

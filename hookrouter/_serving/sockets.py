@@ -77,13 +77,25 @@ class RouterSockets:
             os.set_inheritable(descriptor, True)
         return {INHERIT_VARIABLE: ",".join(str(number) for number in [*numbers, int(self._is_passed)])}
 
-    def restore(self) -> None:
-        """Put a socket that somebody has removed or replaced back in its place. Raises nothing."""
-        with suppress(OSError):
+    def restore(self) -> bool:
+        """Put a socket that somebody has removed or replaced back in its place; say whether this router goes on.
+
+        It does not if somebody has removed the folder, and another router serves the home by now. Raises nothing.
+        """
+        try:
             ensure(self._folder)
+            if _file(self._folder, _LOCK) != _identity(os.fstat(self._lock)):
+                former, self._lock = self._lock, _take_lock(self._folder)
+                os.close(former)
             if not self._is_passed:
                 self.calls = self._in_place(self.calls, address.CALLS)
             self.control = self._in_place(self.control, address.CONTROL)
+        except AlreadyServed:
+            return False
+        except OSError:
+            # A full disk, for example: looked at again soon.
+            return True
+        return True
 
     def close(self) -> None:
         """Close them in this process alone."""
@@ -92,11 +104,11 @@ class RouterSockets:
         os.close(self._lock)
 
     def remove(self) -> None:
-        """Close them, and remove the files that this router has made."""
-        names = [address.CONTROL] if self._is_passed else [address.CALLS, address.CONTROL]
-        for name in names:
-            with suppress(OSError):
-                os.unlink(os.path.join(self._folder, name))
+        """Close them, and remove the files that this router has made and that are still its own."""
+        for name in [address.CONTROL] if self._is_passed else [address.CALLS, address.CONTROL]:
+            if _file(self._folder, name) == self._files[name]:
+                with suppress(OSError):
+                    os.unlink(os.path.join(self._folder, name))
         self.close()
 
     def _in_place(self, listener: socket.socket, name: str) -> socket.socket:
@@ -114,9 +126,12 @@ class RouterSockets:
 def _file(folder: str, name: str) -> tuple[int, int] | None:
     """Return what tells a socket's file from any other one; None without one."""
     try:
-        status = os.lstat(os.path.join(folder, name))
+        return _identity(os.lstat(os.path.join(folder, name)))
     except OSError:
         return None
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 

@@ -1,15 +1,19 @@
 """Whether the code that a router has loaded is still the code that is installed.
 
 Compared are the modification times of the files that hold loaded modules, but for the standard library's, and of the
-folders in which distributions are installed. What the configuration and prompts say is read by each call itself.
+folders in which distributions are installed. They are looked at only if the system has told of a change in one of
+their folders; where it cannot tell, each time. What the configuration and prompts say is read by each call itself.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import sys
 import sysconfig
 from typing import TYPE_CHECKING
+
+from hookrouter.util.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,49 +28,83 @@ class LoadedCode:
 
     def __init__(self) -> None:
         """Take what is loaded now."""
-        self._standard = tuple({sysconfig.get_path("stdlib") + os.sep, sysconfig.get_path("platstdlib") + os.sep})
+        standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+        self._standard = tuple(path + os.sep for path in standard)
         self._stamps: dict[str, int] = {}
-        self._folders = {path: _listing(path) for path in sys.path if _holds_distributions(path)}
-        self._folder_stamps = {path: _stamp(path) for path in self._folders}
+        self._installed: dict[str, frozenset[tuple[str, int]]] = {}
         self._seen: set[str] = set()
+        self._watches: dict[str, FolderWatch] = {}
+        self._is_told = True
+        """Whether the system tells of changes in all of the folders."""
+        for path in sys.path:
+            if _holds_distributions(path):
+                self._watch(path)
+                self._installed[path] = _installed(path)
         self.extend()
 
     def extend(self) -> None:
         """Take in what was loaded since."""
-        for path in self._files():
+        for path in self._new_files():
+            self._watch(os.path.dirname(path))
             self._stamps.setdefault(path, _stamp(path))
 
     def change(self) -> str:
-        """Return what has changed since, empty for nothing."""
+        """Return a path at which something has changed since the last call, empty for nothing."""
+        if self._is_told and not self._has_news():
+            return ""
+        changed = ""
         for path, stamp in self._stamps.items():
-            if _stamp(path) != stamp:
-                return path
-        for path, stamp in self._folder_stamps.items():
             now = _stamp(path)
             if now != stamp:
-                # A folder changes with every cache and lock file in it, too.
-                if _listing(path) != self._folders[path]:
-                    return path
-                self._folder_stamps[path] = now
-        return ""
+                self._stamps[path], changed = now, path
+        for path, known in self._installed.items():
+            found = _installed(path)
+            if found != known:
+                self._installed[path], changed = found, path
+        return changed
 
-    def _files(self) -> Iterator[str]:
+    def _watch(self, folder: str) -> None:
+        if folder in self._watches:
+            return
+        try:
+            watch = FolderWatch(folder).__enter__()
+        except OSError:
+            self._is_told = False
+            return
+        self._watches[folder] = watch
+        self._is_told = self._is_told and watch.fileno() >= 0
+
+    def _has_news(self) -> bool:
+        """Whether the system tells of anything in one of the folders."""
+        if not self._watches:
+            return False
+        # All watches of a process are told by one source, so any one of them wakes for all folders.
+        poll = select.poll()
+        poll.register(next(iter(self._watches.values())).fileno(), select.POLLIN)
+        if not poll.poll(0):
+            return False
+        told = [watch.wait(0) for watch in self._watches.values()]
+        return any(told)
+
+    def _new_files(self) -> Iterator[str]:
         for name, module in list(sys.modules.items()):
             if name in self._seen:
                 continue
             self._seen.add(name)
             path = getattr(module, "__file__", None)
-            if not isinstance(path, str) or not os.path.isabs(path):
-                continue
-            if not path.startswith(self._standard) or _holds_distributions(path.split("-packages")[0] + "-packages"):
+            if isinstance(path, str) and os.path.isabs(path) and not self._is_standard(path):
                 yield path
+
+    def _is_standard(self, path: str) -> bool:
+        # Without an environment of its own, distributions are installed below the standard library's folder.
+        return path.startswith(self._standard) and not {"site-packages", "dist-packages"} & set(path.split(os.sep))
 
 
 def _holds_distributions(path: str) -> bool:
     return path.rstrip("/").endswith(("site-packages", "dist-packages"))
 
 
-def _listing(folder: str) -> frozenset[tuple[str, int]]:
+def _installed(folder: str) -> frozenset[tuple[str, int]]:
     """Return what of a folder tells which distributions are installed in it."""
     try:
         names = [name for name in os.listdir(folder) if name.endswith(_METADATA)]
