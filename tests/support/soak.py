@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hookrouter._sandbox.client import prompt_box
 from hookrouter._sandbox.processes import remove_folder
@@ -24,12 +24,13 @@ from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 from support.random_forms import seeded_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from hookrouter._sandbox.client import ClientSession
     from support.random_forms import RandomForm
 
-__all__ = ["Result", "Verdict", "report", "soak", "table"]
+__all__ = ["Disturber", "Result", "Verdict", "report", "soak", "table"]
 
 SESSION = "soak"
 PER_SESSION = 20
@@ -69,6 +70,13 @@ class Verdict:
     """The answer was not brought to an end, though nothing made it unsafe."""
 
 
+class Disturber(Protocol):
+    """What goes on beside the forms."""
+
+    def between_forms(self) -> None:
+        """Do what can be done only while no form is open."""
+
+
 class Result(NamedTuple):
     """What came of one form."""
 
@@ -91,17 +99,22 @@ def soak(
     size: tuple[int, int],
     per_session: int = PER_SESSION,
     channel: str = "keys",
+    beside: Callable[[Stage], AbstractContextManager[Disturber]] | None = None,
 ) -> Iterator[Result]:
     """Answer the forms ``numbers`` of the series ``seed`` on the client ``program`` in a pane of ``size``.
 
-    ``channel`` is the answer channel, and no other takes its place. Raises ClientError if the client cannot start.
+    ``channel`` is the answer channel, and no other takes its place. ``beside`` begins, on each stage on which
+    hookrouter is installed, something that goes on while forms are answered. Raises ClientError if the client cannot
+    start.
     """
     rest = list(numbers)
     while rest:
-        with _Client(program, size, channel) as client:
+        with _Client(program, size, channel, beside) as client:
             for _ in range(per_session):
                 if not rest:
                     break
+                if client.disturber is not None:
+                    client.disturber.between_forms()
                 number = rest.pop(0)
                 result = client.answer(number, seeded_form(seed, number))
                 yield result
@@ -112,8 +125,16 @@ def soak(
 class _Client:
     """One running client under hookrouter, with one channel, whose questions wait in the inbox."""
 
-    def __init__(self, program: str, size: tuple[int, int], channel: str) -> None:
+    def __init__(
+        self,
+        program: str,
+        size: tuple[int, int],
+        channel: str,
+        beside: Callable[[Stage], AbstractContextManager[Disturber]] | None,
+    ) -> None:
         self._program = program
+        self._beside = beside
+        self.disturber: Disturber | None = None
         self._size = size
         self._channel = channel
         self._asked = 0
@@ -127,6 +148,8 @@ class _Client:
             self.stage = Stage(folder, f'[answer]\nchannels = ["{self._channel}"]\n')
             self.stage.record("PreToolUse", "PostToolUse")
             self.stage.install()
+            if self._beside is not None:
+                self.disturber = stack.enter_context(self._beside(self.stage))
             self.model = stack.enter_context(ScriptedModel())
             width, height = self._size
             self.session: ClientSession = stack.enter_context(
