@@ -7,10 +7,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter._installation.front_command import split_front
 from hookrouter.util.program import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from hookrouter._installation.front_command import FrontWords
 
 __all__ = [
     "OurCommand",
@@ -30,14 +33,18 @@ class OurCommand(NamedTuple):
     """A command line of ours, taken apart."""
 
     program: str
+    """What starts hookrouter without a router."""
     event_word: str
     home: str | None
     """The HOOKROUTER_HOME that it sets, if any."""
+    front: FrontWords | None = None
+    """What stands before the program, if it is no cold command line."""
 
 
 def hook_command(script: Sequence[str], home: str | None, event_word: str) -> str:
     """Return the shell command line of one event.
 
+    ``script`` are the words of the program, after those of a front if there is to be one.
     A shell string and no ``args``: that form exists only since Claude Code 2.1.139. With ``home`` (the HOOKROUTER_HOME
     of the installation) the command sets the variable itself, because the hook inherits Claude Code's environment and
     not that of the shell in which ``install`` ran.
@@ -62,13 +69,14 @@ def parse_command(command: str, arguments: Sequence[str] | None = None) -> OurCo
     while words and _ASSIGNMENT.match(words[0]):
         name, _, value = words.pop(0).partition("=")
         home = value if name == "HOOKROUTER_HOME" else home
+    front, words = split_front(words)
     if len(words) > 3 and words[-4:-2] == ["-m", PROGRAM]:
         program, rest = words[0], words[-2:]
     else:
         program, rest = (words[0], words[1:]) if words and os.path.basename(words[0]) == PROGRAM else ("", [])
     if len(rest) != 2 or rest[0] != "run" or not _EVENT_WORD.fullmatch(rest[1]):
         return None
-    return OurCommand(program, rest[1], home)
+    return OurCommand(program, rest[1], home, front)
 
 
 def runs_hookrouter(command: str) -> bool:

@@ -12,8 +12,10 @@ from attrs import frozen
 from hookrouter._contract.hook_names import RAW_HOOK, hook_names
 from hookrouter._contract.tables import EVENTS, TOOLS
 from hookrouter._installation.command_line import hook_command
+from hookrouter._installation.front_command import Front, front_words
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, PluginStatus
 from hookrouter._plugins.scan import SCAN_SECONDS
+from hookrouter._serving.address import router_folder
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
 
@@ -91,10 +93,11 @@ class RegistrationSource(NamedTuple):
     """The hooks in which it may wait, each with the most seconds that this adds."""
 
 
-def wanted_registrations(app: Services) -> list[Registration]:
+def wanted_registrations(app: Services, front: Front = Front.COLD) -> list[Registration]:
     """Return the entries that an environment's plugins need, for the running installation of hookrouter."""
     home = app.home.root if app.environ.get(HOME_VARIABLE) else None
-    return registrations(registration_sources(app.plugins.listing(), app.config), script_argv(), home)
+    script = [*front_words(front, router_folder(app.home)), *script_argv()]
+    return registrations(registration_sources(app.plugins.listing(), app.config), script, home)
 
 
 def registration_sources(plugins: Iterable[PluginInfo], config: Config) -> list[RegistrationSource]:

@@ -2,7 +2,8 @@
 
 Every other key, hook and character of the text stays as it is: edits are made in the text
 (:mod:`hookrouter._installation.json_edit`). An entry is ours by its command, the program ``hookrouter`` with the word
-``run`` and an event, whatever folder the program is in; so an entry of a former installation is updated, never doubled.
+``run`` and an event, alone or behind a front, whatever folder either is in; so an entry of a former installation is
+updated, never doubled.
 
 A line that runs hookrouter inside something else (``timeout 30 hookrouter run stop || true``) was changed by hand. It
 is left as it is, and nothing is added beside it: hooks would run twice.

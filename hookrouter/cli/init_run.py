@@ -106,7 +106,8 @@ class _Setup:
             typer.echo(printable(f"{path}: {self._verb}"))
         self.app = Application.from_environ(scan=True)
         warnings: list[str] = []
-        change, wanted = register(self.app, self.settings.path, warnings, dry_run=False, is_project=self.is_project)
+        done = register(self.app, self.settings.path, warnings, dry_run=False, is_project=self.is_project)
+        change, wanted = done.change, done.wanted
         kept = "" if change.backup is None else f"; the former file is {change.backup}"
         _tell([f"{change.path}: {len(wanted)} hooks registered{kept}", *(f"warning: {one}" for one in warnings)])
 
@@ -150,7 +151,7 @@ def _prepare(words: Words, settings: str, *, is_project: bool, asks: bool) -> _S
     choices: Choices | None = None if chosen is None else choices_of(chosen, folder)
     agent = None if choices is None else choices.agent
     plan = make_plan(app, choices)
-    change, _ = register(app, settings, [], dry_run=True, is_project=is_project)
+    change = register(app, settings, [], dry_run=True, is_project=is_project).change
     return _Setup(app, plan, change, is_project, agent)
 
 

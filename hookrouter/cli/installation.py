@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from hookrouter._installation import settings_file
+from hookrouter._installation.front_choice import chosen_front
+from hookrouter._installation.front_command import Front
 from hookrouter._installation.registrations import wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, wrapped
-from hookrouter._installation.settings_file import is_shared
+from hookrouter._installation.settings_file import is_shared, read_text
 from hookrouter._plugins.registry import remedy
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
@@ -24,11 +26,33 @@ if TYPE_CHECKING:
     from hookrouter._installation.registrations import Registration
     from hookrouter._installation.settings_file import Change
 
-__all__ = ["chosen_file", "install", "register", "uninstall"]
+__all__ = ["Registered", "chosen_file", "install", "register", "uninstall"]
+
+_FrontOption = Annotated[
+    Front | None,
+    typer.Option(
+        "--front",
+        help="What Claude Code starts for a hook. native: a small program that brings the call to the router "
+        "(hookrouter serve); python: the same in Python; both run hookrouter themselves if no router is there. "
+        "cold: hookrouter alone. Default: the front that is registered, else native if it was built, else python.",
+    ),
+]
+
+
+class Registered(NamedTuple):
+    """What became of a settings file, and the entries that it is to have."""
+
+    change: Change
+    wanted: Sequence[Registration]
+    front: Front
 
 
 def install(
-    settings: SettingsOption = None, scope: ScopeOption = None, dry_run: DryRun = False, as_json: Json = False
+    settings: SettingsOption = None,
+    scope: ScopeOption = None,
+    front: _FrontOption = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
 ) -> None:
     """Register hookrouter in a Claude Code settings file, for the events and tools that active plugins implement.
 
@@ -40,14 +64,17 @@ def install(
     right file. An entry that someone changed by hand (timeout 30 hookrouter run ...) is left as it is, with a warning,
     and nothing is added beside it.
 
-    With --json: settings, changed, dry_run, backup, registered (event, matcher, command, timeout, block_on_failure for
-    each entry), warnings and diff.
+    Each entry starts a front, which brings the call to the router if one runs, and runs hookrouter itself if none does.
+
+    With --json: settings, changed, dry_run, backup, front, registered (event, matcher, command, timeout,
+    block_on_failure for each entry), warnings and diff.
 
     \b
     Examples:
       hookrouter install
       hookrouter install --dry-run
       hookrouter install --scope project
+      hookrouter install --front cold
       hookrouter install --settings ~/work/.claude/settings.json --json
 
     \b
@@ -59,18 +86,25 @@ def install(
     app = Application.from_environ(scan=True)
     warnings = [printable(problem) for problem in app.config.problems]
     try:
-        change, wanted = register(app, path, warnings, dry_run=dry_run, is_project=scope is Scope.PROJECT)
+        done = register(app, path, warnings, dry_run=dry_run, is_project=scope is Scope.PROJECT, asked=front)
     finally:
         _warn(warnings)
-    _report(change, wanted, warnings, dry_run=dry_run, as_json=as_json)
+    _report(done.change, done.wanted, warnings, front=done.front, dry_run=dry_run, as_json=as_json)
 
 
 def register(
-    app: Application, path: str, warnings: list[str], *, dry_run: bool, is_project: bool = False
-) -> tuple[Change, Sequence[Registration]]:
-    """Bring hookrouter's entries in a settings file up to date; return the change and all entries.
+    app: Application,
+    path: str,
+    warnings: list[str],
+    *,
+    dry_run: bool,
+    is_project: bool = False,
+    asked: Front | None = None,
+) -> Registered:
+    """Bring hookrouter's entries in a settings file up to date; return the change, all entries and their front.
 
-    Adds to ``warnings`` what is wrong beside. Raises CommandError, with the file untouched.
+    ``asked`` is the front that they are to have, None for the one that is there or the fastest. Adds to ``warnings``
+    what is wrong beside. Raises CommandError, with the file untouched.
     """
     for info in app.plugins.broken():
         warnings.append(printable(f"the plugin {info.name} is broken: {info.reason}; fix: {remedy(info, app.home)}"))
@@ -82,7 +116,8 @@ def register(
             )
         )
     try:
-        wanted = wanted_registrations(app)
+        front = _front(path, asked)
+        wanted = wanted_registrations(app, front)
         change = settings_file.install(path, wanted, app.store, dry_run=dry_run)
         if change.after is not None:
             if hooks_disabled(change.after):
@@ -91,7 +126,16 @@ def register(
                 warnings.append(printable(f"{path}: {found.text}; fix: {found.fix}"))
     except SettingsError as error:
         raise CommandError(str(error)) from None
-    return change, wanted
+    return Registered(change, wanted, front)
+
+
+def _front(path: str, asked: Front | None) -> Front:
+    """Return the front that an install gives a settings file. Raises SettingsError."""
+    text = read_text(path)
+    try:
+        return chosen_front(text if text is not None and text.strip() else None, asked)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}; the file was left as it is") from None
 
 
 def uninstall(
@@ -102,7 +146,7 @@ def uninstall(
     What anyone else wrote into the file since then stays; so does, with a warning, an entry that was changed by hand
     and still runs hookrouter.
 
-    With --json: as install has it, without registered.
+    With --json: as install has it, without registered; front is null.
 
     \b
     Examples:
@@ -157,7 +201,13 @@ def _check_folder(path: str) -> None:
 
 
 def _report(
-    change: Change, wanted: Sequence[Registration], warnings: Sequence[str], *, dry_run: bool, as_json: bool
+    change: Change,
+    wanted: Sequence[Registration],
+    warnings: Sequence[str],
+    *,
+    dry_run: bool,
+    as_json: bool,
+    front: Front | None = None,
 ) -> None:
     if as_json:
         echo_json(
@@ -166,6 +216,7 @@ def _report(
                 "changed": change.changed,
                 "dry_run": dry_run,
                 "backup": change.backup,
+                "front": front,
                 "registered": [
                     {
                         "event": want.event,
@@ -192,5 +243,7 @@ def _report(
         typer.echo(f"{change.path}: {'updated' if change.before is not None else 'created'}")
         if change.backup is not None:
             typer.echo(f"  the former file is {change.backup}")
+    if wanted and front is not None:
+        typer.echo(f"  front: {front}")
     for want in wanted:
         typer.echo(f"  {want.event}{'' if want.matcher is None else f' ({want.matcher})'}")

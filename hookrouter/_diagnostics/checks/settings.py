@@ -11,15 +11,20 @@ from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.system import working_folder
 from hookrouter._installation.claude_plugin import enabled_names, first_party_registrations
 from hookrouter._installation.command_line import parse_command
+from hookrouter._installation.front_choice import current_front, registered_front
+from hookrouter._installation.front_command import Front, native_fault
 from hookrouter._installation.registrations import wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
+from hookrouter._serving.address import router_folder
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hookrouter._diagnostics.checks.check import Place
+    from hookrouter._installation.command_line import OurCommand
+    from hookrouter._installation.front_command import FrontWords
     from hookrouter._installation.registrations import Registration
     from hookrouter.context import Services
 
@@ -64,10 +69,15 @@ class SettingsCheck:
                 f"{path}: the Claude Code plugin {name} is enabled too; it does nothing beside what install registered",
                 f"claude plugin disable {name}, or hookrouter uninstall",
             )
+        wanted_by_path = {path: wanted_registrations(place.app, current_front(texts.get(path))) for path in ours}
         for path in ours:
-            yield from _registration(path, texts.get(path), wanted, is_user=path == scopes[0])
-        yield from _others(texts, ours, wanted)
-        yield from _scripts({path: texts[path] for path in ours if path in texts})
+            yield from _registration(path, texts.get(path), wanted_by_path[path], is_user=path == scopes[0])
+        yield from _others(texts, ours, [want for wants in wanted_by_path.values() for want in wants])
+        ours_there = {path: texts[path] for path in ours if path in texts}
+        yield from _fronts_at_odds(ours_there)
+        commands = _commands(ours_there)
+        yield from _scripts(commands)
+        yield from _fronts(commands, router_folder(place.app.home))
 
 
 def _read(paths: Sequence[str], texts: dict[str, str]) -> Iterator[Finding]:
@@ -131,23 +141,32 @@ def _others(texts: Mapping[str, str], ours: Sequence[str], wanted: Sequence[Regi
             )
 
 
-def _scripts(texts: Mapping[str, str]) -> Iterator[Finding]:
-    programs: dict[str, str] = {}
+def _fronts_at_odds(texts: Mapping[str, str]) -> Iterator[Finding]:
+    """Look for files whose entries have another front than those of the first file: both would run."""
+    fronts = {path: registered_front(text) or Front.COLD for path, text in texts.items() if registered(text)}
+    first = next(iter(fronts.values()), Front.COLD)
+    for path, front in fronts.items():
+        if front is not first:
+            message = f"{path}: its entries have the front {front}, others {first}, so that hooks run twice"
+            fix = f"hookrouter install --settings {shlex.quote(path)} --front {first}"
+            yield Finding(WARNING, "settings", message, fix)
+
+
+def _commands(texts: Mapping[str, str]) -> list[tuple[str, OurCommand]]:
+    """Return the registered command lines, taken apart, each with its file."""
+    found = []
     for path, text in texts.items():
-        for entry in registered(text):
-            command = parse_command(entry.command)
-            if command is not None:
-                programs.setdefault(command.program, path)
-    for program, path in programs.items():
-        if not os.path.isabs(program):
-            problem = "is not an absolute path, and hooks do not have your PATH"
-        elif not os.path.isfile(program):
-            problem = "does not exist"
-        elif not os.access(program, os.X_OK):
-            problem = "is not executable"
-        else:
-            continue
-        yield Finding(ERROR, "settings", f"{path}: the registered program {program} {problem}", "hookrouter install")
+        commands = (parse_command(entry.command) for entry in registered(text))
+        found += [(path, command) for command in commands if command is not None]
+    return found
+
+
+def _scripts(commands: Sequence[tuple[str, OurCommand]]) -> Iterator[Finding]:
+    programs = {command.program: path for path, command in reversed(commands)}
+    for program, path in reversed(programs.items()):
+        if problem := _program_fault(program):
+            message = f"{path}: the registered program {program} {problem}"
+            yield Finding(ERROR, "settings", message, "hookrouter install")
     if len(script_argv()) > 1:
         yield Finding(
             WARNING,
@@ -155,6 +174,40 @@ def _scripts(texts: Mapping[str, str]) -> Iterator[Finding]:
             f"no hookrouter script is installed beside {sys.executable}; the module runs instead, which is slower",
             "reinstall hookrouter with pip, pipx or uv",
         )
+
+
+def _program_fault(program: str) -> str:
+    """Say why a hook cannot start a program; empty if it can."""
+    if not os.path.isabs(program):
+        return "is not an absolute path, and hooks do not have your PATH"
+    if not os.path.isfile(program):
+        return "does not exist"
+    return "" if os.access(program, os.X_OK) else "is not executable"
+
+
+def _fronts(commands: Sequence[tuple[str, OurCommand]], folder: str) -> Iterator[Finding]:
+    """Look for registered fronts that cannot run, or that call the router of another home than this one."""
+    fronts = {command.front: path for path, command in reversed(commands) if command.front is not None}
+    for front, path in reversed(fronts.items()):
+        if problem := _front_fault(front):
+            message = f"{path}: the registered front {front.file} {problem}"
+            yield Finding(ERROR, "settings", message, "hookrouter install")
+        if front.folder != folder:
+            message = f"{path}: the registered front calls the router of another home, in {front.folder}"
+            yield Finding(ERROR, "settings", message, "hookrouter install")
+
+
+def _front_fault(front: FrontWords) -> str:
+    if front.front is Front.PYTHON:
+        if not os.path.isfile(front.file):
+            return "does not exist"
+        fault = _program_fault(front.program)
+        return f"needs {front.program}, which {fault}" if fault else ""
+    fault = _program_fault(front.program)
+    if fault:
+        return fault
+    fault = native_fault(front.program)
+    return f"does not run here: {fault}" if fault else ""
 
 
 def stale_registrations(app: Services) -> list[str]:
@@ -169,8 +222,9 @@ def stale_registrations(app: Services) -> list[str]:
             text = read_text(path)
             if text is None or not registered(text):
                 continue
+            wanted = wanted_registrations(app, current_front(text))
             # What has a remedy of its own, an install does not mend.
-            if any(not difference.fix for difference in differences(text, wanted_registrations(app))):
+            if any(not difference.fix for difference in differences(text, wanted)):
                 found.append(_install_command(path, is_user=scope == "user"))
         except SettingsError:
             # What is wrong with the file, doctor says.
