@@ -84,8 +84,17 @@ def front_words(front: Front, folder: str) -> list[str]:
     if front is Front.NATIVE:
         return [native_path(), folder]
     if front is Front.PYTHON:
-        return [sys.executable, "-SP", python_front_path(), folder]
+        return [_interpreter(), "-SP", python_front_path(), folder]
     return []
+
+
+def _interpreter() -> str:
+    """Return the running interpreter by one of its names, the same however hookrouter was called."""
+    path = os.path.join(os.path.dirname(sys.executable), f"python{sys.version_info.major}.{sys.version_info.minor}")
+    try:
+        return path if os.path.samefile(path, sys.executable) else sys.executable
+    except OSError:
+        return sys.executable
 
 
 def split_front(words: Sequence[str]) -> tuple[FrontWords | None, list[str]]:

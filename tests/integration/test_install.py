@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from hookrouter.samples import sample
 from hookrouter.util.program import script_argv
 
 PLUGIN = """
@@ -276,3 +277,36 @@ def test_a_file_that_a_team_shares_gets_a_warning(
 def test_a_named_pipe_is_no_settings_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "settings.json")
     assert "not a regular file" in hookrouter("install", "--settings", str(tmp_path / "settings.json"), code=2)
+
+
+@pytest.mark.parametrize("front", ["python", "cold"])
+def test_a_front_is_registered_and_stays(front: str, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    report = json.loads(hookrouter("install", "--settings", str(path), "--front", front, "--json"))
+    assert report["front"] == front
+    command = commands(path)[("Stop", None)]
+    assert command.endswith(f"{script_argv()[0]} run stop")
+    assert ("python_front.py" in command) is (front == "python")
+    again = json.loads(hookrouter("install", "--settings", str(path), "--json"))
+    assert (again["front"] == front) is (front == "python") is not again["changed"]
+    assert f"\n  front: {front}\n" in hookrouter("install", "--settings", str(path), "--front", front)
+    assert json.loads(hookrouter("uninstall", "--settings", str(path), "--json"))["front"] is None
+    assert not path.exists()
+
+
+def test_a_front_runs_the_hook_where_no_router_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "a home" / "it's"
+    monkeypatch.setenv("HOOKROUTER_HOME", str(home))
+    path = tmp_path / "settings.json"
+    hookrouter("install", "--settings", str(path), "--front", "python")
+    command = commands(path)[("Stop", None)]
+    subprocess.run(
+        ["sh", "-c", command],
+        input=json.dumps(sample("Stop")),
+        text=True,
+        timeout=60,
+        check=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": os.environ["HOME"]},
+    )
+    (journal,) = (home / "logs").glob("*.jsonl")
+    assert json.loads(journal.read_text().splitlines()[-1])["event"] == "Stop"

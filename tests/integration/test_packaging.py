@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 REPOSITORY = Path(__file__).parents[2]
+NATIVE = "hookrouter/_fronts/native"
+NATIVE_SOURCE = f"{NATIVE}.c"
 CACHES = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "node_modules"}
 
 
@@ -48,7 +51,7 @@ def tree(folder: Path) -> set[str]:
         str(file.relative_to(folder))
         for file in folder.rglob("*")
         if file.is_file() and not CACHES & set(file.parts) and file.suffix != ".pyc"
-    }
+    } - {NATIVE, NATIVE.removeprefix("hookrouter/")}
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +83,10 @@ def rebuilt(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return wheel
 
 
+NO_COMPILER = "the native front needs a C compiler"
+needs_compiler = pytest.mark.skipif(not any(map(shutil.which, ("cc", "gcc", "clang"))), reason=NO_COMPILER)
+
+
 def names(wheel: Path) -> dict[str, int]:
     with zipfile.ZipFile(wheel) as archive:
         return {info.filename: info.CRC for info in archive.infolist() if not info.is_dir()}
@@ -90,7 +97,66 @@ def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(built: tupl
     expected = {f"hookrouter/{name}" for name in tree(REPOSITORY / "hookrouter")}
     expected |= tree(REPOSITORY / "plugins")
     expected |= {f"hookrouter_ask_user_question/_prompts/{name}" for name in tree(REPOSITORY / "prompts")}
-    assert found == expected
+    assert found - {NATIVE} == expected
+    assert NATIVE_SOURCE in found
+
+
+def native_of(wheel: Path, folder: Path) -> Path:
+    """Unpack the native front, with its mode."""
+    with zipfile.ZipFile(wheel) as archive:
+        path = Path(archive.extract(NATIVE, folder))
+        path.chmod(archive.getinfo(NATIVE).external_attr >> 16)
+    return path
+
+
+def wheel_of(source: Path, folder: Path, environ: dict[str, str]) -> Path:
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=source, environ=environ)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+@needs_compiler
+def test_a_wheel_with_the_native_front_is_for_one_platform(built: tuple[Path, Path], tmp_path: Path) -> None:
+    assert re.fullmatch(rf"hookrouter-{re.escape(__version__)}-py3-none-(?!any)\w+\.whl", built[0].name)
+    assert run(native_of(built[0], tmp_path), "--protocol") == "HKR1\n"
+
+
+@pytest.mark.parametrize("environ", [{"HOOKROUTER_NO_NATIVE": "1"}, {"CC": "false"}, {"CC": "/not/there"}, {"CC": "'"}])
+def test_without_a_compiler_the_wheel_is_for_all_platforms(
+    environ: dict[str, str], unpacked: Path, tmp_path: Path
+) -> None:
+    wheel = wheel_of(unpacked, tmp_path, environ)
+    assert wheel.name == f"hookrouter-{__version__}-py3-none-any.whl"
+    assert NATIVE not in names(wheel)
+    assert NATIVE_SOURCE in names(wheel)
+
+
+@needs_compiler
+def test_where_nothing_can_be_linked_statically_the_native_front_is_dynamic(unpacked: Path, tmp_path: Path) -> None:
+    compiler = tmp_path / "bin" / "some cc"
+    compiler.parent.mkdir()
+    compiler.write_text('#!/bin/sh\nfor word; do [ "$word" = -static ] && exit 1; done\nexec cc "$@"\n')
+    compiler.chmod(0o755)
+    wheel = wheel_of(unpacked, tmp_path / "dist", {"CC": f"'{compiler}'"})
+    assert run(native_of(wheel, tmp_path), "--protocol") == "HKR1\n"
+
+
+@needs_compiler
+def test_an_editable_install_gets_the_native_front_beside_its_source(unpacked: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(unpacked, source)
+    build = "import sys; from hatchling.build import build_editable; build_editable(sys.argv[1])"
+    run(sys.executable, "-c", build, tmp_path, cwd=source, environ={"HOOKROUTER_NO_NATIVE": "1"})
+    assert not (source / NATIVE).exists()
+    run(sys.executable, "-c", build, tmp_path, cwd=source)
+    assert run(source / NATIVE, "--protocol") == "HKR1\n"
+    # The next wheel has one of its own, and the sdist none.
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path / "dist", cwd=source)
+    (sdist,) = (tmp_path / "dist").glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert (NATIVE in held, NATIVE_SOURCE in held) == (False, True)
+    assert NATIVE not in names(wheel_of(source, tmp_path / "plain", {"HOOKROUTER_NO_NATIVE": "1"}))
 
 
 def test_every_package_is_typed_and_every_plugin_is_announced(built: tuple[Path, Path]) -> None:
@@ -171,11 +237,12 @@ def test_it_works_in_a_fresh_environment(
     assert "_hookrouter_completion" in run(hookrouter, "completion", "bash", environ=environ, cwd=elsewhere)
     assert json.loads(run(hookrouter, "sample", "Stop", environ=environ, cwd=elsewhere))["hook_event_name"] == "Stop"
     assert "name: hookrouter" in run(hookrouter, "skill", environ=environ, cwd=elsewhere)
-    registered_program_works(hookrouter, tmp_path, environ)
+    command = registered_program_works(hookrouter, tmp_path, environ)
+    assert (f"/{NATIVE} " in command) is (NATIVE in names(built[0]))
 
 
-def registered_program_works(hookrouter: Path, folder: Path, environ: dict[str, str]) -> None:
-    """See that ``hookrouter install`` names a program by its absolute path, and that it is this hookrouter."""
+def registered_program_works(hookrouter: Path, folder: Path, environ: dict[str, str]) -> str:
+    """See that ``hookrouter install`` names a program by its absolute path, and that it is this hookrouter; return the command."""
     settings = folder / "settings.json"
     run(hookrouter, "install", "--settings", settings, environ=environ)
     hooks = json.loads(settings.read_text(encoding="utf-8"))["hooks"]
@@ -187,6 +254,7 @@ def registered_program_works(hookrouter: Path, folder: Path, environ: dict[str, 
     run("sh", "-c", command, environ={**environ, "PATH": "/usr/bin:/bin"}, stdin=payload)
     journal = next((folder / "home" / "logs").glob("*.jsonl")).read_text(encoding="utf-8")
     assert json.loads(journal.splitlines()[-1])["event"] == "Stop"
+    return str(command)
 
 
 @pytest.fixture(scope="module")

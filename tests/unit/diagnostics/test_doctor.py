@@ -18,10 +18,12 @@ import hookrouter
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.settings import stale_registrations
 from hookrouter._diagnostics.doctor import examine
+from hookrouter._installation.front_command import Front, front_words, python_front_path
 from hookrouter._installation.registrations import wanted_registrations
 from hookrouter._installation.settings_file import install
 from hookrouter._isolation import circuit_breaker
 from hookrouter._plugins.registry import Plugins
+from hookrouter._serving.address import router_folder
 from hookrouter.cli.application import Application
 from hookrouter.config import Config, PluginConfig
 from hookrouter.messaging.delivery.attempt import PLUGIN_FAULT
@@ -679,3 +681,62 @@ def test_a_session_that_nobody_manages_is_listed_until_somebody_does(machine: Pa
     assert "wrok-*" in found.message
     file.write_text("[[agents]]\nid = 'night'\nsessions = ['work-*']\n")
     assert not [one for one in findings("agents") if "no agent manages it" in one.message]
+
+
+def _with_front(machine: Path, front: Front, **changed: str) -> Path:
+    """Register a front in place of the plain entries; ``changed`` is replaced in the commands."""
+    file = machine / "claude" / "settings.json"
+    app = Application.from_environ()
+    install(str(file), wanted_registrations(app, front), app.store)
+    text = file.read_text()
+    for old, new in changed.items():
+        text = text.replace({"script": python_front_path(), "folder": router_folder(app.home)}[old], new)
+    file.write_text(text)
+    return file
+
+
+def test_a_registered_front_is_current(machine: Path) -> None:
+    _with_front(machine, Front.PYTHON)
+    assert [finding.level for finding in findings("settings")] == [OK]
+    assert stale_registrations(Application.from_environ()) == []
+
+
+def test_a_front_that_is_gone_is_an_error(machine: Path) -> None:
+    gone = "/gone/hookrouter/_fronts/python_front.py"
+    _with_front(machine, Front.PYTHON, script=gone)
+    (found,) = (each for each in findings("settings") if f"the registered front {gone}" in each.message)
+    assert (found.level, found.fix) == (ERROR, "hookrouter install")
+    assert found.message.endswith("does not exist")
+    assert stale_registrations(Application.from_environ()) == ["hookrouter install"]
+
+
+def test_a_native_front_that_does_not_run_is_an_error(machine: Path) -> None:
+    file = _with_front(machine, Front.PYTHON)
+    path = machine / "hookrouter" / "_fronts" / "native"
+    path.parent.mkdir(parents=True)
+    path.write_text("#!/bin/sh\nexit 3\n")
+    path.chmod(0o755)
+    words = shlex.join(front_words(Front.PYTHON, "/x")[:-1])
+    file.write_text(file.read_text().replace(words, str(path)))
+    (found,) = (each for each in findings("settings") if "does not run here" in each.message)
+    assert (found.level, found.fix) == (ERROR, "hookrouter install")
+    path.chmod(0o644)
+    (found,) = (each for each in findings("settings") if f"the registered front {path}" in each.message)
+    assert found.message.endswith("is not executable")
+
+
+def test_a_front_of_another_home_is_an_error(machine: Path) -> None:
+    _with_front(machine, Front.PYTHON, folder="/another/state/router")
+    (found,) = (each for each in findings("settings") if "the router of another home" in each.message)
+    assert (found.level, found.fix) == (ERROR, "hookrouter install")
+    assert "/another/state/router" in found.message
+
+
+def test_two_files_with_different_fronts_run_hooks_twice(machine: Path) -> None:
+    app = Application.from_environ()
+    local = machine / ".claude" / "settings.local.json"
+    install(str(local), wanted_registrations(app, Front.PYTHON), app.store)
+    found = findings("settings")
+    assert [each.level for each in found] == [OK, OK, WARNING]
+    assert "hooks run twice" in found[2].message
+    assert found[2].fix == f"hookrouter install --settings {local} --front cold"

@@ -75,6 +75,8 @@ def test_its_program_finds_what_pipx_has_installed_although_path_lacks_it(hookro
         "/home/me/.local/bin/hookrouter run stop",
         "HOOKROUTER_HOME=/x '/a folder/hookrouter' run stop",
         "/usr/bin/python3 -P -m hookrouter run stop",
+        "/site/hookrouter/_fronts/native '/a home/router' /v/bin/hookrouter run stop",
+        "HOOKROUTER_HOME=/x /v/bin/python3 -SP /s/hookrouter/_fronts/python_front.py /r /v/bin/hookrouter run stop",
     ],
 )
 def test_it_leaves_the_work_to_settings_json(file: str, command: str, hookrouter: Path, tmp_path: Path) -> None:

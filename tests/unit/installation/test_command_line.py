@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._installation.command_line import hook_command, parse_command, runs_hookrouter
-
-if TYPE_CHECKING:
-    pass
+from hookrouter._installation.front_command import Front, front_words, native_path, python_front_path
 
 
 @pytest.mark.parametrize("path", ["/a/hookrouter", "/with space/hookrouter", "/it's/$HOME/hookrouter"])
 @pytest.mark.parametrize("home", [None, "/h", "/a home/it's"])
 def test_a_command_is_recognised_wherever_the_program_is(path: str, home: str | None) -> None:
     ours = parse_command(hook_command([path], home, "pre-tool-use"))
-    assert ours == (path, "pre-tool-use", home)
+    assert ours == (path, "pre-tool-use", home, None)
 
 
 @pytest.mark.parametrize(
@@ -82,3 +78,67 @@ def test_a_command_without_hookrouter_is_nobody_s(command: str) -> None:
 @given(st.text(), st.text(), st.sampled_from(["/a/hookrouter", "/with space/it's/hookrouter"]))
 def test_whatever_stands_around_our_command_it_is_found(before: str, after: str, path: str) -> None:
     assert runs_hookrouter(f"{before} {hook_command([path], None, 'pre-tool-use')} {after}")
+
+
+_SITE = "/a site/it's"
+NATIVE = f"{_SITE}/hookrouter/_fronts/native"
+PYTHON = f"{_SITE}/hookrouter/_fronts/python_front.py"
+
+_PATHS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])).map(lambda text: f"/{text}")
+_WORDS = st.sampled_from(["stop", "pre-tool-use", "permission-request"])
+
+
+@given(
+    front=st.sampled_from(Front),
+    folder=_PATHS,
+    site=_PATHS,
+    home=st.none() | _PATHS,
+    program=_PATHS.map(lambda path: f"{path}/hookrouter"),
+    word=_WORDS,
+)
+def test_a_command_line_with_a_front_is_taken_apart_as_it_was_written(
+    front: Front, folder: str, site: str, home: str | None, program: str, word: str
+) -> None:
+    starts = {
+        Front.NATIVE: [f"{site}/hookrouter/_fronts/native"],
+        Front.PYTHON: [f"{site}/bin/python3.11", "-SP", f"{site}/hookrouter/_fronts/python_front.py"],
+        Front.COLD: [],
+    }[front]
+    script = [*starts, *([folder] if starts else []), program]
+    command = hook_command(script, home, word)
+    ours = parse_command(command)
+    assert ours is not None
+    assert (ours.program, ours.event_word, ours.home) == (program, word, home)
+    if front is Front.COLD:
+        assert ours.front is None
+    else:
+        assert ours.front == (front, tuple(starts), folder)
+        assert hook_command([*ours.front.words, ours.front.folder, ours.program], ours.home, ours.event_word) == command
+    assert runs_hookrouter(command)
+
+
+@pytest.mark.parametrize("front", [Front.NATIVE, Front.PYTHON])
+@pytest.mark.parametrize("cold", [["/v/bin/hookrouter"], ["/v/bin/python", "-P", "-m", "hookrouter"]])
+def test_the_words_of_this_installation_s_fronts_are_ours(front: Front, cold: list[str]) -> None:
+    ours = parse_command(hook_command([*front_words(front, "/h/state/router"), *cold], "/h", "stop"))
+    assert ours is not None
+    assert ours.front is not None
+    assert (ours.front.front, ours.front.folder, ours.program) == (front, "/h/state/router", cold[0])
+    assert ours.front.file == (native_path() if front is Front.NATIVE else python_front_path())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [NATIVE],
+        [NATIVE, "/router"],
+        [NATIVE, "/router", "/bin/other"],
+        ["/bin/native", "/router", "/bin/hookrouter"],
+        ["timeout", "30", NATIVE, "/router", "/bin/hookrouter"],
+        ["/v/python", PYTHON, "/router", "/bin/hookrouter"],
+        ["/v/python", "-SP", PYTHON, "/bin/hookrouter"],
+        ["/v/python", "-SP", "/x/python_front.py", "/router", "/bin/hookrouter"],
+    ],
+)
+def test_other_words_around_a_front_are_not_ours(words: list[str]) -> None:
+    assert parse_command(hook_command(words, None, "stop")) is None
