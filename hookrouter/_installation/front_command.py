@@ -13,7 +13,6 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter import _fronts
 from hookrouter._serving.protocol import MAGIC
 
 if TYPE_CHECKING:
@@ -76,7 +75,8 @@ def python_front_path() -> str:
 
 
 def _folder() -> str:
-    return os.path.abspath(next(iter(_fronts.__path__)))
+    # Nothing imports the package of the fronts.
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_fronts")
 
 
 def front_words(front: Front, folder: str) -> list[str]:

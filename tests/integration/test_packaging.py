@@ -242,7 +242,7 @@ def test_it_works_in_a_fresh_environment(
 
 
 def registered_program_works(hookrouter: Path, folder: Path, environ: dict[str, str]) -> str:
-    """See that ``hookrouter install`` names a program by its absolute path, and that it is this hookrouter; return the command."""
+    """See that ``hookrouter install`` names this hookrouter by its absolute path; return the command."""
     settings = folder / "settings.json"
     run(hookrouter, "install", "--settings", settings, environ=environ)
     hooks = json.loads(settings.read_text(encoding="utf-8"))["hooks"]

@@ -109,11 +109,12 @@ def test_a_command_line_with_a_front_is_taken_apart_as_it_was_written(
     ours = parse_command(command)
     assert ours is not None
     assert (ours.program, ours.event_word, ours.home) == (program, word, home)
-    if front is Front.COLD:
-        assert ours.front is None
+    found = ours.front
+    if found is None:
+        assert front is Front.COLD
     else:
-        assert ours.front == (front, tuple(starts), folder)
-        assert hook_command([*ours.front.words, ours.front.folder, ours.program], ours.home, ours.event_word) == command
+        assert (found.front, found.words, found.folder) == (front, tuple(starts), folder)
+        assert hook_command([*found.words, found.folder, ours.program], ours.home, ours.event_word) == command
     assert runs_hookrouter(command)
 
 
