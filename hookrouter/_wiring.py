@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
 
-__all__ = ["announce_problems", "deliver_anew", "locate_terminal", "outbox", "push_outbox", "start_delivery"]
+__all__ = [
+    "announce_problems",
+    "deliver_anew",
+    "locate_terminal",
+    "outbox",
+    "push_outbox",
+    "start_delivery",
+    "start_router",
+]
 
 
 def outbox(services: Services) -> Outbox:
@@ -71,6 +79,16 @@ def deliver_anew(environ: Mapping[str, str], home: Home, *, was_broken: bool) ->
     # It is started by the next hook or command then.
     with suppress(OSError):
         spawn_delivery(environ, home)
+
+
+def start_router(environ: Mapping[str, str], home: Home, idle: float) -> None:
+    """Start a resident router that ends after ``idle`` seconds without a call, if none is there. Raises OSError."""
+    from hookrouter._routing import auto_start
+
+    if auto_start.claim_start(home):
+        from hookrouter.messaging.spawn import deliverer_environment
+
+        auto_start.start(deliverer_environment(environ, home), home, idle)
 
 
 def push_outbox(environ: Mapping[str, str], home: Home) -> None:

@@ -124,6 +124,7 @@ class _HookRun:
         self._after_reply()
         if self._was_broken is not None:
             self._wiring.deliver_anew(self._environ, self._home, was_broken=self._was_broken)
+        self._start_router()
         self._finish_child()
 
     def _answer(self) -> HookOutput:
@@ -288,6 +289,16 @@ class _HookRun:
             self._wiring.push_outbox(self._environ, self._home)
         except Exception as error:  # noqa: BLE001 - somebody else's messages must not take this run's answer away
             self._record.warn(f"the outbox was not looked at: {describe_error(error)}")
+
+    def _start_router(self) -> None:
+        """Have a router started for the calls to come, if the user wants that. Raises nothing."""
+        if self._loaded is None or not self._loaded.all_config.serve.auto:
+            return
+        try:
+            self._wiring.start_router(self._environ, self._home, self._loaded.all_config.serve.idle)
+        except OSError as error:
+            reason = f"no router could be started: {describe_error(error)}"
+            self._journal.write({"level": "warning", "reason": reason}, self._call.session_id)
 
     def _announce(self, plugins: Plugins) -> list[str]:
         """Return what the user is shown of problems: all when a session begins, else those of config.toml once."""

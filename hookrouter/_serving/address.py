@@ -36,7 +36,7 @@ _LOCAL_PEERCRED = 1
 
 def router_folder(home: Home) -> str:
     """Return the folder of a home's router; nothing of it needs to exist."""
-    return os.path.join(home.state, "router")
+    return home.router
 
 
 @contextmanager

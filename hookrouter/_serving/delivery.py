@@ -59,6 +59,9 @@ class LaterDelivery:
         """See :class:`hookrouter.context.Wiring`."""
         self._wiring.deliver_anew(environ, home, was_broken=was_broken)
 
+    def start_router(self, environ: Mapping[str, str], home: Home, idle: float) -> None:
+        """Do nothing: the router is there."""
+
     def start_with(self, deliver: Callable[[Sequence[str]], int]) -> None:
         """Start the deliverer that was asked for, if any, as a child of this process."""
         if self._wanted is not None:

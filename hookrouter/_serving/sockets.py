@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import socket
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,16 @@ from hookrouter.util.errors import HookrouterError
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-__all__ = ["INHERIT_VARIABLE", "AlreadyServed", "RouterSockets"]
+__all__ = ["INHERIT_VARIABLE", "LAUNCHD_LABEL", "LAUNCHD_SOCKET", "AlreadyServed", "RouterSockets"]
 
 INHERIT_VARIABLE = "HOOKROUTER_SERVE_INHERIT"
 """Names the descriptors that a router hands to the one that takes its place: calls, control and lock."""
+
+LAUNCHD_LABEL = "hookrouter.router"
+"""How the labels of launchd agents begin; a home of its own adds a digest."""
+
+LAUNCHD_SOCKET = "Calls"
+"""The key of the agent's socket."""
 
 _LOCK = "lock"
 _BACKLOG = 512
@@ -65,7 +72,7 @@ class RouterSockets:
             return cls(folder, *found, lock, passed=bool(passed))
         ensure(folder)
         lock = _take_lock(folder)
-        passed_socket = _passed_socket(environ)
+        passed_socket = _passed_socket(environ) or _launchd_socket(environ)
         calls_socket = passed_socket or address.listen(folder, address.CALLS, _BACKLOG)
         control_socket = address.listen(folder, address.CONTROL, _BACKLOG)
         return cls(folder, calls_socket, control_socket, lock, passed=passed_socket is not None)
@@ -155,3 +162,23 @@ def _passed_socket(environ: MutableMapping[str, str]) -> socket.socket | None:
         return None
     os.set_inheritable(_FIRST_PASSED, False)
     return socket.socket(fileno=_FIRST_PASSED)
+
+
+def _launchd_socket(environ: MutableMapping[str, str]) -> socket.socket | None:
+    """Return the listening socket that launchd keeps for this process, if it is its agent."""
+    if sys.platform != "darwin" or not environ.get("XPC_SERVICE_NAME", "").startswith(LAUNCHD_LABEL):
+        return None
+    import ctypes
+
+    system = ctypes.CDLL(None)
+    numbers, count = ctypes.POINTER(ctypes.c_int)(), ctypes.c_size_t()
+    if system.launch_activate_socket(LAUNCHD_SOCKET.encode(), ctypes.byref(numbers), ctypes.byref(count)):
+        return None
+    descriptors = numbers[: count.value]
+    system.free(numbers)
+    for descriptor in descriptors[1:]:
+        os.close(descriptor)
+    if not descriptors:
+        return None
+    os.set_inheritable(descriptors[0], False)
+    return socket.socket(fileno=descriptors[0])

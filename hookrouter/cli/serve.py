@@ -12,6 +12,7 @@ from hookrouter._serving import control
 from hookrouter._serving.address import router_folder
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.cli.serve_unit import change_unit
 from hookrouter.storage.home import Home
 from hookrouter.util.text import printable
 
@@ -29,6 +30,17 @@ def serve(
     idle: Annotated[
         float, typer.Option("--idle", min=0, metavar="SECONDS", help="End after so long without a call; 0: never.")
     ] = 0.0,
+    install_unit: Annotated[
+        bool,
+        typer.Option(
+            "--install-unit",
+            help="Have the system start the router at the first call: a user unit of systemd, or of launchd on macOS.",
+        ),
+    ] = False,
+    remove_unit: Annotated[bool, typer.Option("--remove-unit", help="Take that unit away again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With these two: show what would be written and run, and change nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Run the router of this home: one warm process that makes hook calls cheap, for all sessions of this machine.
@@ -40,24 +52,39 @@ def serve(
 
     With --json, for --status, --stop and --restart: version, home, boot, pid, since, program, plugins, calls,
     sent_away (how many callers had to run cold, by reason), died, running, waiting (event and seconds of calls that
-    take long), memory_kb, modules, loading, not_loaded and changed; or error, if no router answers.
+    take long), memory_kb, modules, loading, not_loaded and changed; or error, if no router answers. For
+    --install-unit and --remove-unit: unit, files (path, and the text that is or would be there; null for none),
+    changed, dry_run, commands (lists of words), switched (whether they all worked) and problem (what the first one said
+    that did not).
 
     \b
     Examples:
       hookrouter serve
       hookrouter serve --status
       hookrouter serve --restart --json
+      hookrouter serve --install-unit --dry-run
 
     \b
     Exit codes:
       0  the router has ended, or did what it was asked
-      1  it cannot serve; no router answers
+      1  it cannot serve; no router answers; the unit's files are written, and the system did not switch it on or off
       2  wrong arguments
     """
     home = Home.from_environ(os.environ)
-    asked = [name for name, is_asked in (("status", status), ("stop", stop), ("restart", restart)) if is_asked]
+    given = {
+        "status": status,
+        "stop": stop,
+        "restart": restart,
+        "install-unit": install_unit,
+        "remove-unit": remove_unit,
+    }
+    asked = [name for name, is_given in given.items() if is_given]
     if len(asked) > 1:
         raise CommandError(f"--{asked[0]} and --{asked[1]} exclude each other; give one of them")
+    if install_unit or remove_unit:
+        return change_unit(home, install=install_unit, dry_run=dry_run, as_json=as_json)
+    if dry_run:
+        raise CommandError("--dry-run is for --install-unit and --remove-unit")
     if not asked:
         _become_router(idle)
     try:

@@ -6,7 +6,6 @@ Every hook run asks :func:`push`, so this module imports next to nothing.
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from hookrouter.storage.engine import OUTBOX, may_hold, open_store
@@ -18,7 +17,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
@@ -179,34 +177,7 @@ def delivery_log(home: Home) -> str:
 
 
 def _spawn(environ: Mapping[str, str], home: Home) -> int:
-    if not sys.executable:
-        raise OSError("the path of the Python interpreter is unknown")
-    variables = deliverer_environment(environ, home)
-    actions: list[tuple[Any, ...]] = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, delivery_log(home), LOG_FLAGS, 0o600),
-        *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable_descriptors()),
-    ]
-    arguments = [sys.executable, "-P", "-m", "hookrouter", "deliver", "--detach"]
-    try:
-        return os.posix_spawn(sys.executable, arguments, variables, file_actions=actions, setsid=True)
-    except NotImplementedError:
-        # Interpreters built for an old C library have no setsid here; then --detach alone does it, a little later.
-        return os.posix_spawn(sys.executable, arguments, variables, file_actions=actions)
+    # Few hook runs start a deliverer.
+    from hookrouter.util.detached import spawn_detached
 
-
-def _inheritable_descriptors() -> list[int]:
-    """Return the descriptors above stderr that a child would get: what the parent of this process left open."""
-    try:
-        descriptors = [int(name) for name in os.listdir("/dev/fd")]
-    except (OSError, ValueError):
-        return []
-    found = []
-    for descriptor in descriptors:
-        try:
-            if descriptor > 2 and os.get_inheritable(descriptor):
-                found.append(descriptor)
-        except OSError:
-            continue
-    return found
+    return spawn_detached(["deliver", "--detach"], deliverer_environment(environ, home), delivery_log(home), LOG_FLAGS)

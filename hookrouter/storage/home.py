@@ -47,6 +47,11 @@ class Home(Value):
         """The folder of ``config.toml``: the value of HOOKROUTER_HOME that names this home, if it is in one folder."""
         return os.path.dirname(self.config_file)
 
+    @property
+    def router(self) -> str:
+        """The folder of the resident router: its sockets and its lock."""
+        return os.path.join(self.state, "router")
+
     @classmethod
     def in_folder(cls, folder: str) -> Home:
         """Return the home that has everything in one folder."""
