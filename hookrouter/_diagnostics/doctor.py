@@ -14,6 +14,7 @@ from hookrouter._diagnostics.checks.home import HomeCheck
 from hookrouter._diagnostics.checks.outbox import OutboxCheck
 from hookrouter._diagnostics.checks.pauses import PausesCheck
 from hookrouter._diagnostics.checks.plugins import PluginsCheck
+from hookrouter._diagnostics.checks.router import RouterCheck
 from hookrouter._diagnostics.checks.settings import SettingsCheck
 from hookrouter._diagnostics.checks.slow_plugins import SlowPluginsCheck
 from hookrouter._diagnostics.checks.speed import SpeedCheck
@@ -41,6 +42,7 @@ CHECKS: tuple[Check, ...] = (
     HomeCheck(),
     PausesCheck(),
     OutboxCheck(),
+    RouterCheck(),
     SpeedCheck(),
     SlowPluginsCheck(),
 )

@@ -23,6 +23,7 @@ from hookrouter._config.cache import keep as keep_config
 from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._serving import address, protocol
 from hookrouter._serving.children import SPARES, Children, reset_signals
+from hookrouter._serving.facts import home_facts
 from hookrouter._serving.staleness import LoadedCode
 from hookrouter._serving.warming import Warming
 from hookrouter.util import fastjson
@@ -144,6 +145,7 @@ class Router:
             "waiting": [{"event": one.event, "seconds": round(now - one.since, 1)} for one in waits],
             "memory_kb": _resident_kb(),
             "modules": len(sys.modules),
+            **home_facts(self._served.home, os.environ),
             "loading": self._warming.fileno() >= 0,
             "not_loaded": sorted(self._warming.refused),
             "changed": self._change,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import plistlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.home import Home
 
-__all__ = ["Service", "UnitError", "service", "switch"]
+__all__ = ["Service", "UnitError", "service", "started_program", "switch"]
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 _LONGEST_ADDRESS = {"darwin": 103}
 """Bytes of the longest path of a socket that launchd or systemd can make."""
 _LONGEST = 107
 _SECONDS = 30.0
+_STARTED = re.compile(r"^ExecStart=[^\n]*$|<key>ProgramArguments</key>\s*<array>.*?</array>", re.MULTILINE | re.DOTALL)
 
 
 class UnitError(HookrouterError):
@@ -87,6 +89,12 @@ def service(home: Home, environ: Mapping[str, str], program: Sequence[str], plat
     return _systemd(environ, [*program, "serve"], variables, socket_path)
 
 
+def started_program(text: str) -> str:
+    """Return the part of a file's text that says what is started; empty for a file that starts nothing."""
+    found = _STARTED.search(text)
+    return found[0] if found else ""
+
+
 def switch(commands: Sequence[Sequence[str]]) -> str:
     """Run commands of the system, up to the first one that fails; return what it says, empty if none does."""
     for command in commands:
@@ -124,8 +132,8 @@ def _systemd(
     folder = config if config.startswith("/") else os.path.join(users_home(environ), ".config")
     units = os.path.join(folder, "systemd", "user")
     lines = "".join(f"Environment={_quoted(f'{key}={value}')}\n" for key, value in variables.items())
-    # In a command line, $ begins a variable.
-    command = " ".join(_quoted(word).replace("$", "$$") for word in words)
+    # $ begins a variable in the arguments, but not in the program's path.
+    command = " ".join([_quoted(words[0]), *(_quoted(word).replace("$", "$$") for word in words[1:])])
     unit = f"""\
 # Written by: hookrouter serve --install-unit
 [Unit]

@@ -52,10 +52,10 @@ def serve(
 
     With --json, for --status, --stop and --restart: version, home, boot, pid, since, program, plugins, calls,
     sent_away (how many callers had to run cold, by reason), died, running, waiting (event and seconds of calls that
-    take long), memory_kb, modules, loading, not_loaded and changed; or error, if no router answers. For
-    --install-unit and --remove-unit: unit, files (path, and the text that is or would be there; null for none),
-    changed, dry_run, commands (lists of words), switched (whether they all worked) and problem (what the first one said
-    that did not).
+    take long), memory_kb, modules, missing_variables (those that gateways name and the router lacks), loading,
+    not_loaded and changed; or error, if no router answers. For --install-unit and --remove-unit: unit, files (path, and
+    the text that is or would be there; null for none), changed, dry_run, commands (lists of words), switched (whether
+    they all worked) and problem (what the first one said that did not).
 
     \b
     Examples:
@@ -119,6 +119,7 @@ def _lines(status: dict[str, Any]) -> list[str]:
         f"calls: {status.get('calls')}, now running: {status.get('running')}, ended badly: {status.get('died')}",
         f"memory: {status.get('memory_kb', 0) // 1024} MB",
     ]
+    lines.append(f"plugins: {', '.join(status.get('plugins', [])) or 'none'}")
     lines += [f"sent away, to run cold: {count} ({reason})" for reason, count in status.get("sent_away", {}).items()]
     lines += [f"waits: {one['event']} for {one['seconds']:g} s" for one in status.get("waiting", [])]
     lines += [f"not kept loaded: {name}" for name in status.get("not_loaded", [])]

@@ -23,14 +23,18 @@ from hookrouter._installation.registrations import wanted_registrations
 from hookrouter._installation.settings_file import install
 from hookrouter._isolation import circuit_breaker
 from hookrouter._plugins.registry import Plugins
+from hookrouter._serving import address, control
 from hookrouter._serving.address import router_folder
+from hookrouter._serving.units import service
 from hookrouter.cli.application import Application
 from hookrouter.config import Config, PluginConfig
 from hookrouter.messaging.delivery.attempt import PLUGIN_FAULT
 from hookrouter.messaging.gateway import Message, Probe
 from hookrouter.messaging.pauses import begin
+from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.clock import iso
+from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -740,3 +744,101 @@ def test_two_files_with_different_fronts_run_hooks_twice(machine: Path) -> None:
     assert [each.level for each in found] == [OK, OK, WARNING]
     assert "hooks run twice" in found[2].message
     assert found[2].fix == f"hookrouter install --settings {local} --front cold"
+
+
+@pytest.fixture
+def router(machine: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What the router of this home says of itself; nothing is wrong with it."""
+    status: dict[str, object] = {
+        "version": hookrouter.__version__,
+        "home": str(machine / "home"),
+        "program": script_argv(),
+        "since": "2026-01-01T00:00:00+00:00",
+        "calls": 5,
+        "memory_kb": 40 * 1024,
+        "sent_away": {"changed code": 3},
+        "died": 0,
+        "not_loaded": [],
+        "missing_variables": [],
+    }
+    monkeypatch.setattr(control, "ask", lambda _folder: status)
+    return status
+
+
+def test_a_router_that_is_well_is_told_with_its_calls(router: dict[str, object]) -> None:
+    (found,) = findings("router")
+    assert found == Finding(OK, "router", "runs since 2026-01-01T00:00:00+00:00: 5 calls, 40 MB")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "level", "words"),
+    [
+        ("version", "0.0.1", WARNING, "the router is hookrouter 0.0.1"),
+        ("home", "/elsewhere", ERROR, "serves /elsewhere"),
+        ("program", ["/other/hookrouter"], WARNING, "another installation, /other/hookrouter"),
+        ("sent_away", {"another installation": 2, "changed code": 1}, WARNING, "2 calls were sent away"),
+        ("sent_away", {"another PYTHON* variable or character set": 1}, WARNING, "other PYTHON* variables"),
+        ("memory_kb", 1024 * 1024, WARNING, "grown to 1024 MB"),
+        ("died", 2, WARNING, "2 calls have ended badly"),
+        ("missing_variables", ["WAKE_TOKEN"], WARNING, "lacks WAKE_TOKEN"),
+    ],
+)
+def test_what_keeps_a_router_from_serving_is_found(
+    router: dict[str, object], key: str, value: object, level: str, words: str
+) -> None:
+    router[key] = value
+    (found,) = findings("router")
+    assert found.level == level
+    assert words in found.message
+
+
+def test_modules_that_each_call_loads_are_named(router: dict[str, object]) -> None:
+    router["not_loaded"] = ["starts_threads"]
+    assert findings("router")[1].message.endswith(": starts_threads")
+
+
+def test_an_answer_that_makes_no_sense_is_no_fault_of_doctor(
+    router: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "ask", lambda _folder: {"sent_away": 3, "not_loaded": 1, "calls": "\x1b"})
+    assert {found.level for found in findings("router")} == {WARNING, ERROR}
+
+
+def test_a_router_that_hangs_is_an_error(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(_folder: str) -> None:
+        raise control.NotServedError("the router does not answer within 3 s", is_hung=True)
+
+    monkeypatch.setattr(control, "ask", ask)
+    (found,) = findings("router")
+    assert found.level == ERROR
+    assert "waits 2 s" in found.message
+
+
+def test_without_a_router_doctor_says_what_a_call_does(machine: Path) -> None:
+    assert [found.message for found in findings("router")] == ["none runs, so every call runs by itself"]
+    configure(machine, "[serve]\nauto = true\n")
+    assert [found.message for found in findings("router")] == ["none runs; the next call starts one"]
+    log = machine / "home" / "logs" / "serve.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("2026 hookrouter serve: another router serves this home, /h\n")
+    assert findings("router")[0].level == OK
+    log.write_text("2026 hookrouter serve: cannot serve: No space left on device\n")
+    (found,) = findings("router")
+    assert (found.level, found.message.endswith("No space left on device")) == (WARNING, True)
+
+
+def test_a_unit_of_another_installation_or_without_its_socket_is_found(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(machine / "config"))
+    home = Home.from_environ(os.environ)
+    service(home, os.environ, ["/other/hookrouter"], "linux").write()
+    assert "starts another program" in findings("router")[1].message
+    unit = service(home, os.environ, script_argv(), "linux")
+    unit.write()
+    assert "nothing listens" in findings("router")[1].message
+    os.makedirs(home.router, mode=0o700)
+    with address.listen(home.router, address.CALLS, 1):
+        assert findings("router")[1] == Finding(OK, "router", f"the unit {unit.name} is installed")
+        os.unlink(next(path for path in unit.files if path.endswith(".service")))
+        assert "is missing" in findings("router")[1].message
