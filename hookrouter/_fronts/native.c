@@ -45,18 +45,6 @@ static long long now(void)
     return moment.tv_sec * 1000LL + moment.tv_nsec / 1000000;
 }
 
-/* Be the program that the cold run starts; with what was read of stdin, if it was. */
-static int run_cold(char **cold, int kept)
-{
-    if (kept >= 0) {
-        lseek(kept, 0, SEEK_SET);
-        dup2(kept, 0);
-    }
-    execv(cold[0], cold);
-    fprintf(stderr, "hookrouter: cannot start %s: %s\n", cold[0], strerror(errno));
-    return 1;
-}
-
 /* Add a text and its end; returns where the next one goes. */
 static char *put(char *place, const char *text)
 {
@@ -192,10 +180,66 @@ static int connected(const char *folder, int here, char **cold)
     return -1;
 }
 
-static int memory_file(void)
+/* What was read of stdin. */
+struct payload {
+    char *data;
+    size_t size;
+    int is_read;
+};
+
+/* Read stdin to its end, and keep as much as matters; returns 0 if it cannot be read. */
+static int read_stdin(struct payload *payload)
+{
+    size_t space = 0;
+    int flags = fcntl(0, F_GETFL);
+    if (flags >= 0 && flags & O_NONBLOCK)
+        fcntl(0, F_SETFL, flags & ~O_NONBLOCK);
+    payload->is_read = 1;
+    for (;;) {
+        if (payload->size == space && space < MOST) {
+            size_t wanted = space ? 4 * space : CHUNK;
+            char *larger = realloc(payload->data, wanted < MOST ? wanted : MOST);
+            if (!larger)
+                return 0;
+            payload->data = larger;
+            space = wanted < MOST ? wanted : MOST;
+        }
+        static char rest[CHUNK];
+        int is_kept = payload->size < space;
+        ssize_t got = is_kept ? read(0, payload->data + payload->size, space - payload->size) : read(0, rest, CHUNK);
+        if (got == 0)
+            return 1;
+        if (got > 0 && is_kept)
+            payload->size += (size_t)got;
+        else if (got < 0 && errno != EINTR) {
+            payload->is_read = payload->size > 0;
+            return 0;
+        }
+    }
+}
+
+static int write_all(int descriptor, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t written = write(descriptor, data, size);
+        if (written >= 0) {
+            data += written;
+            size -= (size_t)written;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            struct pollfd watched = {.fd = descriptor, .events = POLLOUT};
+            poll(&watched, 1, -1);
+        } else if (errno != EINTR) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Return a file without a name that holds this, at its beginning; -1 if there can be none. */
+static int memory_file(const char *data, size_t size)
 {
 #ifdef MFD_CLOEXEC
-    return memfd_create("hook", MFD_CLOEXEC);
+    int file = memfd_create("hook", MFD_CLOEXEC);
 #else
     const char *folder = getenv("TMPDIR");
     char path[1024];
@@ -205,48 +249,54 @@ static int memory_file(void)
         unlink(path);
         fcntl(file, F_SETFD, FD_CLOEXEC);
     }
-    return file;
 #endif
+    if (file >= 0 && size && (!write_all(file, data, size) || lseek(file, 0, SEEK_SET) != 0)) {
+        close(file);
+        return -1;
+    }
+    return file;
 }
 
-/* Read stdin to its end into a file in memory; returns its descriptor, -1 if nothing of stdin could be kept. */
-static int kept_stdin(void)
+/* Write what a file holds to a descriptor; if nobody reads that any more, nobody misses it. */
+static void copy(int file, int descriptor)
 {
-    static char chunk[CHUNK];
-    size_t kept = 0;
-    int file = memory_file();
-    if (file < 0)
-        return -1;
-    for (;;) {
-        ssize_t got = read(0, chunk, sizeof chunk);
-        if (got == 0)
-            return file;
-        if (got < 0) {
-            if (errno == EINTR)
-                continue;
-            if (errno == EAGAIN || errno == EWOULDBLOCK) {
-                struct pollfd watched = {.fd = 0, .events = POLLIN};
-                poll(&watched, 1, -1);
-                continue;
+    char chunk[8192];
+    ssize_t got;
+    if (lseek(file, 0, SEEK_END) <= 0 || lseek(file, 0, SEEK_SET) != 0)
+        return;
+    while ((got = read(file, chunk, sizeof chunk)) > 0 && write_all(descriptor, chunk, (size_t)got))
+        ;
+}
+
+/* Be the program that the cold run starts; with what was read of stdin, if it was. */
+static int run_cold(char **cold, const struct payload *payload)
+{
+    if (payload->is_read) {
+        int stdin_file = memory_file(payload->data, payload->size);
+        int ends[2];
+        if (stdin_file < 0 && pipe(ends) == 0) {
+            /* The system lets this process write no file of that size: another process writes it into a pipe. */
+            if (fork() == 0) {
+                close(ends[0]);
+                write_all(ends[1], payload->data, payload->size);
+                _exit(0);
             }
-            return file;
+            close(ends[1]);
+            stdin_file = ends[0];
         }
-        size_t size = (size_t)got < MOST - kept ? (size_t)got : MOST - kept;
-        for (size_t done = 0; done < size;) {
-            ssize_t written = write(file, chunk + done, size - done);
-            if (written < 0 && errno != EINTR)
-                /* Without memory for it, what was read is lost to the cold run too: it refuses what is cut off. */
-                return file;
-            done += written > 0 ? (size_t)written : 0;
-        }
-        kept += size;
+        dup2(stdin_file, 0);
     }
+    signal(SIGXFSZ, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    execv(cold[0], cold);
+    fprintf(stderr, "hookrouter: cannot start %s: %s\n", cold[0], strerror(errno));
+    return 1;
 }
 
 /* Give the call's descriptors to the router; returns whether they were sent. */
-static int give(int connection, int stdin_file, int here)
+static int give(int connection, const int files[3], int here)
 {
-    int given[4] = {stdin_file, 1, 2, here};
+    int given[4] = {files[0], files[1], files[2], here};
     char go = 'G';
     union {
         struct cmsghdr aligned;
@@ -296,8 +346,11 @@ int main(int count, char **arguments)
     }
     const char *folder = arguments[1];
     char **cold = arguments + 2;
-    int kept = -1, here = -1;
+    struct payload payload = {0};
+    int here = -1;
     struct stat status;
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
     /* A socket must not get the number of a descriptor that is closed. */
     int is_fit = !isatty(0) && fstat(0, &status) == 0 && fstat(1, &status) == 0 && fstat(2, &status) == 0;
     if (is_fit) {
@@ -311,21 +364,34 @@ int main(int count, char **arguments)
         int connection = connected(folder, here, cold);
         if (connection < 0)
             break;
-        if (kept < 0 && (kept = kept_stdin()) < 0) {
+        int is_read = payload.is_read || read_stdin(&payload);
+        /* What is written counts only with the end of the call: a call that is lost has written nothing. */
+        int files[3] = {-1, -1, -1};
+        if (is_read)
+            files[0] = memory_file(payload.data, payload.size);
+        for (int index = 1; index < 3 && files[index - 1] >= 0; index++)
+            files[index] = memory_file(NULL, 0);
+        if (files[2] < 0) {
+            /* Nothing was given away: the cold run says what is wrong, or copes with it. */
             close(connection);
             break;
         }
-        lseek(kept, 0, SEEK_SET);
         unsigned char end[2];
-        int is_told = give(connection, kept, here) && ended(connection, end);
+        int is_told = give(connection, files, here) && ended(connection, end);
         close(connection);
         if (is_told) {
+            copy(files[1], 1);
+            copy(files[2], 2);
             if (end[0] != 'K')
                 return end[1];
+            if (end[1] == 0 || end[1] >= NSIG)
+                return 1;
             signal(end[1], SIG_DFL);
             kill(getpid(), end[1]);
             return 128 + end[1];
         }
+        for (int index = 0; index < 3; index++)
+            close(files[index]);
     }
-    return run_cold(cold, kept);
+    return run_cold(cold, &payload);
 }

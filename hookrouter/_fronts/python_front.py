@@ -7,6 +7,7 @@ than the call. What it says to the router is in :mod:`hookrouter._serving.protoc
 
 import posix
 import sys
+import time
 
 _PATIENCE = 2.0
 """Seconds for the router to say that it is ready. One that says nothing is hung: its socket is removed."""
@@ -19,35 +20,43 @@ _ATTEMPTS = 2
 
 
 def main(folder: str, cold: list[str]) -> int:
-    """Bring the call to the router, and return the exit code; or run cold, which does not return."""
-    stdin = -1
+    """Bring the call to the router, and return the exit code; or run cold, which may not return."""
+    payload = None
+    for _attempt in range(_ATTEMPTS if _is_fit() else 0):
+        greeted = _greeted(folder, cold)
+        if greeted is None:
+            break
+        try:
+            if payload is None:
+                payload = _read_stdin()
+            files = [_memory_file(payload), _memory_file(b""), _memory_file(b"")]
+        except OSError:
+            # Nothing was given away: the cold run says what is wrong, or copes with it.
+            break
+        end = _served(greeted, files)
+        if end:
+            for descriptor, file in ((1, files[1]), (2, files[2])):
+                _copy(file, descriptor)
+            return _ended(end)
+    return _run_cold(cold, payload)
+
+
+def _is_fit() -> bool:
+    """Whether stdin, stdout and stderr are such that a call can be given away."""
     try:
-        is_fit = not posix.isatty(0)
         for descriptor in (0, 1, 2):
             # A socket must not get the number of one that is closed.
             posix.fstat(descriptor)
+        return not posix.isatty(0)
     except OSError:
-        is_fit = False
-    for attempt in range(_ATTEMPTS if is_fit else 0):
-        connection = _greeted(folder, cold)
-        if connection is None:
-            break
-        if stdin < 0:
-            stdin = _kept_stdin()
-        posix.lseek(stdin, 0, 0)
-        end = _served(connection, stdin)
-        if end:
-            return _ended(end)
-        if attempt:
-            break
-    return run_cold(cold, stdin)
+        return False
 
 
 def _greeted(folder: str, cold: list[str]):  # type: ignore[no-untyped-def]
     """Return the connection to a router that is ready for the call, and the folder's descriptor; None for none."""
     import _socket
 
-    here = -1
+    here, deadline = -1, time.monotonic() + _PATIENCE
     try:
         here = _open_folder()
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -59,6 +68,7 @@ def _greeted(folder: str, cold: list[str]):  # type: ignore[no-untyped-def]
         finally:
             posix.fchdir(here)
         connection.sendall(_hello(cold))
+        connection.settimeout(max(0.01, deadline - time.monotonic()))
         if connection.recv(1) == b"R":
             return connection, here
     except TimeoutError:
@@ -76,6 +86,8 @@ def _open_folder() -> int:
         return posix.open(".", posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
     except PermissionError:
         # One may be in a folder that one may not list.
+        if not hasattr(posix, "O_PATH"):
+            raise
         return posix.open(".", posix.O_PATH | posix.O_CLOEXEC)
 
 
@@ -96,34 +108,56 @@ def _hello(cold: list[str]) -> bytes:
     return b"HKR1" + len(body).to_bytes(4, "big") + body
 
 
-def _kept_stdin() -> int:
-    """Read stdin to its end into a file in memory; return its descriptor."""
-    file = _memory_file()
-    kept = 0
+def _read_stdin() -> bytes:
+    """Read stdin to its end, and return as much as matters. Raises OSError if it cannot be read."""
+    if not posix.get_blocking(0):
+        posix.set_blocking(0, True)
+    chunks, kept = [], 0
     while data := posix.read(0, _CHUNK):
-        data = data[: _MOST - kept]
-        kept += len(data)
-        while data:
-            data = data[posix.write(file, data) :]
-    return file
+        chunks.append(data[: _MOST - kept])
+        kept += len(chunks[-1])
+    return b"".join(chunks)
 
 
-def _memory_file() -> int:
+def _memory_file(data: bytes) -> int:
+    """Return the descriptor of a file without a name that holds this, at its beginning. Raises OSError."""
     if hasattr(posix, "memfd_create"):
-        return posix.memfd_create("hook", posix.MFD_CLOEXEC)
-    folder = posix.environ.get(b"TMPDIR", b"/tmp")
-    path = b"%s/hookrouter-%d-%s" % (folder, posix.getpid(), posix.urandom(8).hex().encode())
-    file = posix.open(path, posix.O_RDWR | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600)
-    posix.unlink(path)
+        file = posix.memfd_create("hook", posix.MFD_CLOEXEC)
+    else:
+        folder = posix.environ.get(b"TMPDIR", b"/tmp")
+        path = b"%s/hookrouter-%d-%s" % (folder, posix.getpid(), posix.urandom(8).hex().encode())
+        file = posix.open(path, posix.O_RDWR | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600)
+        posix.unlink(path)
+    if data:
+        _write(file, data)
+        posix.lseek(file, 0, 0)
     return file
 
 
-def _served(greeted, stdin: int) -> bytes:  # type: ignore[no-untyped-def]
-    """Give the call away, and wait for its end; return how it ended, empty if router and call are gone."""
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[posix.write(descriptor, data) :]
+
+
+def _copy(file: int, descriptor: int) -> None:
+    """Write what a file holds to a descriptor; if nobody reads that any more, nobody misses it."""
+    try:
+        if posix.lseek(file, 0, 2) and posix.lseek(file, 0, 0) == 0:
+            while data := posix.read(file, _CHUNK):
+                _write(descriptor, data)
+    except OSError:
+        return
+
+
+def _served(greeted, files: list[int]) -> bytes:  # type: ignore[no-untyped-def]
+    """Give the call away, and wait for its end; return how it ended, empty if router and call are gone.
+
+    What is written goes into files, which count only with that end: a call that is lost has written nothing.
+    """
     import _socket
 
     connection, here = greeted
-    given = b"".join(number.to_bytes(4, sys.byteorder) for number in (stdin, 1, 2, here))
+    given = b"".join(number.to_bytes(4, sys.byteorder) for number in (*files, here))
     end = b""
     try:
         connection.sendmsg([b"G"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
@@ -134,7 +168,7 @@ def _served(greeted, stdin: int) -> bytes:  # type: ignore[no-untyped-def]
         end = b""
     connection.close()
     posix.close(here)
-    return end if len(end) == 2 and end[:1] in b"XKE" else b""
+    return end if len(end) == 2 and end[:1] in (b"X", b"K", b"E") else b""
 
 
 def _ended(end: bytes) -> int:
@@ -144,20 +178,21 @@ def _ended(end: bytes) -> int:
         return number
     import signal
 
+    if number not in signal.valid_signals():
+        return 1
     if number not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(number, signal.SIG_DFL)
     posix.kill(posix.getpid(), number)
     return 128 + number
 
 
-def run_cold(cold: list[str], stdin: int) -> int:
+def _run_cold(cold: list[str], payload: bytes | None) -> int:
     """Be the process that ``cold`` starts; with what was read of stdin, if it was.
 
     In this process, if the program is that of this interpreter: a second start would cost as much as the whole run.
     """
-    if stdin >= 0:
-        posix.lseek(stdin, 0, 0)
-        posix.dup2(stdin, 0)
+    if payload is not None:
+        posix.dup2(_fed(payload), 0)
     program = cold[:-2]
     own = sys.executable.rpartition("/")[0] + "/hookrouter"
     if program not in ([own], [sys.executable, "-P", "-m", "hookrouter"]):
@@ -170,6 +205,23 @@ def run_cold(cold: list[str], stdin: int) -> int:
     from hookrouter.__main__ import main as hookrouter
 
     return hookrouter(cold[-2:])
+
+
+def _fed(payload: bytes) -> int:
+    """Return a descriptor from which a payload is read."""
+    try:
+        return _memory_file(payload)
+    except OSError:
+        # The system lets this process write no file of that size: another process writes it into a pipe.
+        reading, writing = posix.pipe()
+        if not posix.fork():
+            posix.close(reading)
+            try:
+                _write(writing, payload)
+            finally:
+                posix._exit(0)
+        posix.close(writing)
+        return reading
 
 
 if __name__ == "__main__":

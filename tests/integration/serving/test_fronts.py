@@ -292,3 +292,69 @@ def stop(event, context):
         told.append(done.stdout.replace(b"False", b"True"))
     assert told[0] == told[1]
     assert b"teller" in told[0]
+
+
+def test_a_lost_call_leaves_nothing_of_its_reply(caller: Caller) -> None:
+    """A reply that is written twice is no JSON any more, and a refusal in it would not be read."""
+
+    def lose_late(connection: socket.socket) -> None:
+        _hello, descriptors = taken(connection)
+        os.write(descriptors[1], b"half of a rep")
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    with StandInRouter(caller.folder, lose_late, end_with(b"X\0")):
+        assert caller.run() == (0, b"the reply")
+    with StandInRouter(caller.folder, lose_late, lose_late):
+        caller.assert_cold()
+
+
+@pytest.mark.parametrize("number", [0, 65, 200, 255])
+def test_an_end_by_something_that_is_no_signal_is_a_failure(caller: Caller, number: int) -> None:
+    with StandInRouter(caller.folder, end_with(b"K" + bytes([number]))):
+        assert caller.run() == (1, b"the reply")
+
+
+def test_a_stdin_that_does_not_block_is_read_to_its_end(caller: Caller) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with StandInRouter(caller.folder, end_with(b"X\0")) as router, caller.start(stdin=reading) as process:
+        os.close(reading)
+        with open(writing, "wb") as pipe:
+            pipe.write(b"payload")
+        assert process.communicate(timeout=30) == (b"the reply", b"")
+    assert router.results[0][1] == b"payload"
+
+
+def test_a_stdin_that_cannot_be_read_is_the_cold_runs_business(caller: Caller, tmp_path: Path) -> None:
+    write_only = os.open(tmp_path / "stdin", os.O_WRONLY | os.O_CREAT)
+    with StandInRouter(caller.folder, end_with(b"X\0")) as router, caller.start(stdin=write_only) as process:
+        _out, errors = process.communicate(timeout=30)
+    os.close(write_only)
+    assert process.returncode == 1
+    assert b"Error" in errors
+    assert [type(result) for result in router.results] == [AssertionError]
+
+
+def test_a_process_that_may_write_no_files_runs_cold_with_its_payload(caller: Caller) -> None:
+    import resource
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    with StandInRouter(caller.folder, end_with(b"X\0")):
+        caller.assert_cold(b"x" * 300_000, preexec_fn=limited)
+
+
+def test_a_process_that_may_open_nothing_more_runs_cold(caller: Caller) -> None:
+    import resource
+
+    def limited() -> None:
+        # Enough for the folder and the connection.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (5, 64))
+
+    with StandInRouter(caller.folder, end_with(b"X\0")):
+        with caller.start(preexec_fn=limited) as process:
+            process.communicate(b"payload", timeout=30)
+        # Whether the cold run itself gets on with so few is not this test's business.
+        assert process.returncode != 0
