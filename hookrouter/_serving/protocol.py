@@ -38,8 +38,8 @@ READY, COLD = b"R", b"C"
 """What the router's child says to a hello: give your descriptors; or run cold."""
 
 GO = b"G"
-"""What the front says with four descriptors: stdin (a file, from its beginning), stdout, stderr, working folder. A front
-gives files for stdout and stderr too, because what a lost call has written must not get to Claude Code."""
+"""What the front says with four descriptors: stdin (a file, from its beginning), stdout, stderr and its working folder.
+A front gives files for stdout and stderr too, because what a lost call has written must not get to Claude Code."""
 
 EXIT, KILLED, ENDED = b"X", b"K", b"E"
 """How a call ends, each with a byte more: written, with this exit code; the child was killed by this signal; it ended

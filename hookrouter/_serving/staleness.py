@@ -63,6 +63,12 @@ class LoadedCode:
                 self._installed[path], changed = found, path
         return changed
 
+    def close(self) -> None:
+        """Be told of nothing more."""
+        for watch in self._watches.values():
+            watch.__exit__(None, None, None)
+        self._watches.clear()
+
     def _watch(self, folder: str) -> None:
         if folder in self._watches:
             return

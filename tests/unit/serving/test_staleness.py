@@ -5,13 +5,27 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from hookrouter._serving import staleness
 from hookrouter._serving.staleness import LoadedCode
+
+
+@pytest.fixture
+def code_of_now() -> Iterator[Callable[[], LoadedCode]]:
+    """Return what makes a LoadedCode, whose watches end with the test."""
+    made = []
+
+    def make() -> LoadedCode:
+        made.append(LoadedCode())
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
 
 
 @pytest.fixture(params=["told", "untold"])
@@ -27,8 +41,8 @@ def module(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     del sys.modules["loaded_for_staleness"]
 
 
-def test_nothing_has_changed_until_something_does(module: Path) -> None:
-    code = LoadedCode()
+def test_nothing_has_changed_until_something_does(module: Path, code_of_now: Callable[[], LoadedCode]) -> None:
+    code = code_of_now()
     assert code.change() == ""
     (module.parent / "other.py").write_text("")
     (module.parent / "__pycache__").mkdir(exist_ok=True)
@@ -41,8 +55,10 @@ def test_nothing_has_changed_until_something_does(module: Path) -> None:
     assert code.change() == str(module)
 
 
-def test_a_module_that_is_loaded_later_counts_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = LoadedCode()
+def test_a_module_that_is_loaded_later_counts_from_then_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code_of_now: Callable[[], LoadedCode]
+) -> None:
+    code = code_of_now()
     file = tmp_path / "loaded_later.py"
     file.write_text("A = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -54,11 +70,13 @@ def test_a_module_that_is_loaded_later_counts_from_then_on(tmp_path: Path, monke
     del sys.modules["loaded_later"]
 
 
-def test_an_installed_distribution_is_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_distribution_is_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code_of_now: Callable[[], LoadedCode]
+) -> None:
     folder = tmp_path / "site-packages"
     folder.mkdir()
     monkeypatch.setattr(staleness.sys, "path", [*sys.path, str(folder)])
-    code = LoadedCode()
+    code = code_of_now()
     (folder / "cache.lock").write_text("")
     assert code.change() == ""
     (folder / "new-1.0.dist-info").mkdir()
@@ -67,7 +85,7 @@ def test_an_installed_distribution_is_a_change(tmp_path: Path, monkeypatch: pyte
     assert code.change() == str(folder)
 
 
-def test_the_standard_library_is_not_watched() -> None:
-    code = LoadedCode()
+def test_the_standard_library_is_not_watched(code_of_now: Callable[[], LoadedCode]) -> None:
+    code = code_of_now()
     assert not [path for path in code._stamps if path.endswith(("/os.py", "/json/__init__.py"))]
     assert [path for path in code._stamps if path.endswith("/hookrouter/_serving/staleness.py")]
