@@ -1,8 +1,8 @@
 """The front door: decides what to import from the first argument, before anything else is loaded.
 
 ``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter._routing.hook_process`;
-``deliver`` is the background process that brings wakes to agents, ``serve --resident`` that of the router; everything
-else is the command line for people and agents.
+``deliver`` is the background process that brings wakes to agents, ``serve --resident`` that of the router and
+``serve --gate`` that of its HTTP; everything else is the command line for people and agents.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ def main(argv: list[str] | None = None) -> int:
         from hookrouter.cli.serve_process import main as serve
 
         return serve(arguments[2:])
+    if arguments[:2] == ["serve", "--gate"]:
+        from hookrouter._serving.gate.process import main as gate
+
+        return gate(arguments[2:])
     from hookrouter.cli.main import main as cli
 
     return cli(arguments)

@@ -24,6 +24,8 @@ from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._serving import address, protocol
 from hookrouter._serving.children import SPARES, Children, reset_signals
 from hookrouter._serving.facts import home_facts
+from hookrouter._serving.children import Children, reset_signals
+from hookrouter._serving.gate_process import GateProcess
 from hookrouter._serving.staleness import LoadedCode
 from hookrouter._serving.warming import Warming
 from hookrouter.util import fastjson
@@ -76,6 +78,7 @@ class Router:
         self._on_tick = tick
         self._children = Children(served, self._let_go)
         self._warming = Warming(self._let_go)
+        self._gate = GateProcess(served.home)
         self._learned = learned
         self._code = LoadedCode()
         self._changed_at = 0.0
@@ -105,6 +108,7 @@ class Router:
         self._warm(self._learned.modules())
         gc.collect()
         gc.freeze()
+        self._gate.tend()
         next_tick = time.monotonic() + TICK
         while not self._stopping:
             self._refill()
@@ -112,8 +116,11 @@ class Router:
             wait = QUIET if self._change else max(0.0, next_tick - time.monotonic())
             if self._children.waiting < SPARES:
                 wait = min(wait, SETTLING)
+            wait = min(wait, self._gate.next_due())
             ready = {descriptor for descriptor, _event in poll.poll(wait * 1000)}
             self._reap()
+            if not self._gate.next_due():
+                self._gate.tend()
             self._hear(ready)
             if self._sockets.calls.fileno() in ready:
                 self._accept()
@@ -125,6 +132,7 @@ class Router:
                 next_tick = time.monotonic() + TICK
                 self._tick()
         self._children.dismiss()
+        self._gate.stop()
         return self._stopping
 
     def status(self) -> dict[str, Any]:
@@ -149,6 +157,7 @@ class Router:
             "loading": self._warming.fileno() >= 0,
             "not_loaded": sorted(self._warming.refused),
             "changed": self._change,
+            "gate": self._gate.status(),
         }
 
     def _let_go(self) -> None:
@@ -265,6 +274,8 @@ class Router:
                 return
             if not pid:
                 return
+            if self._gate.ended(pid, os.waitstatus_to_exitcode(status)):
+                continue
             child = self._children.ended(pid)
             if child is not None:
                 self._take(child)
@@ -305,6 +316,7 @@ class Router:
     def _tick(self) -> None:
         if not self._sockets.restore():
             self._stopping = "stop"
+        self._gate.tend()
         self._on_tick()
         is_idle = time.monotonic() - self._last_call >= self._idle and not self._children.busy
         if self._idle and is_idle:

@@ -53,7 +53,7 @@ def serve(
     With --json, for --status, --stop and --restart: version, home, boot, pid, since, program, plugins, calls,
     sent_away (how many callers had to run cold, by reason), died, running, waiting (event and seconds of calls that
     take long), memory_kb, modules, missing_variables (those that gateways name and the router lacks), loading,
-    not_loaded and changed; or error, if no router answers. For --install-unit and --remove-unit: unit, files (path, and
+    not_loaded, changed and gate; or error, if no router answers. For --install-unit and --remove-unit: unit, files (path, and
     the text that is or would be there; null for none), changed, dry_run, commands (lists of words), switched (whether
     they all worked) and problem (what the first one said that did not).
 
@@ -123,6 +123,12 @@ def _lines(status: dict[str, Any]) -> list[str]:
     lines += [f"sent away, to run cold: {count} ({reason})" for reason, count in status.get("sent_away", {}).items()]
     lines += [f"waits: {one['event']} for {one['seconds']:g} s" for one in status.get("waiting", [])]
     lines += [f"not kept loaded: {name}" for name in status.get("not_loaded", [])]
+    gate = status.get("gate")
+    if gate:
+        what = " and ".join(name for name in (gate["http"], "mod" if gate["mod"] else "") if name)
+        lines.append(
+            f"gate for {what}: " + (f"process {gate['pid']}" if gate["pid"] else f"not there ({gate['ended']})")
+        )
     if status.get("changed"):
         lines.append(f"begins anew soon, because this has changed: {status['changed']}")
     return lines

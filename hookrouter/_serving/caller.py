@@ -1,0 +1,170 @@
+"""Brings one hook call to the router as a front does, and runs it cold where no router takes it.
+
+For processes with one thread and an asyncio loop: the working folder, which is the process's, is another one for a
+moment while a connection is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import tempfile
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
+
+from hookrouter._serving import address, protocol
+from hookrouter.util.claude_process import client_pid
+from hookrouter.util.program import script_argv
+from hookrouter.util.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import IO
+
+__all__ = ["CallError", "HookCall", "Outcome", "bring"]
+
+READY_SECONDS = 2.0
+"""Seconds within which a router that is well takes a call."""
+
+ATTEMPTS = 2
+"""How often a call goes to the router: one whose router ended meanwhile is taken by the next one."""
+
+UMASK = 0o077
+
+
+class CallError(Exception):
+    """A call that cannot be made, with or without a router; the text says why."""
+
+
+class HookCall(Value):
+    """One call, with all that a hook's process is given."""
+
+    event: str
+    """The event's word, as in ``hookrouter run WORD``."""
+    payload: bytes
+    """What the hook reads from stdin."""
+    cwd: str
+    environ: Mapping[str, str]
+
+
+class Outcome(Value):
+    """What became of a call, as of a program that ran."""
+
+    exit_code: int
+    """128 and the signal's number, if a signal has ended it."""
+    stdout: bytes
+    stderr: bytes
+
+
+async def bring(folder: str, call: HookCall) -> Outcome:
+    """Make a call, by the router whose folder this is, else by a process of its own; wait for its end, however long.
+
+    Cancelled, it ends the call as Claude Code ends a hook. Raises CallError.
+    """
+    words = [*script_argv(), "run", call.event]
+    try:
+        hello = protocol.encode_hello(client_pid(call.environ), UMASK, words, call.environ)
+        for _ in range(ATTEMPTS):
+            outcome, is_cold = await _by_router(folder, hello, call)
+            if outcome is not None:
+                return outcome
+            if is_cold:
+                break
+        return await _cold(words, call)
+    except (OSError, ValueError) as error:
+        raise CallError(str(error)) from None
+
+
+async def _by_router(folder: str, hello: bytes, call: HookCall) -> tuple[Outcome | None, bool]:
+    """Return what became of a call at the router, or None, and then whether it must run cold."""
+    with ExitStack() as held:
+        cwd = os.open(call.cwd, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
+        held.callback(os.close, cwd)
+        stdin, stdout, stderr = (held.enter_context(_memory_file()) for _ in range(3))
+        _fill(stdin, call.payload)
+        connection = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        connection.setblocking(False)
+        if not await _is_taken(connection, folder, hello):
+            return None, True
+        try:
+            socket.send_fds(connection, [protocol.GO], [stdin.fileno(), stdout.fileno(), stderr.fileno(), cwd])
+            end = await _end(connection)
+        except OSError:
+            return None, False
+        if end is None:
+            return None, False
+        return Outcome(end, _content(stdout), _content(stderr)), False
+
+
+async def _is_taken(connection: socket.socket, folder: str, hello: bytes) -> bool:
+    """Whether the router takes the call. One that hangs loses its address, so that the next calls do not wait."""
+    loop = asyncio.get_running_loop()
+    try:
+        with address.in_folder(folder):
+            # It is made at once, or not at all if too many wait already.
+            connection.connect(address.CALLS)
+        async with asyncio.timeout(READY_SECONDS):
+            await loop.sock_sendall(connection, hello)
+            return await loop.sock_recv(connection, 1) == protocol.READY
+    except TimeoutError:
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, address.CALLS))
+    except OSError:
+        pass
+    return False
+
+
+async def _end(connection: socket.socket) -> int | None:
+    """Wait until the call ends; return its exit code, None if the router has ended before it."""
+    loop = asyncio.get_running_loop()
+    said = b""
+    while len(said) < 2:
+        part = await loop.sock_recv(connection, 2 - len(said))
+        if not part:
+            return None
+        said += part
+    return 128 + said[1] if said[:1] == protocol.KILLED else said[1]
+
+
+async def _cold(words: list[str], call: HookCall) -> Outcome:
+    """Run a call in a process of its own. Raises OSError."""
+    with ExitStack() as held:
+        # Files, not pipes: a background process may keep a pipe open.
+        stdin, stdout, stderr = (held.enter_context(_memory_file()) for _ in range(3))
+        _fill(stdin, call.payload)
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=call.cwd,
+            env=dict(call.environ),
+            start_new_session=True,
+        )
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            raise
+        return Outcome(code if code >= 0 else 128 - code, _content(stdout), _content(stderr))
+
+
+def _memory_file() -> IO[bytes]:
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("hook", os.MFD_CLOEXEC), "w+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
+
+
+def _fill(file: IO[bytes], data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+    file.seek(0)
+
+
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()

@@ -1,0 +1,121 @@
+"""What a client of the gate's own socket sends, checked."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hookrouter._serving.caller import HookCall
+from hookrouter.util import fastjson
+from hookrouter.util.value import Value
+
+__all__ = ["LONGEST_WAIT", "MAX_BODY", "BadRequest", "CallRequest", "call_request", "wait_of"]
+
+MAX_PAYLOAD = 16 * 1024 * 1024
+"""Bytes of the longest payload, as of a hook's stdin."""
+
+MAX_ENVIRON = 4 * 1024 * 1024
+"""Characters of the largest environment."""
+
+MAX_BODY = MAX_PAYLOAD + 2 * MAX_ENVIRON
+"""Bytes of the longest request."""
+
+LONGEST_WAIT = 60.0
+"""Seconds that one request may wait at most."""
+
+_MAX_PATH = 4096
+_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+_EVENT = re.compile(r"[a-z][a-z0-9-]{0,63}")
+
+
+class BadRequest(Exception):
+    """What was sent is not what the gate takes; the text says why."""
+
+
+class CallRequest(Value):
+    """A request to make a call, or to wait for the one of this id."""
+
+    id: str
+    call: HookCall
+    wait: float
+    """Seconds to wait for its end."""
+    before: float | None
+    """Unix time in seconds after which it must not begin any more; None: it may at any time."""
+
+
+def call_request(body: bytes) -> CallRequest:
+    """Return what the body of ``POST /v1/calls`` asks for. Raises BadRequest."""
+    fields = _object(body)
+    identifier, event, cwd = (_text(fields, name) for name in ("id", "event", "cwd"))
+    if not _ID.fullmatch(identifier):
+        raise BadRequest("id: 1 to 128 letters, digits and _.:- are allowed")
+    if not _EVENT.fullmatch(event):
+        raise BadRequest("event: the word of an event is needed, as in hookrouter run pre-tool-use")
+    if not cwd.startswith("/") or "\0" in cwd or len(cwd) > _MAX_PATH:
+        raise BadRequest("cwd: an absolute path is needed")
+    before = fields.get("before")
+    if before is not None and not _is_number(before):
+        raise BadRequest("before: a number of milliseconds is needed")
+    call = HookCall(event, _payload(fields.get("payload")), cwd, _environ(fields.get("environ")))
+    return CallRequest(identifier, call, _wait(fields), None if before is None else before / 1000)
+
+
+def wait_of(body: bytes) -> float:
+    """Return the seconds that the body of ``POST /v1/calls/ID`` asks to wait. Raises BadRequest."""
+    return _wait(_object(body)) if body else 0.0
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        fields = fastjson.loads(body)
+    except ValueError as error:
+        raise BadRequest(f"the body is no JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise BadRequest("the body: a JSON object is needed")
+    return fields
+
+
+def _text(fields: dict[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise BadRequest(f"{name}: a string is needed")
+    return value
+
+
+def _payload(value: object) -> bytes:
+    if not isinstance(value, dict):
+        raise BadRequest("payload: an object is needed")
+    try:
+        data = fastjson.dumps(value).encode("ascii")
+    except (ValueError, RecursionError):
+        raise BadRequest("payload: it holds a number that is too large, or is nested too deeply") from None
+    if len(data) > MAX_PAYLOAD:
+        raise BadRequest(f"payload: {len(data)} bytes; allowed: {MAX_PAYLOAD}")
+    return data
+
+
+def _environ(value: object) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise BadRequest("environ: an object of strings is needed")
+    for name, text in value.items():
+        if not name or "=" in name or "\0" in name or "\0" in text:
+            raise BadRequest("environ: a name is empty or holds =, or there is a NUL")
+        try:
+            f"{name}{text}".encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise BadRequest("environ: it holds what is no text") from None
+    if sum(len(name) + len(text) + 2 for name, text in value.items()) > MAX_ENVIRON:
+        raise BadRequest(f"environ: more than {MAX_ENVIRON} characters")
+    return value
+
+
+def _wait(fields: dict[str, Any]) -> float:
+    value = fields.get("wait", 0)
+    if not _is_number(value) or not 0 <= value <= LONGEST_WAIT:
+        raise BadRequest(f"wait: a number of seconds from 0 to {LONGEST_WAIT:g} is needed")
+    return float(value)
+
+
+def _is_number(value: object) -> bool:
+    # Larger ones are no time, and some of them no float.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18
