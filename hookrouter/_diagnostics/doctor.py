@@ -11,6 +11,7 @@ from hookrouter._diagnostics.checks.client import ClientCheck
 from hookrouter._diagnostics.checks.config import ConfigCheck
 from hookrouter._diagnostics.checks.gateways import GatewaysCheck
 from hookrouter._diagnostics.checks.home import HomeCheck
+from hookrouter._diagnostics.checks.http_hooks import HttpHooksCheck
 from hookrouter._diagnostics.checks.outbox import OutboxCheck
 from hookrouter._diagnostics.checks.pauses import PausesCheck
 from hookrouter._diagnostics.checks.plugins import PluginsCheck
@@ -34,6 +35,7 @@ CHECKS: tuple[Check, ...] = (
     TerminalCheck(),
     ClientCheck(),
     SettingsCheck(),
+    HttpHooksCheck(),
     ConfigCheck(),
     AgentsCheck(),
     AnsweringCheck(),

@@ -9,7 +9,7 @@ from hookrouter._serving.caller import HookCall
 from hookrouter.util import fastjson
 from hookrouter.util.value import Value
 
-__all__ = ["LONGEST_WAIT", "MAX_BODY", "BadRequest", "CallRequest", "call_request", "wait_of"]
+__all__ = ["LONGEST_WAIT", "MAX_BODY", "MAX_PAYLOAD", "BadRequest", "CallRequest", "call_request", "wait_of"]
 
 MAX_PAYLOAD = 16 * 1024 * 1024
 """Bytes of the longest payload, as of a hook's stdin."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
+import socket
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -18,10 +20,13 @@ from hookrouter._config.cache import load
 from hookrouter._serving import address
 from hookrouter._serving.caller import bring
 from hookrouter._serving.gate.calls import Calls
+from hookrouter._serving.gate.hook_api import HookApi
 from hookrouter._serving.gate.own_api import OwnApi
 from hookrouter._serving.gate_process import NO_UVICORN
+from hookrouter._serving.token import made_token
 from hookrouter.storage.home import Home, HomeError, ensure
 from hookrouter.util.clock import iso
+from hookrouter.util.text import describe_error
 
 try:
     import uvicorn
@@ -29,7 +34,6 @@ except ImportError:
     uvicorn = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterator, Sequence
 
     from hookrouter._serving.caller import HookCall, Outcome
@@ -42,6 +46,10 @@ WATCH_SECONDS = 1.0
 KEEP_ALIVE = 90
 """Seconds that an idle connection is kept: longer than any client keeps one, so that it is the client who closes it."""
 
+FIRST_PAUSE = 0.2
+LONGEST_PAUSE = 15.0
+"""Seconds before an address is tried again that another process has: twice as many after each time, up to this."""
+
 _BACKLOG = 512
 
 
@@ -53,6 +61,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         home = Home.from_environ(os.environ)
         ensure(address.router_folder(home))
+        _allow_many_files()
         asyncio.run(_Gate(home, int(argv[0])).run())
     except (HomeError, OSError) as error:
         _say(f"cannot serve: {error}")
@@ -70,7 +79,10 @@ class _Gate:
         self._boot = os.urandom(8).hex()
         self._ending = asyncio.Event()
         self._calls = Calls(self._bring)
-        self._config = load(home).serve
+        self._http = load(home).serve.http
+        self._hooks: HookApi | None = None
+        self._problem = ""
+        """Why http hooks are not served."""
 
     async def run(self) -> None:
         """Serve until the router ends. Raises OSError if the socket cannot be made."""
@@ -81,6 +93,7 @@ class _Gate:
         server, serving = _serve(app, address.listen(self._folder, address.HTTP, _BACKLOG))
         path = os.path.join(self._folder, address.HTTP)
         file = _file(path)
+        hooks = asyncio.create_task(self._serve_hooks())
         while not self._ending.is_set() and os.getppid() == self._router and not serving.done():
             self._calls.sweep()
             if _file(path) != file:
@@ -88,12 +101,14 @@ class _Gate:
                 break
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), WATCH_SECONDS)
+        self._ending.set()
         if _file(path) == file:
             with suppress(OSError):
                 os.unlink(path)
         server.should_exit = True
         await self._calls.end_all()
         await serving
+        await hooks
 
     def _health(self) -> dict[str, object]:
         return {
@@ -101,8 +116,45 @@ class _Gate:
             "version": __version__,
             "boot": self._boot,
             "home": self._home.root,
-            "running": len(self._calls),
+            "running": len(self._calls) + (0 if self._hooks is None else len(self._hooks)),
+            "http": self._http,
+            "problem": self._problem,
         }
+
+    async def _serve_hooks(self) -> None:
+        """Serve http hooks, if an address is set for them, until the gate ends and nobody waits any more."""
+        if not self._http:
+            return
+        pause = FIRST_PAUSE
+        while not self._ending.is_set():
+            try:
+                listener = _tcp(self._http)
+                break
+            except OSError as error:
+                # The gate before this one may have it still.
+                self._note_problem(f"{self._http}: {describe_error(error)}")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        else:
+            return
+        try:
+            token = made_token(self._home)
+        except OSError as error:
+            listener.close()
+            self._note_problem(describe_error(error))
+            return
+        self._problem = ""
+        self._hooks = HookApi(self._http, token, os.environ, self._bring)
+        server, serving = _serve(self._hooks, listener)
+        await self._ending.wait()
+        server.should_exit = True
+        await serving
+
+    def _note_problem(self, problem: str) -> None:
+        if problem != self._problem:
+            _say(problem)
+        self._problem = problem
 
     async def _bring(self, call: HookCall) -> Outcome:
         return await bring(self._folder, call)
@@ -137,6 +189,29 @@ if uvicorn is not None:
         def capture_signals(self) -> Iterator[None]:
             """Take none."""
             yield
+
+
+def _tcp(place: str) -> socket.socket:
+    """Return a listening socket at a loopback address, ``HOST:PORT``. Raises OSError."""
+    host, _, port = place.rpartition(":")
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1" if host == "localhost" else host.strip("[]"), int(port)))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _allow_many_files() -> None:
+    """Have as many descriptors as the system allows: each call that waits has some."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # macOS allows no more than it says elsewhere, though it says that there is no limit.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else 10240, hard))
 
 
 def _file(path: str) -> tuple[int, int] | None:
