@@ -24,7 +24,6 @@ from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._serving import address, protocol
 from hookrouter._serving.children import SPARES, Children, reset_signals
 from hookrouter._serving.facts import home_facts
-from hookrouter._serving.children import Children, reset_signals
 from hookrouter._serving.gate_process import GateProcess
 from hookrouter._serving.staleness import LoadedCode
 from hookrouter._serving.warming import Warming

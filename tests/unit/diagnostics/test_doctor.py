@@ -19,6 +19,7 @@ from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.settings import stale_registrations
 from hookrouter._diagnostics.doctor import examine
 from hookrouter._installation.front_command import Front, front_words, python_front_path
+from hookrouter._installation.http_entries import http_group
 from hookrouter._installation.registrations import wanted_registrations
 from hookrouter._installation.settings_file import install
 from hookrouter._isolation import circuit_breaker
@@ -842,3 +843,41 @@ def test_a_unit_of_another_installation_or_without_its_socket_is_found(
         assert findings("router")[1] == Finding(OK, "router", f"the unit {unit.name} is installed")
         os.unlink(next(path for path in unit.files if path.endswith(".service")))
         assert "is missing" in findings("router")[1].message
+def _with_http_hooks(machine: Path, **settings: object) -> None:
+    want = next(one for one in wanted_registrations(Application.from_environ()) if one.event == "PermissionRequest")
+    hooks = {"PermissionRequest": [http_group(want, "127.0.0.1:9")]}
+    (machine / "claude" / "settings.json").write_text(json.dumps({"hooks": hooks, **settings}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "nothing answers at 127.0.0.1:9"),
+        ({"allowedHttpHookUrls": ["http://127.0.0.1/*"]}, "allowedHttpHookUrls matches"),
+        ({"allowedHttpHookUrls": []}, "allowedHttpHookUrls matches"),
+        ({"env": {"HTTP_PROXY": "http://proxy:1"}}, "HTTP_PROXY is set"),
+        ({"env": {"HOOKROUTER_TOKEN": ""}}, "HOOKROUTER_TOKEN is not set"),
+    ],
+)
+def test_what_keeps_http_hooks_from_arriving_is_found(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object], words: str
+) -> None:
+    assert findings("http hooks") == []
+    monkeypatch.setenv("HOOKROUTER_TOKEN", "t")
+    configure(machine, '[serve]\nhttp = "127.0.0.1:9"\n')
+    _with_http_hooks(machine, **settings)
+    found = [one.message for one in findings("http hooks")]
+    assert any(words in message for message in found), found
+    assert len(found) == 1 + bool(settings)
+
+
+def test_http_hooks_of_an_old_client_and_another_address_are_found(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOKROUTER_TOKEN", "t")
+    program(machine / "bin", "claude", "2.1.62 (Claude Code)")
+    _with_http_hooks(machine, env={"HTTP_PROXY": "http://proxy:1", "NO_PROXY": "127.0.0.1"})
+    messages = [one.message for one in findings("http hooks")]
+    assert len(messages) == 2
+    assert "is not at the address" in messages[0]
+    assert "2.1.62 is older than 2.1.63" in messages[1]
