@@ -228,10 +228,14 @@ def test_there_is_one_path_and_one_method(place: Place, method: str, path: str, 
 
 def test_bodies_that_are_no_payload_are_refused(place: Place) -> None:
     place.start()
-    for body, status in ((b"", 400), (b"[1]", 400), (b"{", 400), (b"x" * ((1 << 24) + 1), 413)):
+    for body, status in ((b"", 400), (b"[1]", 400), (b"{", 400)):
         with closing(place.connection()) as connection:
             connection.request("POST", "/hook/stop", body, place.headers())
             assert connection.getresponse().status == status
+    with closing(place.connection()) as connection:
+        # It is refused before it is sent.
+        connection.request("POST", "/hook/stop", None, place.headers(Content_Length=str((1 << 24) + 1)))
+        assert connection.getresponse().status == 413
     assert place.post("stop", sample("Stop")) == (200, {})
 
 
