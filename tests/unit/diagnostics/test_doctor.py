@@ -843,6 +843,8 @@ def test_a_unit_of_another_installation_or_without_its_socket_is_found(
         assert findings("router")[1] == Finding(OK, "router", f"the unit {unit.name} is installed")
         os.unlink(next(path for path in unit.files if path.endswith(".service")))
         assert "is missing" in findings("router")[1].message
+
+
 def _with_http_hooks(machine: Path, **settings: object) -> None:
     want = next(one for one in wanted_registrations(Application.from_environ()) if one.event == "PermissionRequest")
     hooks = {"PermissionRequest": [http_group(want, "127.0.0.1:9")]}
