@@ -89,6 +89,13 @@ class Resident:
         """Return what it says of itself."""
         return control.ask(self.folder)
 
+    def boot(self) -> str:
+        """Return the id of its present boot; empty while it does not answer."""
+        try:
+            return str(self.status()["boot"])
+        except control.NotServedError:
+            return ""
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         """End it by a signal, and wait for its end."""
         if self._process is not None:
