@@ -14,7 +14,10 @@ def registered_front(text: str | None) -> Front | None:
 
     Raises SettingsError for a text that cannot be used.
     """
-    for entry in () if text is None else registered(text):
+    entries = [] if text is None else registered(text)
+    if any(entry.is_http for entry in entries):
+        return Front.HTTP
+    for entry in entries:
         command = parse_command(entry.command)
         if command is not None and command.front is not None:
             return command.front.front

@@ -42,6 +42,8 @@ class Front(StrEnum):
     NATIVE = "native"
     PYTHON = "python"
     COLD = "cold"
+    HTTP = "http"
+    """No program: Claude Code sends the call to the router's address."""
 
 
 class FrontWords(NamedTuple):

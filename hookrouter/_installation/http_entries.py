@@ -5,16 +5,13 @@ Facts about Claude Code: measured on 2.1.330.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrouter._contract.hook_names import command_word
 from hookrouter._serving.gate.sent_headers import HEADERS
 from hookrouter._serving.token import TOKEN_VARIABLE
 
-if TYPE_CHECKING:
-    from hookrouter._installation.registrations import Registration
-
-__all__ = ["COMMAND_EVENTS", "allowed_variables", "can_be_http", "http_group", "http_handler", "http_url", "is_ours"]
+__all__ = ["COMMAND_EVENTS", "allowed_variables", "can_be_http", "http_keys", "http_url", "is_ours"]
 
 COMMAND_EVENTS = (
     "SessionStart",
@@ -30,9 +27,9 @@ COMMAND_EVENTS = (
 its exit code or as plain text what no JSON says."""
 
 
-def can_be_http(want: Registration) -> bool:
-    """Whether a registration can be an http hook without a loss: guards that fail closed stay commands too."""
-    return want.event not in COMMAND_EVENTS and not want.block_on_failure
+def can_be_http(event: str, *, blocks_on_failure: bool) -> bool:
+    """Whether a hook can be an http hook without a loss: guards that fail closed stay commands too."""
+    return event not in COMMAND_EVENTS and not blocks_on_failure
 
 
 def http_url(address: str, event: str) -> str:
@@ -45,23 +42,15 @@ def allowed_variables() -> list[str]:
     return [TOKEN_VARIABLE, *HEADERS.values()]
 
 
-def http_handler(want: Registration, address: str) -> dict[str, Any]:
-    """Return the handler as JSON has it. Raises ValueError for a registration that must stay a command."""
-    if not can_be_http(want):
-        raise ValueError(f"{want.event}: this entry must be a command")
+def http_keys(event: str, address: str) -> dict[str, Any]:
+    """Return the handler of an event as JSON has it, but for its timeout."""
     headers = {_spelled(header): f"${{{variable}}}" for header, variable in HEADERS.items()}
     return {
         "type": "http",
-        "url": http_url(address, want.event),
+        "url": http_url(address, event),
         "headers": {"Authorization": f"Bearer ${{{TOKEN_VARIABLE}}}", **headers},
         "allowedEnvVars": allowed_variables(),
-        "timeout": want.handler()["timeout"],
     }
-
-
-def http_group(want: Registration, address: str) -> dict[str, Any]:
-    """Return the matcher group as JSON has it. Raises ValueError as :func:`http_handler` does."""
-    return {**want.group(), "hooks": [http_handler(want, address)]}
 
 
 def is_ours(handler: object, address: str = "") -> bool:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hookrouter._contract.hook_names import RAW_HOOK, hook_names
 from hookrouter._contract.tables import EVENTS, TOOLS
 from hookrouter._installation.command_line import hook_command
 from hookrouter._installation.front_command import Front, front_words
+from hookrouter._installation.http_entries import can_be_http, http_keys
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, PluginStatus
 from hookrouter._plugins.scan import SCAN_SECONDS
 from hookrouter._serving.address import router_folder
@@ -63,11 +64,13 @@ class Registration:
     matcher: str | None
     """None for every call of the event (the key is then left out)."""
     command: str
-    """A shell command line."""
+    """A shell command line; of an http hook its URL."""
     timeout: float
     """Seconds."""
     block_on_failure: bool = False
     """Whether Claude Code is to refuse the call if the program crashes, hangs or cannot be started."""
+    http: Mapping[str, Any] | None = None
+    """The keys of an http hook but its timeout; None for a command."""
 
     def group(self) -> dict[str, Any]:
         """Return the matcher group as JSON has it."""
@@ -78,7 +81,8 @@ class Registration:
         """Return the handler as JSON has it."""
         timeout = int(self.timeout) if self.timeout == int(self.timeout) else self.timeout
         failure = {"onFailure": "block"} if self.block_on_failure else {}
-        return {"type": "command", "command": self.command, "timeout": timeout, **failure}
+        called = {"type": "command", "command": self.command} if self.http is None else self.http
+        return {**called, "timeout": timeout, **failure}
 
 
 class RegistrationSource(NamedTuple):
@@ -97,7 +101,21 @@ def wanted_registrations(app: Services, front: Front = Front.COLD) -> list[Regis
     """Return the entries that an environment's plugins need, for the running installation of hookrouter."""
     home = app.home.root if app.environ.get(HOME_VARIABLE) else None
     script = [*front_words(front, router_folder(app.home)), *script_argv()]
-    return registrations(registration_sources(app.plugins.listing(), app.config), script, home)
+    wanted = registrations(registration_sources(app.plugins.listing(), app.config), script, home)
+    address = app.config.serve.http
+    return http_registrations(wanted, address) if front is Front.HTTP and address else wanted
+
+
+def http_registrations(wanted: Iterable[Registration], address: str) -> list[Registration]:
+    """Return the registrations with an http hook for each that can be one."""
+    found = []
+    for want in wanted:
+        if can_be_http(want.event, blocks_on_failure=want.block_on_failure):
+            keys = http_keys(want.event, address)
+            found.append(evolve(want, command=keys["url"], http=keys))
+        else:
+            found.append(want)
+    return found
 
 
 def registration_sources(plugins: Iterable[PluginInfo], config: Config) -> list[RegistrationSource]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attrs import evolve, field, frozen
 
 from hookrouter._installation.command_line import parse_command, runs_hookrouter
+from hookrouter._installation.http_entries import is_ours
 from hookrouter._installation.json_edit import Array, Document, JsonTextError, Object, Scalar
 from hookrouter._installation.matchers import covers, overlap
 from hookrouter.util.errors import HookrouterError
@@ -62,6 +63,11 @@ class Entry(NamedTuple):
     group: int
     position: int
     handler: Object
+
+    @property
+    def is_http(self) -> bool:
+        """Whether it is an http hook, whose ``command`` is its URL."""
+        return _string(self.handler.get("type")) == "http"
 
 
 class Difference(NamedTuple):
@@ -322,7 +328,11 @@ def _handlers(document: Document, event: str, group: int) -> Array:
 
 def _entries(document: Document, command_of: Callable[[Object], str | None] | None = None) -> list[Entry]:
     """Return the handlers for which ``command_of`` returns a command line; by default those that are ours."""
-    find = _our_command if command_of is None else command_of
+
+    def ours(handler: Object) -> str | None:
+        return _our_command(document, handler)
+
+    find = ours if command_of is None else command_of
     hooks = _hooks(document)
     found = []
     for event in hooks.elements if hooks is not None else ():
@@ -354,7 +364,11 @@ def _string(node: Node | None) -> str | None:
     return node.value if isinstance(node, Scalar) and node.is_string and isinstance(node.value, str) else None
 
 
-def _our_command(handler: Object) -> str | None:
+def _our_command(document: Document, handler: Object) -> str | None:
+    """Return what an entry of ours calls, a command line or a URL; None for any other entry."""
+    if _string(handler.get("type")) == "http":
+        keys = json.loads(document.raw(handler))
+        return str(keys["url"]) if is_ours(keys) else None
     command, arguments = _command_line(handler)
     if command is None or not parse_command(command, arguments):
         return None
@@ -387,10 +401,19 @@ def _match(entry: Entry, wanted: Sequence[Registration]) -> Registration | None:
     return next((want for want in wanted if (want.event, want.matcher) == (entry.event, entry.matcher)), None)
 
 
-def _outdated(handler: Object, want: Registration) -> bool:
-    if handler.get("args") is not None or _string(handler.get("command")) != want.command:
+def _outdated(document: Document, handler: Object, want: Registration) -> bool:
+    for key, value in want.handler().items():
+        node = handler.get(key)
+        if key != "timeout" and (node is None or json.loads(document.raw(node)) != value):
+            return True
+    if any(handler.get(key) is not None for key in _of_others(want)):
         return True
     return _seconds(handler.get("timeout")) != want.timeout or _blocks_on_failure(handler) != want.block_on_failure
+
+
+def _of_others(want: Registration) -> list[str]:
+    """Return the keys that an entry has if it calls hookrouter in another way."""
+    return ["args", "url", "headers", "allowedEnvVars"] if want.http is None else ["args", "command"]
 
 
 def _blocks_on_failure(handler: Object) -> bool:
@@ -425,12 +448,14 @@ def _new_event(document: Document, event: str) -> dict[str, str]:
 def _update(document: Document, entry: Entry, want: Registration) -> Document:
     """Bring one handler up to date.
 
-    Keys that someone added to it stay, but for ``args``, which changes the command, and an ``onFailure`` that blocks
-    though no plugin asks for that.
+    Keys that someone added to it stay, but for those of another way of calling hookrouter, such as ``args``, and an
+    ``onFailure`` that blocks though no plugin asks for that.
     """
-    if not _outdated(entry.handler, want):
+    if not _outdated(document, entry.handler, want):
         return document
-    superfluous = ["args"] if want.block_on_failure or not _blocks_on_failure(entry.handler) else ["args", "onFailure"]
+    superfluous = _of_others(want)
+    if _blocks_on_failure(entry.handler) and not want.block_on_failure:
+        superfluous.append("onFailure")
     for key in superfluous:
         handler = _handler(document, entry)
         if handler.get(key) is not None:

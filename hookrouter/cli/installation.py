@@ -34,7 +34,8 @@ _FrontOption = Annotated[
         "--front",
         help="What Claude Code starts for a hook. native: a small program that brings the call to the router "
         "(hookrouter serve); python: the same in Python; both run hookrouter themselves if no router is there. "
-        "cold: hookrouter alone. Default: the front that is registered, else native if it was built, else python.",
+        "cold: hookrouter alone; http: nothing, Claude Code sends the call to the address of [serve] http. "
+        "Default: the front that is registered, else native if it was built, else python.",
     ),
 ]
 
@@ -65,6 +66,9 @@ def install(
     and nothing is added beside it.
 
     Each entry starts a front, which brings the call to the router if one runs, and runs hookrouter itself if none does.
+    With --front http there is no such way out: a call that finds no router is lost. What cannot be lost, and what Claude
+    Code does not send, stays a command. An install without --front takes entries without one, of --front cold too, for
+    those of an older hookrouter.
 
     With --json: settings, changed, dry_run, backup, front, registered (event, matcher, command, timeout,
     block_on_failure for each entry), warnings and diff.
@@ -117,6 +121,10 @@ def register(
         )
     try:
         front = _front(path, asked)
+        if front is Front.HTTP and not app.config.serve.http:
+            raise SettingsError(
+                'config.toml has no [serve] http, such as "127.0.0.1:8787", to which hooks could be sent'
+            )
         wanted = wanted_registrations(app, front)
         change = settings_file.install(path, wanted, app.store, dry_run=dry_run)
         if change.after is not None:

@@ -310,3 +310,24 @@ def test_a_front_runs_the_hook_where_no_router_is(tmp_path: Path, monkeypatch: p
     )
     (journal,) = (home / "logs").glob("*.jsonl")
     assert json.loads(journal.read_text().splitlines()[-1])["event"] == "Stop"
+
+
+def test_http_entries_need_an_address_and_leave_commands_where_they_must(tmp_path: Path, hookrouter_home: Path) -> None:
+    path = tmp_path / "settings.json"
+    assert "[serve] http" in hookrouter("install", "--settings", str(path), "--front", "http", code=2)
+    assert not path.exists()
+    (hookrouter_home / "config.toml").write_text('[serve]\nhttp = "127.0.0.1:8787"\n')
+    report = json.loads(hookrouter("install", "--settings", str(path), "--front", "http", "--json"))
+    assert (report["front"], report["warnings"]) == ("http", [])
+    hooks = json.loads(path.read_text())["hooks"]
+    kinds = {
+        event: {handler["type"] for group in groups for handler in group["hooks"]} for event, groups in hooks.items()
+    }
+    assert kinds["PermissionRequest"] == kinds["PreToolUse"] == kinds["Stop"] == {"http"}
+    assert kinds["SessionStart"] == {"command"}
+    again = json.loads(hookrouter("install", "--settings", str(path), "--json"))
+    assert (again["front"], again["changed"]) == ("http", False)
+    hookrouter("install", "--settings", str(path), "--front", "cold")
+    assert '"http"' not in path.read_text()
+    hookrouter("uninstall", "--settings", str(path))
+    assert not path.exists()

@@ -13,7 +13,7 @@ from hookrouter._installation.settings_edit import SettingsError, differences, m
 from support.registrations import SCRIPT, wanted
 
 FOLDER = "/a home/it's/state/router"
-ALL = list(Front)
+ALL = [front for front in Front if front is not Front.HTTP]
 
 
 def entries(front: Front) -> str:
