@@ -161,6 +161,10 @@ class Plugins:
             if self.config(info.name).on_error == "closed" and not wanted.isdisjoint(_possible_hooks(info))
         ]
 
+    def guards(self, infos: Iterable[PluginInfo]) -> list[str]:
+        """Return the names of those plugins that are set to fail closed."""
+        return [info.name for info in infos if self.config(info.name).on_error == "closed"]
+
     def fail_closed(self, event_hook: str) -> list[str]:
         """Return the names of the plugins that are set to fail closed and may listen to an event, whatever its tool."""
         return [

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
     from hookrouter._contract.tables import EventFacts
 
-__all__ = ["MAX_PAYLOAD", "HookCall", "fits", "parse"]
+__all__ = ["HANDLED_MARK", "MAX_PAYLOAD", "HookCall", "fits", "parse"]
 
 MAX_PAYLOAD = 16 * 1024 * 1024
 """Bytes of the largest payload that is routed; a larger one is read to its end and refused."""
+
+HANDLED_MARK = "hookrouter_handled"
+"""The key by which the mod marks the payload of a call that it has brought already; its value is the call's id."""
 
 _MAX_EVENT = 80
 _MAX_NAME = 200
@@ -69,6 +72,12 @@ class HookCall(Value):
             warnings=warnings or [],
             problem=problem,
         )
+
+    @property
+    def is_handled(self) -> bool:
+        """Whether the payload bears the mod's mark."""
+        mark = self.payload.get(HANDLED_MARK)
+        return isinstance(mark, str) and mark != ""
 
 
 def parse(word: str, data: bytes | None) -> HookCall:

@@ -19,6 +19,7 @@ __all__ = ["HookRecord"]
 _REFUSED = "refused payload"
 _FAILED = "failed"
 _UNHEARD = "no listener"
+_HANDLED = "handled"
 _GUARDED = "guarded"
 _ROUTED = "routed"
 
@@ -59,6 +60,11 @@ class HookRecord:
         """Note that nobody listens."""
         self.fields.setdefault("level", "debug")
         self.fields["outcome"] = _UNHEARD
+
+    def handled(self) -> None:
+        """Note that the mod has brought the call already."""
+        self.fields.setdefault("level", "debug")
+        self.fields["outcome"] = _HANDLED
 
     def routed(self, routed: Routed) -> None:
         """Note what the plugins did and what came of it."""

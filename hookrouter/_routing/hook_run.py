@@ -137,8 +137,13 @@ class _HookRun:
         if self._trace is not None:
             names = ", ".join(info.name for info in listeners) or "nobody"
             self._trace(f"{command_word(call.event)} looks up {', '.join(call.hooks)}; {names} listens")
-        if not listeners and not plugins.broken_fail_closed(call.hooks):
+        broken_guards = plugins.broken_fail_closed(call.hooks)
+        if not listeners and not broken_guards:
             self._record.unheard()
+            return HookOutput()
+        if call.is_handled and not broken_guards and not plugins.guards(listeners):
+            # Whoever could write the mark must not be able to lead a call past a guard.
+            self._record.handled()
             return HookOutput()
 
         self._notices = self._announce(plugins)

@@ -27,6 +27,12 @@ BASH = {
     "tool_use_id": "toolu_1",
 }
 
+BLOCKS_STOP = """
+@hookimpl
+def stop(event, context):
+    return StopReply.block("go on")
+"""
+
 STOP = {"session_id": "s", "transcript_path": "", "cwd": "/", "hook_event_name": "Stop"}
 
 HEADER = "from hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
@@ -533,3 +539,30 @@ def test_a_damaged_question_document_is_reported_to_whoever_answers(hooks: Hooks
     assert done.returncode == 4
     assert "quarantine" in done.stderr.decode()
     assert len(list((state / "quarantine").iterdir())) == 1
+
+
+def test_a_call_that_the_mod_has_brought_is_left_alone(hooks: Hooks) -> None:
+    hooks.write("again", BLOCKS_STOP)
+    assert hooks.reply("stop", {**STOP, "stop_hook_active": False})["decision"] == "block"
+    assert hooks.reply("stop", {**STOP, "stop_hook_active": False, "hookrouter_handled": "some-id"}) is None
+    assert (hooks.last()["outcome"], hooks.last()["level"]) == ("handled", "debug")
+
+
+@pytest.mark.parametrize("mark", ["", None, True, 1, {}])
+def test_what_is_no_id_marks_no_call(hooks: Hooks, mark: object) -> None:
+    hooks.write("again", BLOCKS_STOP)
+    assert hooks.reply("stop", {**STOP, "stop_hook_active": False, "hookrouter_handled": mark})["decision"] == "block"
+
+
+def test_no_mark_leads_past_a_guard(hooks: Hooks) -> None:
+    hooks.write("again", BLOCKS_STOP)
+    hooks.config('[plugins.again]\non_error = "closed"\n')
+    assert (
+        hooks.reply("stop", {**STOP, "stop_hook_active": False, "hookrouter_handled": "some-id"})["decision"] == "block"
+    )
+
+
+def test_a_mark_within_a_tools_input_is_the_models_and_means_nothing(hooks: Hooks) -> None:
+    hooks.write("no", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('no')\n")
+    payload = {**BASH, "tool_input": {"command": "ls", "hookrouter_handled": "some-id"}}
+    assert hooks.reply("pre-tool-use", payload)["hookSpecificOutput"]["permissionDecision"] == "deny"

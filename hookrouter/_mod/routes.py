@@ -1,0 +1,62 @@
+"""Which of hookrouter's entries the mod stands in for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from hookrouter._contract.hook_names import command_word, concerns, event_facts
+from hookrouter._contract.tables import TOOL_ALIASES
+from hookrouter._installation.registrations import MCP_MATCHER
+from hookrouter._mod.results import FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hookrouter._installation.registrations import Registration, RegistrationSource
+
+__all__ = ["Route", "routes"]
+
+
+@frozen
+class Route:
+    """One entry of hookrouter's in the settings whose calls the mod brings to the router."""
+
+    event: str
+    matcher: str | None
+    command: str
+    """The entry's shell command line, by which the mod knows it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the mod's source has it: with the tools that it takes (null: every call)."""
+        tools, mcp = None, False
+        if self.matcher is not None:
+            names = [] if self.matcher == MCP_MATCHER else self.matcher.split("|")
+            tools = sorted({*names, *(TOOL_ALIASES.get(name, name) for name in names)})
+            mcp = self.matcher == MCP_MATCHER
+        return {"event": self.event, "matcher": self.matcher, "command": self.command, "tools": tools, "mcp": mcp}
+
+
+def routes(wanted: Iterable[Registration], sources: Sequence[RegistrationSource]) -> list[Route]:
+    """Return the entries among ``wanted`` that the mod takes the place of.
+
+    Not those of events whose replies a module cannot give, and not those of guards: an entry that refuses the call if
+    hookrouter fails, and every entry of an event that Claude Code cannot refuse for a failure but that a plugin which
+    is set to fail closed listens to, stay command hooks.
+    """
+    return [
+        Route(want.event, want.matcher, want.command)
+        for want in wanted
+        if want.event in FIELDS and not want.block_on_failure and not _is_guarded_whole(want.event, wanted, sources)
+    ]
+
+
+def _is_guarded_whole(event: str, wanted: Iterable[Registration], sources: Sequence[RegistrationSource]) -> bool:
+    """Say whether a plugin that is set to fail closed listens to an event at which no entry says so."""
+    if any(want.event == event and want.block_on_failure for want in wanted):
+        return False
+    facts = event_facts(command_word(event))
+    return facts is not None and any(
+        source.closed and any(concerns(hook, facts.hook) for hook in source.hooks) for source in sources
+    )
