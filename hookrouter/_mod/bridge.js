@@ -218,7 +218,9 @@ function pause($) {
 
 // What the router says of a call. Throws if the gate is gone, hangs or refuses, and Stopped once it is not wanted.
 async function throughGate($, call, stopped, onWait) {
-  let answer = await Promise.race([send($, "POST", "/v1/calls", { ...call, wait: FIRST_WAIT }, LATE), stopped])
+  // A gate that hung and comes back must not begin a call that was given up and handled otherwise.
+  const asked = { ...call, wait: FIRST_WAIT, before: Date.now() + LATE }
+  let answer = await Promise.race([send($, "POST", "/v1/calls", asked, LATE), stopped])
   while (answer.state === "waiting") {
     onWait()
     const next = send($, "POST", `/v1/calls/${call.id}`, { wait: SLICE }, SLICE * 1000 + LATE)

@@ -7,6 +7,7 @@ import os
 import socketserver
 import subprocess
 import threading
+import time
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,6 +89,8 @@ class Gate:
             self.probes += 1
             return 200, {"name": "hookrouter", "version": "0", "boot": "test", "home": ""}
         if path == "/v1/calls":
+            if body["id"] not in self._calls and body["before"] < time.time() * 1000:
+                return 200, {"state": "failed", "reason": "the call was given up"}
             return 200, self._brought(body).state(body["wait"])
         call = self._calls.get(path.rpartition("/")[2])
         if call is None:

@@ -1,0 +1,287 @@
+"""The mod on the real client: questions answered through it, each event handled once, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrouter._mod.folder import gate_socket
+from hookrouter._sandbox.client import ClientSession
+from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.waiting import wait_until
+from support.gate import Gate
+from support.mod_stage import client_environ, client_of, install_mod, mod_path, short_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hookrouter._sandbox.tmux_server import PrivateTmux
+
+pytestmark = pytest.mark.live
+
+CONFIG = """\
+[[agents]]
+id = "tester"
+sessions = ["managed*"]
+gateway = "none"
+
+[gateways.none]
+type = "command"
+argv = {argv}
+format = "json"
+
+[answer]
+channels = ["reply"]
+"""
+
+ASKED = "an agent has been asked"
+ANSWERED = "the agent has answered"
+EVENTS = ("UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop")
+WORDS = ["user-prompt-submit", "pre-tool-use", "permission-request", "post-tool-use", "stop"]
+
+
+def question(text: str) -> dict[str, Any]:
+    options = [{"label": label, "description": f"about {label}"} for label in ("Left", "Right")]
+    return {"question": text, "header": "Way", "multiSelect": False, "options": options}
+
+
+class Modded:
+    """A managed client with hookrouter's hooks, its mod, and a gate that is started by the test."""
+
+    def __init__(self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None) -> None:
+        self.stage = Stage(folder, CONFIG.format(argv=json.dumps([sys.executable, "-c", ""])))
+        self.stage.install()
+        install_mod(self.stage)
+        self.gate = Gate(gate_socket(self.stage.home))
+        self.model = model
+        self.client = ClientSession(
+            [client_of(version)],
+            server,
+            self.stage.client_home,
+            client_environ(self.stage, model),
+            session="managed",
+            width=120,
+            height=40,
+        )
+        self._turns = 0
+
+    def start(self) -> None:
+        self.client.start()
+
+    def ask(self, text: str) -> None:
+        """Have Claude ask, and wait until somebody waits beside the dialog."""
+        self._turns += 1
+        self.model.script(f"t{self._turns}", ask({"questions": [question(text)]}))
+        self.client.submit(f"please ASK t{self._turns}")
+        self.client.wait_dialog(text, timeout=40)
+        wait_until(lambda: len(self.stage.documents("reply-waiting")) == 1, 20, "a hook that waits", self.told)
+
+    def answer(self, index: int = 1) -> str:
+        """Answer as an agent does, wait for the end of the turn, and return what the model was told."""
+        said = json.dumps([{"action": "select", "optionIndex": index}])
+        done = self.stage.run("answer", "--session", "managed", "--json", "--wait", "40", said)
+        assert done.returncode == 0, (done.stdout, done.stderr, self.told())
+        self.wait_stop()
+        return list(self.model.tool_results().values())[-1]
+
+    def wait_stop(self) -> None:
+        """Wait until hookrouter has seen the end of each turn so far."""
+        wait_until(lambda: self.handled()["Stop"] == self._turns, 30, "the end of the turn", self.told)
+
+    def handled(self) -> Counter[str]:
+        """Return how often each event was handled to its end, by whomever; marked calls do not count."""
+        records = [record for record in self.stage.journal() if record.get("outcome") != "handled"]
+        return Counter(str(record["event"]) for record in records if record.get("event") in EVENTS)
+
+    def told(self) -> str:
+        return f"{self.client.screen()}\n{self.stage.journal()[-8:]}\n{self.gate.events()}"
+
+    def wait_screen(self, text: str) -> None:
+        wait_until(lambda: text in self.client.screen(), 15, f"{text!r} on screen", self.told)
+
+
+@contextmanager
+def modded(
+    server: PrivateTmux, version: str | None = None, edit: Callable[[str], str] | None = None
+) -> Iterator[Modded]:
+    with ExitStack() as stack:
+        folder = stack.enter_context(short_folder())
+        one = Modded(folder, server, stack.enter_context(ScriptedModel()), version)
+        if edit is not None:
+            with open(mod_path(one.stage), encoding="utf-8") as file:
+                source = edit(file.read())
+            with open(mod_path(one.stage), "w", encoding="utf-8") as file:
+                file.write(source)
+        stack.callback(one.gate.kill)
+        stack.callback(one.client.stop)
+        yield one
+
+
+def once(turns: int = 1) -> Counter[str]:
+    return Counter(dict.fromkeys(EVENTS, turns))
+
+
+@pytest.mark.parametrize("version", [None, "2.1.310"])
+def test_a_question_is_answered_through_the_mod(tmux_server: PrivateTmux, version: str | None) -> None:
+    with modded(tmux_server, version) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        assert "Right" in one.answer()
+        one.wait_screen(ANSWERED)
+        assert one.gate.events() == WORDS
+        assert one.handled() == once()
+        assert "handled" not in {record.get("outcome") for record in one.stage.journal()}
+
+
+@pytest.mark.parametrize("version", ["2.1.287", "2.1.300"])
+def test_a_client_that_cannot_leave_entries_out_marks_the_calls(tmux_server: PrivateTmux, version: str) -> None:
+    with modded(tmux_server, version) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        assert "Right" in one.answer()
+        one.wait_screen(ANSWERED)
+        # PreToolUse cannot be marked: its entry handles it.
+        assert one.gate.events() == [word for word in WORDS if word != "pre-tool-use"]
+        assert one.handled() == once()
+
+
+@pytest.mark.parametrize("version", [None, "2.1.310", "2.1.287"])
+def test_a_router_that_is_gone_at_the_start_costs_nothing(tmux_server: PrivateTmux, version: str | None) -> None:
+    with modded(tmux_server, version) as one:
+        one.start()
+        one.ask("Which way now?")
+        assert "Right" in one.answer()
+        assert one.handled() == once()
+        one.gate.start()
+        one.ask("And which one then?")
+        assert "Left" in one.answer(0)
+        assert one.handled() == once(2)
+        assert set(one.gate.events()) >= {"user-prompt-submit", "permission-request", "stop"}
+
+
+def test_a_router_that_dies_between_two_events(tmux_server: PrivateTmux) -> None:
+    with modded(tmux_server) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        assert "Right" in one.answer()
+        one.gate.kill()
+        one.ask("And which one then?")
+        one.wait_screen(ASKED)
+        assert "Left" in one.answer(0)
+        assert one.gate.events() == WORDS
+        assert one.handled() == once(2)
+
+
+def test_a_router_that_dies_while_a_question_waits(tmux_server: PrivateTmux) -> None:
+    with modded(tmux_server) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        (before,) = one.stage.documents("reply-waiting")
+        one.gate.kill()
+        wait_until(
+            lambda: one.stage.documents("reply-waiting") not in ([], [before]), 15, "another that waits", one.told
+        )
+        assert "Right" in one.answer()
+        assert one.handled() == once()
+
+
+def test_a_router_that_is_restarted_while_a_question_waits(tmux_server: PrivateTmux) -> None:
+    with modded(tmux_server) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        one.gate.kill()
+        one.gate.start()
+        assert "Right" in one.answer()
+        assert one.handled() == once()
+
+
+def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: PrivateTmux) -> None:
+    with modded(tmux_server) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        assert "Right" in one.answer()
+        one.gate.hang()
+        one.ask("And which one then?")
+        assert "Left" in one.answer(0)
+        assert one.gate.events() == WORDS
+        assert one.handled() == once(2)
+        one.gate.recover()
+        wait_until(lambda: one.gate.probes >= 2, 15, "the mod to see that the router is back")
+        one.ask("And a third one?")
+        assert "Right" in one.answer()
+        assert one.gate.events() == WORDS * 2
+        assert one.handled() == once(3)
+
+
+def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> None:
+    def crashing(source: str) -> str:
+        place = "async function handle($, event, e, next) {\n"
+        assert place in source
+        return source.replace(place, f'{place}  if (event === "Stop") for (;;) {{}}\n')
+
+    with modded(tmux_server, edit=crashing) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        assert "Right" in one.answer()
+        assert one.handled() == once()
+        one.ask("And which one then?")
+        assert "Left" in one.answer(0)
+        assert one.gate.events() == WORDS[:-1]
+        assert one.handled() == once(2)
+
+
+@pytest.mark.parametrize("is_up", [True, False])
+def test_escape_ends_the_wait(tmux_server: PrivateTmux, is_up: bool) -> None:
+    with modded(tmux_server) as one:
+        if is_up:
+            one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        (waiting,) = one.stage.documents("reply-waiting")
+        with open(os.path.join(one.stage.home.state, waiting), encoding="utf-8") as file:
+            process = json.load(file)["pid"]
+        one.client.pane.press("Escape")
+        one.client.wait_idle()
+        wait_until(lambda: not _lives(process), 15, "the end of the hook that waits", one.told)
+        assert len(one.gate.deleted) == is_up
+
+
+def _lives(process: int) -> bool:
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_person_answers_first(tmux_server: PrivateTmux) -> None:
+    with modded(tmux_server) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        one.client.pane.press("Enter")
+        one.wait_stop()
+        wait_until(lambda: one.handled() == once(), 15, "the end of the hook that waits", one.told)
+        assert "Left" in list(one.model.tool_results().values())[-1]
+        assert ANSWERED not in one.client.screen()
+        assert one.stage.documents("reply-waiting") == []
