@@ -66,9 +66,9 @@ def install(
     and nothing is added beside it.
 
     Each entry starts a front, which brings the call to the router if one runs, and runs hookrouter itself if none does.
-    With --front http there is no such way out: a call that finds no router is lost. What cannot be lost, and what Claude
-    Code does not send, stays a command. An install without --front takes entries without one, of --front cold too, for
-    those of an older hookrouter.
+    With --front http there is no such way out: a call that finds no router is lost. What cannot be lost, and what
+    Claude Code does not send, stays a command. An install without --front takes entries without one, those of
+    --front cold too, for those of an older hookrouter.
 
     With --json: settings, changed, dry_run, backup, front, registered (event, matcher, command, timeout,
     block_on_failure for each entry), warnings and diff.

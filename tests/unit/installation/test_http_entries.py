@@ -69,10 +69,10 @@ def test_entries_change_from_commands_to_http_and_back_and_leave_nothing() -> No
     assert differences(text, requests) == []
     assert [entry.is_http for entry in registered(text)] == [True, False, False]
     assert '"command": "/bin/hookrouter run x"' in text
-    found = differences(text, commands)
-    assert [one.text for one in found] == [
-        "PreToolUse (AskUserQuestion): runs 'http://127.0.0.1:8787/hook/pre-tool-use' instead of '/bin/hookrouter run x'"
-    ]
+    (found,) = differences(text, commands)
+    label = "PreToolUse (AskUserQuestion)"
+    url = "http://127.0.0.1:8787/hook/pre-tool-use"
+    assert found.text == f"{label}: runs {url!r} instead of '/bin/hookrouter run x'"
     again, state = merge(text, commands, state)
     assert differences(again, commands) == []
     assert sorted(again or "") == sorted(first or "")
