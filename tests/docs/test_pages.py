@@ -34,6 +34,7 @@ ELSEWHERE = {
     "cd",
     "claude",
     "eval",
+    "export",
     "hookrouter",
     "jq",
     "mypy",
