@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hookrouter._serving.protocol import Hello
     from hookrouter.context import Wiring
 
-__all__ = ["Channel", "Served", "serve_call"]
+__all__ = ["Channel", "Served", "interpreter_of", "serve_call"]
 
 HELLO_SECONDS = 5.0
 """Seconds that a caller has to say what it wants."""
@@ -52,7 +52,7 @@ class Served:
         self.program = tuple(program)
         self.wiring = wiring
         self.deliver = deliver
-        self.interpreter = _interpreter(os.environ)
+        self.interpreter = interpreter_of(os.environ)
 
 
 class Channel:
@@ -103,8 +103,11 @@ def serve_call(connection: socket.socket, channel: Channel, served: Served) -> N
         if not _take_descriptors(connection):
             channel.tell(cold="the caller left")
             os._exit(0)
+    except ConnectionError:
+        channel.tell(cold="the caller left")
+        os._exit(0)
     except OSError as error:
-        # The caller is gone, or the system is out of something: it runs cold.
+        # The system is out of something: the caller runs cold.
         channel.tell(cold=str(error))
         os._exit(0)
     _end_with(connection)
@@ -151,12 +154,12 @@ def _why_cold(hello: Hello, served: Served) -> str:
         return str(error)
     if home != served.home:
         return "another home"
-    if _interpreter(hello.environ) != served.interpreter:
+    if interpreter_of(hello.environ) != served.interpreter:
         return "another PYTHON* variable or character set"
     return ""
 
 
-def _interpreter(environ: Mapping[str, str]) -> dict[str, str]:
+def interpreter_of(environ: Mapping[str, str]) -> dict[str, str]:
     """Return what of an environment makes an interpreter another one: it cannot be changed once it runs."""
     found = {name: value for name, value in environ.items() if name.startswith("PYTHON")}
     locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"

@@ -15,6 +15,7 @@ from hookrouter._sandbox.waiting import wait_until
 from hookrouter.samples import sample
 from hookrouter.util.program import script_argv
 from support.code_lines import code_lines
+from support.fronts import THROUGH_FRONTS
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 HOOKS = {
@@ -74,6 +75,7 @@ def test_all_are_listed_as_active_with_their_hooks(site: Path, tmp_path: Path) -
         assert (entry["status"], entry["version"], sorted(entry["hooks"])) == ("active", "0.1.0", hooks)
 
 
+@THROUGH_FRONTS
 def test_the_bash_guard_guards_by_the_rules_of_the_config(site: Path, tmp_path: Path) -> None:
     assert decision(site, tmp_path, "ls") is None
     assert decision(site, tmp_path, "rm -rf / --no-preserve-root") == "deny"
@@ -83,6 +85,7 @@ def test_the_bash_guard_guards_by_the_rules_of_the_config(site: Path, tmp_path: 
     assert decision(site, tmp_path, "ls") is None
 
 
+@THROUGH_FRONTS
 @pytest.mark.parametrize(("on_error", "expected"), [("closed", "deny"), ("open", None)])
 def test_a_broken_rule_refuses_where_the_guard_fails_closed(
     site: Path, tmp_path: Path, on_error: str, expected: str | None
@@ -92,6 +95,7 @@ def test_a_broken_rule_refuses_where_the_guard_fails_closed(
     assert decision(site, tmp_path, "ls") == expected
 
 
+@THROUGH_FRONTS
 def test_the_mcp_guard_refuses_by_globs(site: Path, tmp_path: Path) -> None:
     configure(tmp_path, "[plugins.mcp-guard.settings]\ndeny = ['*/delete_*']\n")
     told = reply(site, tmp_path, "pre-tool-use", sample("PreToolUse", "mcp__github__delete_issue"))
@@ -100,6 +104,7 @@ def test_the_mcp_guard_refuses_by_globs(site: Path, tmp_path: Path) -> None:
     assert reply(site, tmp_path, "pre-tool-use", sample("PreToolUse", "mcp__github__get_issue")) == {}
 
 
+@THROUGH_FRONTS
 def test_the_formatter_formats_what_was_written(site: Path, tmp_path: Path) -> None:
     program = json.dumps([sys.executable, "-c", "import sys; open(sys.argv[1], 'w').write('formatted')", "{file}"])
     home, file = tmp_path / "home", tmp_path / "a.txt"
@@ -112,6 +117,7 @@ def test_the_formatter_formats_what_was_written(site: Path, tmp_path: Path) -> N
     assert "read it again" in told["additionalContext"]
 
 
+@THROUGH_FRONTS
 def test_the_notifier_is_started(site: Path, tmp_path: Path) -> None:
     told = tmp_path / "told"
     program = json.dumps([sys.executable, "-c", "import os, sys; os.mkdir(sys.argv[1])", str(told), "{text}"])
@@ -121,6 +127,7 @@ def test_the_notifier_is_started(site: Path, tmp_path: Path) -> None:
     wait_until(told.is_dir, 10, "the notifier's folder")
 
 
+@THROUGH_FRONTS
 def test_the_audit_log_keeps_the_payload(site: Path, tmp_path: Path) -> None:
     log = tmp_path / "audit" / "log.jsonl"
     home = tmp_path / "home"
@@ -134,6 +141,7 @@ def test_the_audit_log_keeps_the_payload(site: Path, tmp_path: Path) -> None:
     assert log.stat().st_mode & 0o777 == 0o600
 
 
+@THROUGH_FRONTS
 def test_the_project_context_is_told_at_the_start(site: Path, tmp_path: Path) -> None:
     (tmp_path / "TODO.md").write_text("Mend the roof.", encoding="utf-8")
     home = tmp_path / "home"

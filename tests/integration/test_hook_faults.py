@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrouter.testing.plugins import write_plugin
+from support.fronts import THROUGH_FRONTS
 from support.hook_place import HookPlace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = THROUGH_FRONTS
 
 HEADER = "import os, sys, time\nfrom hookrouter import PreToolUseReply, hookimpl, waits\n"
 DENIES = "@hookimpl\ndef pre_tool_use_bash(tool_input, context):\n    return PreToolUseReply.deny('not this')\n"

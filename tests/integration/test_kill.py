@@ -14,11 +14,17 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.storage.documents import Store
 from hookrouter.util.program import script_argv
+from support.fronts import COLD_ONLY, THROUGH_FRONTS, Front
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hookrouter._sandbox.tmux_server import PrivateTmux
+
+pytestmark = THROUGH_FRONTS
+
+TIMES = {"cold": (0.01, 0.15), "python": (0.005, 0.06), "native": (0.0005, 0.03)}
+"""After how many seconds a hook is killed, at the least and at the most: for each front, until it may have ended."""
 
 FORM = {
     "questions": [
@@ -68,7 +74,7 @@ def assert_readable(stage: Stage) -> None:
     stage.journal()
 
 
-def test_hook_runs_that_are_killed_anywhere_leave_a_home_that_works(tmp_path: Path) -> None:
+def test_hook_runs_that_are_killed_anywhere_leave_a_home_that_works(tmp_path: Path, front: Front) -> None:
     stage = Stage(str(tmp_path))
     stage.run("plugins", "list")
     rng = random.Random(7)
@@ -80,7 +86,7 @@ def test_hook_runs_that_are_killed_anywhere_leave_a_home_that_works(tmp_path: Pa
         run.stdin.write(payload(number, event))
         run.stdin.close()
         try:
-            run.wait(rng.uniform(0.01, 0.15))
+            run.wait(rng.uniform(*TIMES[front.name]))
         except subprocess.TimeoutExpired:
             run.kill()
             run.wait()
@@ -93,6 +99,7 @@ def test_hook_runs_that_are_killed_anywhere_leave_a_home_that_works(tmp_path: Pa
     assert deliver.returncode == 0
 
 
+@COLD_ONLY  # its hooks are those of the settings
 @pytest.mark.tmux
 def test_an_answer_that_is_killed_anywhere_can_be_given_again(tmp_path: Path, tmux_server: PrivateTmux) -> None:
     stage = Stage(str(tmp_path))

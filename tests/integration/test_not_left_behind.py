@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from hookrouter.util.program import script_argv
+from support.fronts import THROUGH_FRONTS
+
+pytestmark = THROUGH_FRONTS
 
 GOOD = '[[agents]]\nid = "night"\nsessions = ["work-*"]\ngateways = ["inbox"]\n'
 ASK: dict[str, Any] = {

@@ -13,9 +13,12 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter.storage.documents import Store
 from hookrouter.util.program import script_argv
 from hookrouter_ask_user_question import documents
+from support.fronts import THROUGH_FRONTS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = THROUGH_FRONTS
 
 SESSION_ID = "11111111-2222-3333-4444-555555555555"
 ROUNDS = 20

@@ -11,9 +11,12 @@ import pytest
 
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from support.fronts import THROUGH_FRONTS, Front
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = THROUGH_FRONTS
 
 PAYLOAD = {
     "session_id": "s",
@@ -110,13 +113,14 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_settings_reach_the_plugin_as_plain_values_and_as_an_object(place: Place) -> None:
+def test_settings_reach_the_plugin_as_plain_values_and_as_an_object(place: Place, front: Front) -> None:
     decision, _, _ = place.run('[plugins.guard.settings]\ndeny = ["ls"]\n')
     assert decision == "deny"
     decision, _, record = place.run_again()
     assert decision == "deny"
-    # Plain values cost no import, and the object of a plain class not that of cattrs.
-    assert record["seen"] == [["ls"], ["ls"], [], False]
+    assert record["seen"][:2] == [["ls"], ["ls"]]
+    # Plain values cost no import, and the object of a plain class not that of cattrs. A served call has more loaded.
+    assert record["seen"][2:] == [[], False] or front.name != "cold"
     decision, _, record = place.run("")
     assert (decision, record["seen"][0]) == (None, ["rm"])
 

@@ -12,9 +12,12 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.util.clock import iso, now
+from support.fronts import THROUGH_FRONTS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = THROUGH_FRONTS
 
 KEEP = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
 QUESTION = {

@@ -24,6 +24,9 @@ from hookrouter.util.program import script_argv
 from hookrouter_ask_user_question import documents
 from hookrouter_ask_user_question.history import history
 from hookrouter_ask_user_question.verdicts import list_verdicts
+from support.fronts import COLD_ONLY, THROUGH_FRONTS
+
+pytestmark = THROUGH_FRONTS
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 OPTIONS = [{"label": label, "description": ""} for label in ("Red", "Green")]
@@ -173,6 +176,7 @@ def test_a_hook_that_runs_again_while_the_first_still_runs(stage: Stage, case: s
     assert told(stage) == [outcome]
 
 
+@COLD_ONLY  # each run is killed at a point of the code, so it is a process of the test
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("case", CASES)
 def test_a_hook_that_runs_again_after_it_was_killed(tmp_path: Path, case: str, point: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hookrouter._routing.hook_call import MAX_PAYLOAD
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from support.fronts import COLD_ONLY, THROUGH_FRONTS, Front
 
 BASH = {
     "session_id": "11111111-2222-3333-4444-555555555555",
@@ -26,6 +27,8 @@ BASH = {
     "tool_input": {"command": "ls"},
     "tool_use_id": "toolu_1",
 }
+
+pytestmark = THROUGH_FRONTS
 
 BLOCKS_STOP = """
 @hookimpl
@@ -445,13 +448,16 @@ def test_functions_registered_with_atexit_are_called(hooks: Hooks) -> None:
     assert target.read_text() == "seen"
 
 
-def test_an_unwritable_home_does_not_stop_a_guard(hooks: Hooks) -> None:
+def test_an_unwritable_home_does_not_stop_a_guard(hooks: Hooks, front: Front) -> None:
+    front.may_run_cold("no router can be in such a home")
     hooks.write("guard", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('no')\n")
     hooks.home.parent.joinpath("home").write_text("a file where the folder should be")
     assert hooks.reply("pre-tool-use", BASH)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-def test_without_a_home_one_line_says_so(hooks: Hooks) -> None:
+def test_without_a_home_one_line_says_so(hooks: Hooks, front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+    front.may_run_cold("a home that cannot be found is no router's")
+    monkeypatch.chdir(hooks.plugins)
     gone = hooks.home.parent / "gone"
     shell = f'mkdir {gone} && cd {gone} && rmdir {gone} && exec "$@"'
     done = subprocess.run(
@@ -476,6 +482,7 @@ SLOW = {"pluggy", "inspect", "typing", "re", "contextlib", "functools", "types"}
 """What no run needs whose plugins need neither it nor an order."""
 
 
+@COLD_ONLY  # a served call runs in a process that has more loaded
 @pytest.mark.parametrize(
     ("listener", "most"),
     [("", 63), ("@hookimpl\ndef pre_tool_use(event, context):\n    assert event.tool_name == 'Bash'\n", 84)],
@@ -529,6 +536,7 @@ def test_the_ask_user_question_hook_imports_nothing_heavy_and_returns_before_del
         time.sleep(0.02)
 
 
+@COLD_ONLY  # no hook runs
 def test_a_damaged_question_document_is_reported_to_whoever_answers(hooks: Hooks) -> None:
     state = hooks.home / "state"
     state.mkdir(parents=True, mode=0o700)

@@ -18,6 +18,7 @@ from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from support.fronts import THROUGH_FRONTS
 
 HEADER = "from hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
 
@@ -168,6 +169,7 @@ def test_explain_says_why_a_plugin_is_not_called(sight: Sight) -> None:
     assert "mend, upgrade or uninstall" in entries["faulty"]["fix"]
 
 
+@THROUGH_FRONTS
 def test_explain_says_that_the_circuit_breaker_keeps_a_plugin_off(sight: Sight) -> None:
     sight.install("marks", MARKS)
     sight.config("[plugins.marks]\nbreaker = 1\n")
@@ -322,6 +324,7 @@ def hook(sight: Sight, command: str = "ls", **environ: str) -> str:
     return done.stdout
 
 
+@THROUGH_FRONTS
 def test_payloads_are_kept_only_where_somebody_asked_for_it(sight: Sight) -> None:
     sight.install("guard", GUARD)
 
@@ -338,6 +341,7 @@ def test_payloads_are_kept_only_where_somebody_asked_for_it(sight: Sight) -> Non
     assert sight.run("replay", "last").returncode == 0
 
 
+@THROUGH_FRONTS
 def test_a_payload_that_was_too_large_to_be_read_is_the_reason_of_a_replay(sight: Sight) -> None:
     done = sight.run("run", "pre-tool-use", stdin="x" * (MAX_PAYLOAD + 1), HOOKROUTER_TRACE="1")
     assert done.returncode == 0
@@ -348,6 +352,7 @@ def test_a_payload_that_was_too_large_to_be_read_is_the_reason_of_a_replay(sight
     assert "is larger than" in done.stderr
 
 
+@THROUGH_FRONTS
 def test_a_replay_shows_what_has_changed_since(sight: Sight) -> None:
     sight.install("guard", GUARD)
     hook(sight, "ls", HOOKROUTER_TRACE="1")
@@ -366,6 +371,7 @@ def test_a_replay_shows_what_has_changed_since(sight: Sight) -> None:
     assert len(sight.records()) == count
 
 
+@THROUGH_FRONTS
 def test_a_replay_for_real_is_a_hook_run_like_any_other(sight: Sight) -> None:
     sight.install("guard", GUARD)
     hook(sight, HOOKROUTER_TRACE="1")
@@ -376,6 +382,7 @@ def test_a_replay_for_real_is_a_hook_run_like_any_other(sight: Sight) -> None:
     assert len(sight.records()) == count + 1
 
 
+@THROUGH_FRONTS
 def test_the_rest_of_a_timeout_is_no_difference(sight: Sight) -> None:
     sight.install("sleeper", "import time\n@hookimpl\ndef stop(event, context):\n    time.sleep(60)\n")
     sight.config("[journal]\npayloads = true\n[plugins.sleeper]\ntimeout = 0.5\n")
@@ -416,6 +423,7 @@ def test_what_cannot_be_replayed_is_refused(sight: Sight) -> None:
     assert sight.run("replay", "last").returncode == 2
 
 
+@THROUGH_FRONTS
 def test_a_trace_tells_each_step_and_leaves_the_answer_alone(sight: Sight) -> None:
     sight.install("guard", GUARD)
     plain = hook(sight)
@@ -433,6 +441,7 @@ def test_a_trace_tells_each_step_and_leaves_the_answer_alone(sight: Sight) -> No
     assert sight.records()[-1]["plugins"][0]["reply"]["verdict"] == "allow"
 
 
+@THROUGH_FRONTS
 def test_a_trace_can_go_to_stderr(sight: Sight) -> None:
     sight.install("guard", GUARD)
 
@@ -443,6 +452,7 @@ def test_a_trace_can_go_to_stderr(sight: Sight) -> None:
     assert json.loads(done.stdout)
 
 
+@THROUGH_FRONTS
 def test_without_the_variable_there_is_no_trace(sight: Sight) -> None:
     sight.install("guard", GUARD)
 

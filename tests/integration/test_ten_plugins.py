@@ -12,9 +12,12 @@ import pytest
 
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from support.fronts import THROUGH_FRONTS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = THROUGH_FRONTS
 
 CALL = {
     "session_id": "s",

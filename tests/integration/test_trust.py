@@ -13,10 +13,13 @@ from hookrouter._isolation import circuit_breaker
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
+from support.fronts import THROUGH_FRONTS
 from support.hook_place import BASH, HookPlace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = THROUGH_FRONTS
 
 CALL: dict[str, Any] = {**BASH, "tool_input": {"command": "ls", "timeout": 5}}
 HEADER = "from hookrouter import PostToolUseReply, PreToolUseReply, hookimpl\n"

@@ -11,10 +11,13 @@ import pytest
 from hookrouter.markers import waits
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from support.fronts import COLD_ONLY, THROUGH_FRONTS
 from support.hook_place import BASH, HookPlace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = THROUGH_FRONTS
 
 PAYLOAD: dict[str, Any] = {**BASH, "hook_event_name": "PermissionRequest"}
 del PAYLOAD["tool_use_id"]
@@ -82,6 +85,7 @@ def test_nobody_waits_for_what_is_decided_already(place: Place) -> None:
     assert ("a-waiter", "not needed") in place.calls()
 
 
+@COLD_ONLY  # no hook runs
 def test_claude_code_is_told_to_be_as_patient_with_that_tool_only(place: Place) -> None:
     place.write("waiter", WAITER.format(waits=4000))
     place.write("other", "@hookimpl\ndef permission_request_write(event, tool_input, context):\n    pass\n")
@@ -104,6 +108,7 @@ def test_one_that_needs_a_setting_is_neither_registered_nor_called_without_it(pl
     assert place.decision() is not None
 
 
+@COLD_ONLY  # no hook runs
 @pytest.mark.parametrize("seconds", [0, -1, 1e9, float("nan")])
 def test_a_time_that_cannot_be_waited_is_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match="seconds must be"):

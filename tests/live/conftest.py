@@ -21,6 +21,7 @@ from hookrouter.storage.engine import open_store
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
 from hookrouter_ask_user_question.documents import list_questions
+from support.live_fronts import CALLS, VARIABLE, LiveRouters, chosen_front
 from support.night import Night
 from support.night import config as night_config
 
@@ -319,6 +320,40 @@ class Live:
             return [wake for wake in self.wakes(kind) if wake["tool_use_id"] == tool_use_id]
 
         return wait_until(probe, 30, f"{kind} wake", lambda: f"{self._wakes}: {self.stage.journal()}")[0]
+
+
+def pytest_report_header() -> str:
+    """Say what starts the hooks."""
+    return f"{VARIABLE}: {chosen_front()}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def live_routers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveRouters | None]:
+    """Have the stages of this session use the front that is asked for, if one is; say what the routers did."""
+    if (name := chosen_front()) == "cold":
+        yield None
+        return
+    routers = LiveRouters(name, tmp_path_factory.getbasetemp())
+    with pytest.MonkeyPatch.context() as monkeypatch, routers.installed(monkeypatch):
+        yield routers
+
+
+@pytest.fixture(autouse=True)
+def _served(live_routers: LiveRouters | None, record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """Make sure, after each test, that a router served its hooks."""
+    before = live_routers.calls() if live_routers is not None else 0
+    yield
+    if live_routers is not None:
+        live_routers.assert_served()
+        record_property(CALLS, live_routers.calls() - before)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many hook calls the routers took."""
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    counts = [value for report in reports for name, value in getattr(report, "user_properties", ()) if name == CALLS]
+    if counts:
+        terminalreporter.write_line(f"{sum(counts)} hook calls went through the {chosen_front()} front to a router")
 
 
 @contextlib.contextmanager

@@ -68,15 +68,22 @@ class Resident:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def lives(self) -> bool:
+        """Whether its process has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self, idle: float = 0) -> None:
-        """Start it, and wait until it answers."""
+        """Start it, and wait until it answers. Raises RuntimeError if it ends, and no other one serves the home."""
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "hookrouter", "serve", "--resident", str(idle)],
             env=self.environ,
             stdin=subprocess.DEVNULL,
             stderr=None,
         )
-        eventually(self.is_there)
+        eventually(lambda: self.is_there() or not self.lives)
+        if not self.is_there():
+            raise RuntimeError(f"the router has ended with {self._process.returncode}")
 
     def is_there(self) -> bool:
         """Whether it answers."""

@@ -112,6 +112,14 @@ def test_a_caller_that_leaves_before_it_gives_its_descriptors_has_made_no_call(p
     assert not (place.home / "logs" / "s.jsonl").exists()
 
 
+def test_a_caller_that_leaves_before_it_is_answered_was_not_sent_away_for_an_error(place: Place) -> None:
+    with place.router:
+        for _ in range(5):
+            place.router.connect("pre-tool-use").close()
+        eventually(lambda: sum(place.router.status()["sent_away"].values()) == 5)
+        assert place.router.status()["sent_away"] == {"the caller left": 5}
+
+
 def test_a_caller_that_is_killed_takes_its_call_with_it(place: Place, tmp_path: Path) -> None:
     began, ended = tmp_path / "began", tmp_path / "ended"
     place.plugin(
