@@ -425,6 +425,26 @@ def replying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         yield live
 
 
+@pytest.fixture(params=["python", "native"])
+def fronted(
+    request: pytest.FixtureRequest,
+    live_routers: LiveRouters | None,
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    tmux_server: PrivateTmux,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[tuple[Live, LiveRouters]]:
+    """Return a managed client whose hooks a front brings to a router, and that router."""
+    if live_routers is not None:
+        pytest.skip(f"{VARIABLE} has chosen a front for all tests")
+    routers = LiveRouters(request.param, tmp_path_factory.getbasetemp())
+    with (
+        routers.installed(monkeypatch),
+        _stage(tmp_path, tmux_server, channels='["reply", "keys"]') as live,
+    ):
+        yield live, routers
+
+
 @pytest.fixture(scope="module")
 def vim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Return a managed client in vim mode; one for all tests of a module."""

@@ -27,7 +27,7 @@ from hookrouter._serving.child import interpreter_of
 from hookrouter._serving.control import NotServedError
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
-from support.resident import Resident, eventually
+from support.resident import CALLER_LEFT, Resident, eventually
 
 __all__ = ["COLD_ONLY", "FRONTS", "THROUGH_FRONTS", "Front", "front_words", "started_by", "through"]
 
@@ -200,8 +200,7 @@ class _Served:
         assert not cold, f"{len(cold)} of {len(pids)} calls ran cold: {status and status['sent_away']}"
         if status is not None and self._boots == {status["boot"]} and not self._perhaps_cold:
             # Who is killed before the call has begun was not sent away to run cold.
-            sent_away = {reason: count for reason, count in status["sent_away"].items() if reason != "the caller left"}
-            assert not sent_away, sent_away
+            assert set(status["sent_away"]) <= {CALLER_LEFT}, status["sent_away"]
             # One that was killed may not have come to the router.
             least = sum((process.returncode or 0) >= 0 for process in self._to_be_served)
             assert least <= status["calls"] <= len(self._to_be_served), (least, status["calls"], len(pids))

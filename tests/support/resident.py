@@ -18,9 +18,13 @@ from hookrouter._serving import address, control, protocol
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 
-__all__ = ["Called", "Resident", "eventually"]
+__all__ = ["CALLER_LEFT", "Called", "Resident", "eventually"]
 
 PATIENCE = 20.0 * float(os.environ.get("HOOKROUTER_TEST_PATIENCE", "1"))
+
+
+CALLER_LEFT = "the caller left"
+"""The router's reason for a call that never began, because whoever made it was gone."""
 
 
 class Called(NamedTuple):
