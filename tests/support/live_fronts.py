@@ -68,6 +68,9 @@ class LiveRouters:
 
     def register(self, stage: Stage) -> None:
         """Put the front before the program in a stage's settings, and see to it that a router serves its home."""
+        # The front that install chooses depends on what was built.
+        done = stage.run("install", "--settings", stage.client_home.settings_file, "--front", "cold")
+        assert done.returncode == 0, done.stderr
         settings = stage.client_home.read_settings()
         cold = f"{shlex.join(script_argv())} run "
         front = f"{shlex.join([*self._words, router_folder(stage.home)])} {cold}"
