@@ -177,6 +177,7 @@ class Stopped extends Error {}
 
 let pausedUntil = 0 // no call goes to the gate before; it hung
 let isProbing = false
+let lasting // requests that do not end with the hook in which they are made: those of the session's start
 
 const after = (ms) => new Promise((go) => setTimeout(go, ms))
 const debug = ($, text) => $.ui.log(text, { to: "debug" })
@@ -198,22 +199,27 @@ async function send($, method, path, body, ms) {
   return JSON.parse(response.text || "{}")
 }
 
+// Requests of a hook end with it, so what is to outlast it is asked for by the session's start.
+function giveUp(call) {
+  if (lasting !== undefined) setTimeout(() => lasting.end(call.id).catch(() => {}), 0)
+}
+
 // No call goes to a gate that hung, until it answers again or the pause is over.
-function pause($) {
+function pause() {
   pausedUntil = Date.now() + PAUSE
-  if (isProbing) return
+  if (isProbing || lasting === undefined) return
   isProbing = true
   const probe = async () => {
     while (Date.now() < pausedUntil) {
       await after(PROBE)
       try {
-        await send($, "GET", "/health", undefined, LATE)
+        await lasting.health()
         pausedUntil = 0
       } catch {}
     }
     isProbing = false
   }
-  probe()
+  setTimeout(probe, 0)
 }
 
 // What the router says of a call. Throws if the gate is gone, hangs or refuses, and Stopped once it is not wanted.
@@ -268,7 +274,7 @@ async function brought($, call, stopped, onWait) {
     } catch (fault) {
       if (fault instanceof Stopped) throw fault
       debug($, `${call.event}: the router: ${fault.message}`)
-      if (fault instanceof Late) pause($)
+      if (fault instanceof Late) pause()
       if (!hadIt) break
       hadIt = false
     }
@@ -447,7 +453,7 @@ async function before($, event, e, next, call) {
     told = await throughGate($, call, stopped, marked)
   } catch (fault) {
     debug($, `${event}: the router: ${fault.message}`)
-    if (fault instanceof Late) pause($)
+    if (fault instanceof Late) pause()
     if (beneath === undefined) return next(e)
     const mine = await settled($, event, call, stopped, tell)
     return merged(mine, (await beneath) ?? {})
@@ -463,7 +469,7 @@ async function settled($, event, call, stopped, tell) {
     return concluded($, event, call, await brought($, call, stopped, tell.waits), tell)
   } catch (fault) {
     tell.ends(false)
-    if (fault instanceof Stopped) send($, "DELETE", `/v1/calls/${call.id}`, undefined, LATE).catch(() => {})
+    if (fault instanceof Stopped) giveUp(call)
     else $.ui.log(`${event} could not be handled: ${fault.message}`)
     return {}
   }
@@ -491,6 +497,10 @@ export const register = (on) => {
   })
   on("session.start", async ($, e, next) => {
     const started = await next(e)
+    lasting = {
+      end: (id) => send($, "DELETE", `/v1/calls/${id}`, undefined, LATE),
+      health: () => send($, "GET", "/health", undefined, LATE),
+    }
     // Before the first call needs them.
     $.session.id().then((session) => variables($, session)).catch(() => {})
     return started

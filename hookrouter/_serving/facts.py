@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter._config.cache import load
 from hookrouter._plugins.index import read_cache
 from hookrouter._plugins.registry import Plugins, PluginStatus
+from hookrouter._serving.home_config import load_config
 from hookrouter.messaging.environment import named_variables
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def home_facts(home: Home, environ: Mapping[str, str]) -> dict[str, list[str]]:
     The latter are those that tables of gateways name and ``environ``, the router's own environment, lacks: what the
     router itself delivers goes without them. Reads only what every call reads; raises nothing.
     """
-    config = load(home)
+    config = load_config(home)
     listing = Plugins(read_cache(home), config, lambda _plugin, _text: None).listing()
     return {
         "plugins": [info.name for info in listing if info.status == PluginStatus.ACTIVE],

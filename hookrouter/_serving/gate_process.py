@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._config.cache import load
+from hookrouter._serving.home_config import load_config
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class GateProcess:
 
     def tend(self) -> None:
         """Begin it if it is due, and end one that the configuration no longer asks for. Raises nothing."""
-        config = load(self._home).serve
+        config = load_config(self._home).serve
         settings = (config.http, config.mod)
         if settings != self._settings:
             self.stop()

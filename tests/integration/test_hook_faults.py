@@ -11,6 +11,7 @@ import pytest
 from hookrouter.testing.plugins import write_plugin
 from support.fronts import THROUGH_FRONTS
 from support.hook_place import HookPlace
+from support.resident import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,6 +171,8 @@ def test_a_plugin_may_do_something_once_its_reply_is_written(place: Place, on_er
     place.config(f'[plugins.aa]\non_error = "{on_error}"\n')
 
     assert place.run()["hookSpecificOutput"]["permissionDecision"] == "deny"
+    # A front does not wait for it.
+    eventually(lambda: done.exists() and "reason" in place.record())
     assert done.read_text() == "done"
     assert place.record()["reason"] == "a function that was to follow the reply failed: ValueError: not done"
 

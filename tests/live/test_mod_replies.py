@@ -1,4 +1,4 @@
-"""What plugins may reply, given through the mod on the real client: each kind has the same effect as a hook's."""
+"""What plugins may reply, through the mod on the real client: each kind has the effect that it has as a hook's."""
 
 from __future__ import annotations
 

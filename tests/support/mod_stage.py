@@ -11,6 +11,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from hookrouter._installation.front_choice import current_front
 from hookrouter._installation.registrations import registration_sources, wanted_registrations
 from hookrouter._mod.folder import gate_socket, mod_files, mod_folder, write_mod
 from hookrouter._mod.results import FIELDS
@@ -64,7 +65,8 @@ def mod_path(stage: Stage) -> str:
 def install_mod(stage: Stage) -> None:
     """Write the mod into the stage's home, and its keys beside the entries in the client's settings."""
     app = Application.from_environ(stage.environ, scan=True)
-    wanted = wanted_registrations(app)
+    with open(stage.client_home.settings_file, encoding="utf-8") as file:
+        wanted = wanted_registrations(app, current_front(file.read()))
     _install(stage, routes(wanted, registration_sources(app.plugins.listing(), app.config)))
 
 

@@ -16,13 +16,13 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from hookrouter import __version__
-from hookrouter._config.cache import load
 from hookrouter._serving import address
 from hookrouter._serving.caller import bring
 from hookrouter._serving.gate.calls import Calls
 from hookrouter._serving.gate.hook_api import HookApi
 from hookrouter._serving.gate.own_api import OwnApi
 from hookrouter._serving.gate_process import NO_UVICORN
+from hookrouter._serving.home_config import load_config
 from hookrouter._serving.token import made_token
 from hookrouter.storage.home import Home, HomeError, ensure
 from hookrouter.util.clock import iso
@@ -79,7 +79,7 @@ class _Gate:
         self._boot = os.urandom(8).hex()
         self._ending = asyncio.Event()
         self._calls = Calls(self._bring)
-        self._http = load(home).serve.http
+        self._http = load_config(home).serve.http
         self._hooks: HookApi | None = None
         self._problem = ""
         """Why http hooks are not served."""

@@ -19,8 +19,7 @@ from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.settings import stale_registrations
 from hookrouter._diagnostics.doctor import examine
 from hookrouter._installation.front_command import Front, front_words, python_front_path
-from hookrouter._installation.http_entries import http_group
-from hookrouter._installation.registrations import wanted_registrations
+from hookrouter._installation.registrations import http_registrations, wanted_registrations
 from hookrouter._installation.settings_file import install
 from hookrouter._isolation import circuit_breaker
 from hookrouter._plugins.registry import Plugins
@@ -847,7 +846,7 @@ def test_a_unit_of_another_installation_or_without_its_socket_is_found(
 
 def _with_http_hooks(machine: Path, **settings: object) -> None:
     want = next(one for one in wanted_registrations(Application.from_environ()) if one.event == "PermissionRequest")
-    hooks = {"PermissionRequest": [http_group(want, "127.0.0.1:9")]}
+    hooks = {"PermissionRequest": [one.group() for one in http_registrations([want], "127.0.0.1:9")]}
     (machine / "claude" / "settings.json").write_text(json.dumps({"hooks": hooks, **settings}))
 
 
