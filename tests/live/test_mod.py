@@ -241,6 +241,24 @@ def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: Private
         assert one.handled() == once(3)
 
 
+def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> None:
+    def crashing(source: str) -> str:
+        place = '  on("session.start"'
+        assert place in source
+        return source.replace(place, f'  on("turn.complete", ($, e, next) => {{ for (;;) {{}} }})\n{place}')
+
+    with modded(tmux_server, edit=crashing) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        assert "Right" in one.answer()
+        wait_until(lambda: "was unloaded" in one.log(), 30, "the end of the mod", one.told)
+        one.ask("And which one then?")
+        assert "Left" in one.answer(0)
+        assert one.gate.events() == WORDS
+        assert one.handled() == once(2)
+
+
 @pytest.mark.parametrize("is_up", [True, False])
 def test_escape_ends_the_wait(tmux_server: PrivateTmux, is_up: bool) -> None:
     with modded(tmux_server) as one:
