@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from hookrouter import __version__
 from hookrouter._mod.bridge import Surroundings, bridge_source
 from hookrouter._mod.settings_keys import MARKETPLACE, PLUGIN
+from hookrouter._serving.address import HTTP, router_folder
 from hookrouter.storage.home import ensure
 from hookrouter.util.errors import HookrouterError
 
@@ -44,7 +45,7 @@ def mod_folder(home: Home) -> str:
 
 def gate_socket(home: Home) -> str:
     """Return the absolute path of the gate's Unix socket. Raises ModError if the client could not connect to it."""
-    path = os.path.join(home.state, "router", "http")
+    path = os.path.join(router_folder(home), HTTP)
     size = len(os.fsencode(path))
     if size > MAX_SOCKET_PATH:
         fault = f"{path} is {size} bytes long, and a socket's path may have {MAX_SOCKET_PATH}"

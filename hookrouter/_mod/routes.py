@@ -12,7 +12,7 @@ from hookrouter._installation.registrations import MCP_MATCHER
 from hookrouter._mod.results import FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from hookrouter._installation.registrations import Registration, RegistrationSource
 
@@ -38,21 +38,24 @@ class Route:
         return {"event": self.event, "matcher": self.matcher, "command": self.command, "tools": tools, "mcp": mcp}
 
 
-def routes(wanted: Iterable[Registration], sources: Sequence[RegistrationSource]) -> list[Route]:
+def routes(wanted: Sequence[Registration], sources: Sequence[RegistrationSource]) -> list[Route]:
     """Return the entries among ``wanted`` that the mod takes the place of.
 
-    Not those of events whose replies a module cannot give, and not those of guards: an entry that refuses the call if
-    hookrouter fails, and every entry of an event that Claude Code cannot refuse for a failure but that a plugin which
-    is set to fail closed listens to, stay command hooks.
+    Not http hooks, and not those of events whose replies a module cannot give. Nor those of guards: an entry that
+    refuses the call if hookrouter fails, and every entry of an event that Claude Code cannot refuse for a failure but
+    that a plugin which is set to fail closed listens to, stay command hooks.
     """
     return [
         Route(want.event, want.matcher, want.command)
         for want in wanted
-        if want.event in FIELDS and not want.block_on_failure and not _is_guarded_whole(want.event, wanted, sources)
+        if want.event in FIELDS
+        and want.http is None
+        and not want.block_on_failure
+        and not _is_guarded_whole(want.event, wanted, sources)
     ]
 
 
-def _is_guarded_whole(event: str, wanted: Iterable[Registration], sources: Sequence[RegistrationSource]) -> bool:
+def _is_guarded_whole(event: str, wanted: Sequence[Registration], sources: Sequence[RegistrationSource]) -> bool:
     """Say whether a plugin that is set to fail closed listens to an event at which no entry says so."""
     if any(want.event == event and want.block_on_failure for want in wanted):
         return False

@@ -18,6 +18,7 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from support.gate import Gate
 from support.mod_stage import client_environ, client_of, install_mod, mod_path, short_folder
+from support.resident import Resident
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,8 +56,10 @@ def question(text: str) -> dict[str, Any]:
 class Modded:
     """A managed client with hookrouter's hooks, its mod, and a gate that is started by the test."""
 
-    def __init__(self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None) -> None:
-        self.stage = Stage(folder, CONFIG.format(argv=json.dumps([sys.executable, "-c", ""])))
+    def __init__(
+        self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None, config: str
+    ) -> None:
+        self.stage = Stage(folder, CONFIG.format(argv=json.dumps([sys.executable, "-c", ""])) + config)
         self.stage.install()
         install_mod(self.stage)
         self.gate = Gate(gate_socket(self.stage.home))
@@ -122,11 +125,11 @@ class Modded:
 
 @contextmanager
 def modded(
-    server: PrivateTmux, version: str | None = None, edit: Callable[[str], str] | None = None
+    server: PrivateTmux, version: str | None = None, edit: Callable[[str], str] | None = None, config: str = ""
 ) -> Iterator[Modded]:
     with ExitStack() as stack:
         folder = stack.enter_context(short_folder())
-        one = Modded(folder, server, stack.enter_context(ScriptedModel()), version)
+        one = Modded(folder, server, stack.enter_context(ScriptedModel()), version, config)
         if edit is not None:
             with open(mod_path(one.stage), encoding="utf-8") as file:
                 source = edit(file.read())
@@ -153,6 +156,20 @@ def test_a_question_is_answered_through_the_mod(tmux_server: PrivateTmux, versio
         assert one.gate.events() == WORDS
         assert one.handled() == once()
         assert "handled" not in {record.get("outcome") for record in one.stage.journal()}
+
+
+def test_a_question_is_answered_by_the_router_itself(tmux_server: PrivateTmux) -> None:
+    pytest.importorskip("uvicorn")
+    with modded(tmux_server, config="\n[serve]\nmod = true\n") as one, Resident(one.stage.environ) as router:
+        wait_until(lambda: (router.status()["gate"] or {}).get("mod"), 20, "the gate", lambda: str(router.status()))
+        calls = router.status()["calls"]
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        assert "Right" in one.answer()
+        one.wait_screen(ANSWERED)
+        assert one.handled() == once()
+        assert router.status()["calls"] - calls >= len(EVENTS)
 
 
 @pytest.mark.parametrize("version", ["2.1.287", "2.1.300"])
