@@ -381,7 +381,7 @@ class ServeTable:
     )
     mod: bool = _key(
         _FLAG,
-        "`true`: the router takes the calls of the client's module, which `hookrouter install --front mod` installs.",
+        "`true`: the router takes calls over HTTP on a socket of this user alone, for a module inside the client.",
         "true",
         _default(values.ServeConfig, "mod"),
     )
