@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._serving import address, protocol
 from hookrouter.util.claude_process import client_pid
+from hookrouter.util.errors import HookrouterError
 from hookrouter.util.program import script_argv
 from hookrouter.util.value import Value
 
@@ -33,7 +34,7 @@ ATTEMPTS = 2
 UMASK = 0o077
 
 
-class CallError(Exception):
+class CallError(HookrouterError):
     """A call that cannot be made, with or without a router; the text says why."""
 
 

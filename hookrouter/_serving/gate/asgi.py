@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.util import fastjson
+from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -19,11 +20,11 @@ BODY_SECONDS = 30.0
 """Seconds within which the whole of a request must have come."""
 
 
-class TooLong(Exception):
+class TooLong(HookrouterError):
     """A body that is longer than allowed."""
 
 
-class Gone(Exception):
+class Gone(HookrouterError):
     """The client left, or did not say in time what it wants."""
 
 
