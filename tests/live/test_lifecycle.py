@@ -153,7 +153,9 @@ def test_a_killed_client_and_the_one_that_takes_its_session_up_again(replying: L
     client.start()
     replying.client = client
     told_once(replying, asked)
-    assert "(resume)" in story(replying, asked)["reason"]
+    # Whatever looks first: the session's start, or a deliverer that begins meanwhile.
+    reason = story(replying, asked)["reason"]
+    assert "(resume)" in reason or reason == "the client that asked has ended without an answer"
     again = replying.ask(WAY)
     assert replying.answer({"action": "select", "optionIndex": 1}).returncode == 0
     assert replying.recorded(again)["answers"] == {WAY["question"]: "Straight on"}
