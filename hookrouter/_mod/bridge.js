@@ -222,17 +222,34 @@ function pause() {
   setTimeout(probe, 0)
 }
 
+// Sends once more what got no answer in time: a gate that was only slow, or a client that was, is no reason to have a
+// call handled twice.
+async function insist($, path, body, again, ms, stopped) {
+  const post = (what, limit) => {
+    const sent = send($, "POST", path, what, limit)
+    sent.catch(() => {})
+    return Promise.race([sent, stopped])
+  }
+  try {
+    return await post(body, ms)
+  } catch (fault) {
+    if (!(fault instanceof Late)) throw fault
+    return await post(again, LATE)
+  }
+}
+
 // What the router says of a call. Throws if the gate is gone, hangs or refuses, and Stopped once it is not wanted.
 async function throughGate($, call, stopped, onWait) {
-  // A gate that hung and comes back must not begin a call that was given up and handled otherwise.
+  // A gate that hung and comes back must not begin a call that was given up and handled otherwise. So when it is asked
+  // again it either has the call, or will never begin it.
   const asked = { ...call, wait: FIRST_WAIT, before: Date.now() + LATE }
-  let answer = await Promise.race([send($, "POST", "/v1/calls", asked, LATE), stopped])
+  let answer = await insist($, "/v1/calls", asked, { ...asked, wait: 0 }, LATE, stopped)
   while (answer.state === "waiting") {
     onWait()
-    const next = send($, "POST", `/v1/calls/${call.id}`, { wait: SLICE }, SLICE * 1000 + LATE)
-    next.catch(() => {})
-    answer = await Promise.race([next, stopped])
+    const path = `/v1/calls/${call.id}`
+    answer = await insist($, path, { wait: SLICE }, { wait: 0 }, SLICE * 1000 + LATE, stopped)
   }
+  pausedUntil = 0
   if (answer.state !== "done") throw new Error(`not served: ${answer.reason}`)
   return answer
 }
@@ -262,24 +279,31 @@ async function cold($, call, stopped, onWait) {
 
 // What hookrouter says of a call: by the router, else by a process of its own. The router gets a second chance if it
 // had taken the call: a restarted one knows it, or takes it again.
-async function brought($, call, stopped, onWait) {
+async function brought($, call, stopped, tell) {
   let hadIt = false
+  let isRepeated = false
   const waits = () => {
     hadIt = true
-    onWait()
+    tell.waits()
   }
-  for (let turn = 0; turn < 2 && Date.now() >= pausedUntil; turn++) {
+  while (hadIt || Date.now() >= pausedUntil) {
     try {
       return await throughGate($, call, stopped, waits)
     } catch (fault) {
       if (fault instanceof Stopped) throw fault
       debug($, `${call.event}: the router: ${fault.message}`)
       if (fault instanceof Late) pause()
-      if (!hadIt) break
-      hadIt = false
+      if (fault instanceof Late && hadIt && tell.isOpen()) {
+        // The router's process goes on waiting beside the dialog, and the answer will come to it: a second one that
+        // waits could not be told from it. The person can answer meanwhile.
+        await Promise.race([after(PROBE), stopped])
+        continue
+      }
+      if (!hadIt || isRepeated || fault instanceof Late) break
+      isRepeated = true
     }
   }
-  return await cold($, call, stopped, onWait)
+  return await cold($, call, stopped, tell.waits)
 }
 
 // ---- the session ----------------------------------------------------------------------------------------------------
@@ -352,10 +376,11 @@ function showUnder($, tool_use_id, text) {
   }
 }
 
-// The line under an open dialog while somebody else is asked.
+// The line under an open dialog while somebody else is asked, and whether the dialog is still open.
 function telling($, event, payload) {
-  if (event !== "PermissionRequest") return { waits: () => {}, ends: () => {} }
+  if (event !== "PermissionRequest") return { waits: () => {}, ends: () => {}, isOpen: () => false }
   const tool_use_id = toolUseOf(payload)
+  const isKnown = tool_use_id !== undefined
   let isTold = false
   return {
     waits: () => {
@@ -368,6 +393,7 @@ function telling($, event, payload) {
       showUnder($, tool_use_id, decision ? "the agent has answered" : undefined)
       if (decision) $.ui.log(`the agent has answered (${payload.tool_name})`)
     },
+    isOpen: () => isKnown && opened.has(tool_use_id),
   }
 }
 
@@ -388,12 +414,14 @@ async function callOf($, event, payload) {
   return { id, event: SETUP.words[event], cwd: payload.cwd, environ: await variables($, session), payload }
 }
 
-// Forgets a tool call that has ended.
+// Forgets tool calls that have ended.
 function over(event, e) {
   if (event === "PostToolUse" || event === "PostToolUseFailure") {
     opened.delete(e.tool_use_id)
     agents.delete(e.tool_use_id)
   }
+  // Not every call whose dialog a person refuses has an event of its own.
+  if (event === "UserPromptSubmit") opened.clear()
 }
 
 async function handle($, event, e, next) {
@@ -466,7 +494,7 @@ async function before($, event, e, next, call) {
 // Our part of the answer; {} once the call is given up, or if hookrouter could not be asked at all.
 async function settled($, event, call, stopped, tell) {
   try {
-    return concluded($, event, call, await brought($, call, stopped, tell.waits), tell)
+    return concluded($, event, call, await brought($, call, stopped, tell), tell)
   } catch (fault) {
     tell.ends(false)
     if (fault instanceof Stopped) giveUp(call)

@@ -258,6 +258,35 @@ def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: Private
         assert one.handled() == once(3)
 
 
+def test_a_router_that_is_slow_is_asked_again_and_not_passed_by(tmux_server: PrivateTmux) -> None:
+    with modded(tmux_server) as one:
+        one.gate.start()
+        one.gate.late.update({"pre-tool-use": 2.5, "permission-request": 2.5, "stop": 2.5})
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        assert "Right" in one.answer()
+        assert one.gate.events() == WORDS
+        assert one.handled() == once()
+        assert "process.spawn" not in one.log()
+
+
+def test_a_router_that_hangs_while_a_question_waits_gets_its_answer(tmux_server: PrivateTmux) -> None:
+    with modded(tmux_server) as one:
+        one.gate.start()
+        one.start()
+        one.ask("Which way now?")
+        one.wait_screen(ASKED)
+        one.gate.hang()
+        wait_until(lambda: "no answer within" in one.log(), 90, "the mod to notice it", one.told)
+        one.gate.recover()
+        assert "Right" in one.answer()
+        one.wait_screen(ANSWERED)
+        assert one.gate.events() == WORDS
+        assert one.handled() == once()
+        assert "process.spawn" not in one.log()
+
+
 def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> None:
     def crashing(source: str) -> str:
         place = '  on("session.start"'

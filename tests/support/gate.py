@@ -43,6 +43,8 @@ class Gate:
         self.deleted: list[str] = []
         self.probes = 0
         """How often /health was answered before the mod gave up."""
+        self.late: dict[str, float] = {}
+        """Event -> seconds by which its next call, which has begun, is answered late."""
         self._answer = answer
         self._calls: dict[str, _Call] = {}
         self._lock = threading.Lock()
@@ -97,7 +99,9 @@ class Gate:
         if path == "/v1/calls":
             if body["id"] not in self._calls and body["before"] < time.time() * 1000:
                 return 200, {"state": "failed", "reason": "the call was given up"}
-            return 200, self._brought(body).state(body["wait"])
+            state = self._brought(body).state(body["wait"])
+            time.sleep(self.late.pop(body["event"], 0))
+            return 200, state
         call = self._calls.get(path.rpartition("/")[2])
         if call is None:
             return 404, {"error": "unknown"}

@@ -119,14 +119,17 @@ class Answers:
         self.gate.seen.clear()
         if os.path.exists(self._ran):
             os.unlink(self._ran)
-        done = subprocess.run(
-            [client_of(None), "-p", prompt, *options],
-            env=client_environ(self.stage, model),
-            cwd=self.stage.client_home.project,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
-        return done.stdout + done.stderr
+        # Into a file: what the client leaves running may hold a pipe open for longer than the client lives.
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+            subprocess.run(
+                [client_of(None), "-p", prompt, *options],
+                env=client_environ(self.stage, model),
+                cwd=self.stage.client_home.project,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                timeout=90,
+                check=False,
+            )
+            printed.seek(0)
+            return printed.read()
