@@ -8,7 +8,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._serving.child import Channel, serve_call
+from hookrouter._serving.child import Channel, rehearse, serve_call
 from hookrouter.util import fastjson
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Children:
     def refill(self, count: int = SPARES) -> None:
         """Fork until so many wait. Raises OSError if the system makes no process."""
         while len(self._spares) < count:
-            self._spares.append(self._fork())
+            self._spares.append(self._fork(is_spare=True))
 
     def give(self, connection: socket.socket) -> Child:
         """Have a child serve the call that comes by a connection. Raises OSError if there is none and none is made."""
@@ -100,7 +100,7 @@ class Children:
                 continue
             break
         else:
-            child = self._fork()
+            child = self._fork(is_spare=False)
             socket.send_fds(child.end, [b"c"], [connection.fileno()])
         child.connection, child.since = connection, time.monotonic()
         self.busy[child.pid] = child
@@ -121,7 +121,7 @@ class Children:
             child.close()
         self._spares.clear()
 
-    def _fork(self) -> Child:
+    def _fork(self, *, is_spare: bool) -> Child:
         ours, theirs = socket.socketpair()
         try:
             pid = os.fork()
@@ -138,6 +138,8 @@ class Children:
                 child.close()
             self._at_fork()
             channel = Channel(theirs)
+            if is_spare:
+                rehearse(self._served)
             connection = channel.receive()
             if connection is not None:
                 serve_call(connection, channel, self._served)

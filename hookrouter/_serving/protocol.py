@@ -22,6 +22,7 @@ __all__ = [
     "ENDED",
     "EXIT",
     "GO",
+    "HEAD_BYTES",
     "KILLED",
     "MAX_HELLO",
     "READY",
@@ -49,6 +50,10 @@ MAX_HELLO = 16 * 1024 * 1024
 """Bytes of the longest hello: an environment may have some MB."""
 
 _HEAD = struct.Struct("!4sI")
+
+HEAD_BYTES = _HEAD.size
+"""Bytes of a hello before its body."""
+
 _MAX_WORDS = 64
 _MAX_ID = 1 << 31
 
