@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import importlib.util
 import json
 import os
 import shutil
@@ -144,11 +145,21 @@ def cases(folder: Path, tmux: dict[str, str], stack: ExitStack) -> Iterator[Case
         for way, words in fronts.items():
             yield Case(call, way, process([*words, router.folder, *cold], data, environ), home)
             yield Case(call, way + WITHOUT, process([*words, f"{folder}/none", *cold], data, environ_alone), alone)
+        if not has_gate():
+            continue
         token_file = home / "state" / "http-token"
         eventually(lambda files=(token_file, Path(router.folder, "http")): all(map(Path.exists, files)))  # type: ignore[misc]
         yield Case(call, MOD, mod_call(stack, router.folder, payload, environ), home)
         token = token_file.read_text().strip()
         yield Case(call, HTTP, http_call(stack, port, token, data, variables), home)
+
+
+def has_gate() -> bool:
+    """Whether calls can be made over HTTP; if not, say why."""
+    if importlib.util.find_spec("uvicorn") is None:
+        print("no uvicorn (hookrouter[serve]): the mod and http are left out")
+        return False
+    return True
 
 
 def native_front(folder: Path) -> str | None:

@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hook_run import LOOKER, QUESTION, UNWANTED
 from resident import native_front
 
+from hookrouter._serving.children import SPARES
 from hookrouter.answering.decisions import Select
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
@@ -73,8 +74,8 @@ def day(router: Resident, count: int) -> list[str]:
     warm_up = [call(rng, number) for number in range(200)]
     for event, payload in warm_up:
         router.call(event, payload)
-    eventually(lambda: not router.status()["loading"])
-    before, times, cold = state(router), [], 0
+    eventually(lambda: not router.status()["loading"] and router.status()["running"] == 0)
+    before, times, cold = settled(router), [], 0
     for number in range(count):
         event, payload = call(rng, number)
         started = time.perf_counter()
@@ -84,12 +85,14 @@ def day(router: Resident, count: int) -> list[str]:
         if number % 5000 == 4999:
             print(f"{number + 1} calls, {state(router)}", flush=True)
     eventually(lambda: router.status()["running"] == 0)
-    after = state(router)
+    after = settled(router)
     first, last = (statistics.median(part) * 1000 for part in (times[:BLOCK], times[-BLOCK:]))
     print(f"before {before}\nafter  {after}\nmedian of the first {BLOCK}: {first:.2f} ms, of the last: {last:.2f} ms")
     faults = []
     if after["memory_kb"] - before["memory_kb"] > GROWTH_KB:
         faults.append("the router's memory has grown")
+    if after["children"] > before["children"] or after["dead_children"]:
+        faults.append("the router has children left over")
     if after["descriptors"] > before["descriptors"]:
         faults.append("the router's descriptors have grown")
     if last > first * SLOWER:
@@ -122,13 +125,21 @@ def question(session: str, number: int, event: str = "PreToolUse") -> dict[str, 
 
 
 def state(router: Resident) -> dict[str, int]:
-    """Return memory, descriptors and children of the router."""
-    children = Path(f"/proc/{router.pid}/task/{router.pid}/children").read_text().split()
+    """Return memory, all of it and its share of what it has in common with its children, descriptors and children."""
+    children = [int(pid) for pid in Path(f"/proc/{router.pid}/task/{router.pid}/children").read_text().split()]
     return {
         "memory_kb": int(router.status()["memory_kb"]),
+        "share_kb": memory_kb(router.pid, "Pss:"),
         "descriptors": len(os.listdir(f"/proc/{router.pid}/fd")),
         "children": len(children),
+        "dead_children": sum(is_dead(pid) for pid in children),
     }
+
+
+def settled(router: Resident) -> dict[str, int]:
+    """Return the state once as many children wait for a call as ever."""
+    eventually(lambda: state(router)["children"] == SPARES)
+    return state(router)
 
 
 def waits(router: Resident, folder: Path, count: int, seconds: float) -> list[str]:
@@ -142,35 +153,38 @@ def waits(router: Resident, folder: Path, count: int, seconds: float) -> list[st
     began = time.monotonic()
     for number in range(count):
         session = f"{number:08d}-1111-4000-8000-000000000000"
-        router.call("pre-tool-use", question(session, number))
+        asked = question(session, number)
+        router.call("pre-tool-use", asked)
         payload = question(session, number, "PermissionRequest")
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=router.environ)
         assert process.stdin is not None
         process.stdin.write(json.dumps(payload).encode())
         process.stdin.close()
         handover = Handover.of(store, session, payload["tool_input"])
-        waiting.append((process, handover, payload))
-    eventually(lambda: all(handover.waiting() is not None for _process, handover, _payload in waiting), 120)
+        waiting.append((process, handover, payload, asked["tool_use_id"]))
+    eventually(lambda: all(handover.waiting() is not None for _process, handover, *_rest in waiting), 120)
     print(f"{count} wait after {time.monotonic() - began:.1f} s")
-    pids = [int(handover.waiting()["pid"]) for _process, handover, _payload in waiting]  # type: ignore[index]
+    pids = [int(handover.waiting()["pid"]) for _process, handover, *_rest in waiting]  # type: ignore[index]
     used = processor_seconds([router.pid, *pids])
     time.sleep(seconds)
     share = (processor_seconds([router.pid, *pids]) - used) / seconds
-    private = sum(private_kb(pid) for pid in pids)
+    private = sum(memory_kb(pid, "Private_") for pid in pids)
     print(f"held for {seconds:g} s: {share * 100:.1f} % of a processor, {private / 1024 / count:.1f} MB private each")
     delays = []
-    for process, handover, payload in waiting:
+    faults = []
+    for process, handover, payload, tool_use_id in waiting:
         form = AskUserQuestionInput.from_json(payload["tool_input"])
         answer = answer_document(form.questions, [Select(1)])
         started = time.perf_counter()
-        handover.give({**answer, "by": "agent"}, handover.waiting() or {}, None)
-        out = process.communicate(timeout=60)[0]
+        handover.give({**answer, "by": "agent"}, handover.waiting() or {}, tool_use_id)
+        assert process.stdout is not None
+        out = process.stdout.read()
+        if process.wait() or b"Two" not in out:
+            faults.append(f"a waiting hook ended with {process.returncode}: {out!r}")
         delays.append(time.perf_counter() - started)
-        if process.returncode or "Two" not in out.decode():
-            return [f"a waiting hook ended with {process.returncode}: {out!r}"]
     median, longest = (value * 1000 for value in (statistics.median(delays), max(delays)))
     print(f"from answer to the end of the front: median {median:.1f} ms, longest {longest:.1f} ms")
-    return []
+    return faults
 
 
 def processor_seconds(pids: list[int]) -> float:
@@ -182,10 +196,18 @@ def processor_seconds(pids: list[int]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def private_kb(pid: int) -> int:
-    """Return how much memory a process has for itself alone."""
+def memory_kb(pid: int, kind: str) -> int:
+    """Return how much memory of the kinds that begin so a process has, in kB."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+    return sum(int(line.split()[1]) for line in lines if line.startswith(kind))
+
+
+def is_dead(pid: int) -> bool:
+    """Whether a process has ended and nobody has asked how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return False
 
 
 if __name__ == "__main__":
