@@ -37,6 +37,7 @@ from hookrouter import _fronts
 from hookrouter._serving.address import in_folder
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from support.machine import machine
 from support.manual import write_part
 from support.resident import Resident, eventually
 
@@ -96,6 +97,7 @@ def main() -> int:
         print(f"{call:24} {way:26} {seconds * 1000:7.2f} {ratio:6.2f} {shown:>6}")
         if call:
             lines.append(f"| {call} | {way} | {ratio:.2f} | {shown} |")
+    lines += ["", f"Medians of {given.rounds} on {machine()}, with a load of {os.getloadavg()[1]:.1f}."]
     if given.write:
         write_part("docs/evidence/speed.md", "resident", "\n".join(lines))
     return int(failed)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import shutil
 import statistics
@@ -75,7 +76,8 @@ def main() -> int:
     for way in list(places)[1:]:
         low, middle, high = (value * 1000 for value in spread(singles[way]))
         lines.append(f"| {way} | {middle:.1f} | {low:.1f} to {high:.1f} | {added[way]:.0f} |")
-    lines += ["", f"{len(singles[COLD])} calls and {len(turns[COLD])} messages each on {with_client()}."]
+    lines += ["", f"{len(singles[COLD])} calls and {len(turns[COLD])} messages each on {with_client()},"]
+    lines.append(f"with a load of {os.getloadavg()[1]:.1f}.")
     print("\n".join(lines))
     if given.write:
         write_part("docs/evidence/speed.md", "resident-client", "\n".join(lines))
