@@ -16,7 +16,6 @@ from hookrouter._installation.front_command import Front, front_words
 from hookrouter._installation.http_entries import can_be_http, http_keys
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, PluginStatus
 from hookrouter._plugins.scan import SCAN_SECONDS
-from hookrouter._serving.address import router_folder
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
 
@@ -100,7 +99,7 @@ class RegistrationSource(NamedTuple):
 def wanted_registrations(app: Services, front: Front = Front.COLD) -> list[Registration]:
     """Return the entries that an environment's plugins need, for the running installation of hookrouter."""
     home = app.home.root if app.environ.get(HOME_VARIABLE) else None
-    script = [*front_words(front, router_folder(app.home)), *script_argv()]
+    script = [*front_words(front, app.home.router), *script_argv()]
     wanted = registrations(registration_sources(app.plugins.listing(), app.config), script, home)
     address = app.config.serve.http
     return http_registrations(wanted, address) if front is Front.HTTP and address else wanted

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter import __version__
 from hookrouter._mod.bridge import Surroundings, bridge_source
 from hookrouter._mod.settings_keys import MARKETPLACE, PLUGIN
-from hookrouter._serving.address import HTTP, router_folder
+from hookrouter._serving.address import HTTP
+from hookrouter.storage.documents import replace_file
 from hookrouter.storage.home import ensure
 from hookrouter.util.errors import HookrouterError
 
@@ -45,7 +44,7 @@ def mod_folder(home: Home) -> str:
 
 def gate_socket(home: Home) -> str:
     """Return the absolute path of the gate's Unix socket. Raises ModError if the client could not connect to it."""
-    path = os.path.join(router_folder(home), HTTP)
+    path = os.path.join(home.router, HTTP)
     size = len(os.fsencode(path))
     if size > MAX_SOCKET_PATH:
         fault = f"{path} is {size} bytes long, and a socket's path may have {MAX_SOCKET_PATH}"
@@ -79,7 +78,7 @@ def write_mod(home: Home, files: dict[str, str]) -> str:
         for name, text in files.items():
             path = os.path.join(folder, name)
             ensure(os.path.dirname(path))
-            _replace(path, text)
+            replace_file(path, text.encode(), durable=False)
     except OSError as error:
         raise ModError(f"{folder}: cannot be written: {error.strerror or error}") from None
     return folder
@@ -99,16 +98,3 @@ def remove_mod(home: Home) -> bool:
 
 def _json(document: object) -> str:
     return json.dumps(document, indent=2) + "\n"
-
-
-def _replace(path: str, text: str) -> None:
-    """Put the text in the file's place at once: a client that starts meanwhile reads the old one or the new one."""
-    descriptor, temporary = tempfile.mkstemp(prefix=".", dir=os.path.dirname(path))
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise

@@ -1,8 +1,8 @@
 """Where a home's router listens, and how a socket there is made and reached.
 
-All is in one folder, ``router`` in the state folder, which is this user's alone (0700), as are the sockets (0600). A
-path may be longer than a socket's address can hold (108 bytes on Linux, 104 on macOS), so sockets are named relative to
-the folder, which is the working folder for that moment.
+All is in one folder, :attr:`hookrouter.storage.home.Home.router`, which is this user's alone (0700), as are the sockets
+(0600). A path may be longer than a socket's address can hold (108 bytes on Linux, 104 on macOS), so sockets are named
+relative to the folder, which is the working folder for that moment.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrouter.storage.home import Home
 
-__all__ = ["CALLS", "CONTROL", "HTTP", "connect", "in_folder", "is_own_peer", "listen", "router_folder"]
+__all__ = ["CALLS", "CONTROL", "HTTP", "connect", "file_identity", "in_folder", "is_own_peer", "listen"]
 
 CALLS = "calls"
 """The socket of the fronts."""
@@ -32,11 +31,6 @@ HTTP = "http"
 _PEER = struct.Struct("3i")
 _LOCAL_PEERCRED = 1
 """What macOS calls it, with its level 0; Python has no name for either."""
-
-
-def router_folder(home: Home) -> str:
-    """Return the folder of a home's router; nothing of it needs to exist."""
-    return home.router
 
 
 @contextmanager
@@ -89,6 +83,15 @@ def connect(folder: str, name: str, seconds: float) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def file_identity(folder: str, name: str) -> tuple[int, int] | None:
+    """Return what tells a file of the folder from any other one that had its name; None without one."""
+    try:
+        status = os.lstat(os.path.join(folder, name))
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def is_own_peer(connection: socket.socket) -> bool:

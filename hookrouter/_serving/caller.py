@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import tempfile
 from contextlib import ExitStack, suppress
@@ -117,7 +118,7 @@ async def _is_taken(connection: socket.socket, folder: str, hello: bytes) -> boo
 
 
 async def _end(connection: socket.socket) -> int | None:
-    """Wait until the call ends; return its exit code, None if the router has ended before it."""
+    """Wait until the call ends; return its exit code, None if what comes is no end, or the router has ended before."""
     loop = asyncio.get_running_loop()
     said = b""
     while len(said) < 2:
@@ -125,6 +126,8 @@ async def _end(connection: socket.socket) -> int | None:
         if not part:
             return None
         said += part
+    if said[:1] not in (protocol.EXIT, protocol.KILLED, protocol.ENDED):
+        return None
     return 128 + said[1] if said[:1] == protocol.KILLED else said[1]
 
 
@@ -147,7 +150,8 @@ async def _cold(words: list[str], call: HookCall) -> Outcome:
             code = await process.wait()
         except asyncio.CancelledError:
             with suppress(ProcessLookupError):
-                process.kill()
+                # With what it has started and waits for.
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
             raise
         return Outcome(code if code >= 0 else 128 - code, _content(stdout), _content(stderr))

@@ -1,8 +1,9 @@
 """A served call: a forked child of the router runs one hook on the descriptors of the process that asks.
 
 The code that answers is that of ``hookrouter run``, in a process of its own as ever; only its start is saved. The child
-has the caller's stdin, stdout, stderr, working folder, environment, file-creation mask and arguments. It knows the
-router by a :class:`Channel` alone. It ends at once if the caller does, and goes on if the router does.
+has the stdin, stdout and stderr that the caller gives it, and its working folder, environment, file-creation mask and
+arguments. It knows the router by a :class:`Channel` alone. It ends at once if the caller does, and goes on if the
+router does.
 """
 
 from __future__ import annotations
@@ -80,7 +81,11 @@ class Channel:
             message, descriptors, _flags, _address = socket.recv_fds(self._end, 1, 1)
         except OSError:
             return None
-        return socket.socket(fileno=descriptors[0]) if message and descriptors else None
+        if not message or not descriptors:
+            return None
+        # A descriptor that another process gives is inherited by what plugins start, unless that is forbidden.
+        os.set_inheritable(descriptors[0], False)
+        return socket.socket(fileno=descriptors[0])
 
     def close(self) -> None:
         """Close it."""
@@ -95,8 +100,10 @@ def rehearse(served: Served) -> None:
     """
     # Each call keeps a copy for the time of its plugins, see Containment: names and modules are all over the memory.
     sys.modules.copy()
-    hello = protocol.encode_hello(0, 0o022, [*served.program, "run", "stop"], os.environ)
-    _why_cold(protocol.decode_hello(hello[protocol.HEAD_BYTES :]), served)
+    # The router's own environment may be such that nothing can be said with it.
+    with suppress(ValueError):
+        hello = protocol.encode_hello(0, 0o022, [*served.program, "run", "stop"], os.environ)
+        _why_cold(protocol.decode_hello(hello[protocol.HEAD_BYTES :]), served)
 
 
 def serve_call(connection: socket.socket, channel: Channel, served: Served) -> NoReturn:

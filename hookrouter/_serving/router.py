@@ -89,6 +89,8 @@ class Router:
         self._last_call = time.monotonic()
         self._calls = self._died = 0
         self._cold: dict[str, int] = {}
+        self._is_full = False
+        """Whether this process has as many descriptors open as it may have."""
         self._woken, self._wake = os.pipe()
         self._process = os.getpid()
 
@@ -113,7 +115,7 @@ class Router:
             self._refill()
             poll = self._poll()
             wait = QUIET if self._change else max(0.0, next_tick - time.monotonic())
-            if self._children.waiting < SPARES:
+            if self._is_settling():
                 wait = min(wait, SETTLING)
             wait = min(wait, self._gate.next_due())
             ready = {descriptor for descriptor, _event in poll.poll(wait * 1000)}
@@ -172,7 +174,8 @@ class Router:
 
     def _poll(self) -> select.poll:
         poll = select.poll()
-        for one in (self._sockets.calls, self._sockets.control, *self._listened_to()):
+        listeners = [self._sockets.control] if self._is_full else [self._sockets.calls, self._sockets.control]
+        for one in (*listeners, *self._listened_to()):
             poll.register(one.fileno(), select.POLLIN)
         poll.register(self._woken, select.POLLIN)
         if self._warming.fileno() >= 0:
@@ -185,11 +188,13 @@ class Router:
     def _refill(self) -> None:
         if self._change:
             return
-        # A fork takes time that a call which is just being served could use.
-        is_busy = time.monotonic() - self._last_call < SETTLING and bool(self._children.busy)
         # Without a spare child, a call has one forked for it, or runs cold.
         with suppress(OSError):
-            self._children.refill(1 if is_busy else SPARES)
+            self._children.refill(1 if self._is_settling() else SPARES)
+
+    def _is_settling(self) -> bool:
+        """Whether a call has just begun that could use the time which a fork takes."""
+        return bool(self._children.busy) and time.monotonic() - self._last_call < SETTLING
 
     def _accept(self) -> None:
         """Hand each caller that waits to a child."""
@@ -198,8 +203,11 @@ class Router:
         for _ in range(_BACKLOG_BATCH):
             try:
                 connection, _address = self._sockets.calls.accept()
+            except BlockingIOError:
+                return
             except OSError:
-                # Nobody waits any more, or this process has too many descriptors open.
+                # No descriptor is left for a caller. It would be told of again and again, until a call ends.
+                self._is_full = True
                 return
             connection.setblocking(True)
             self._last_call = time.monotonic()
@@ -276,6 +284,7 @@ class Router:
             if self._gate.ended(pid, os.waitstatus_to_exitcode(status)):
                 continue
             child = self._children.ended(pid)
+            self._is_full = False
             if child is not None:
                 self._take(child)
                 self._tell_of_death(child, os.waitstatus_to_exitcode(status))
@@ -313,6 +322,7 @@ class Router:
                 connection.sendall(fastjson.dumps(self.status()).encode() + b"\n")
 
     def _tick(self) -> None:
+        self._is_full = False
         if not self._sockets.restore():
             self._stopping = "stop"
         self._gate.tend()

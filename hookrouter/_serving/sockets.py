@@ -52,7 +52,7 @@ class RouterSockets:
         self.control = control
         self._lock = lock
         self._is_passed = passed
-        self._files = {name: _file(folder, name) for name in (address.CALLS, address.CONTROL)}
+        self._files = {name: address.file_identity(folder, name) for name in (address.CALLS, address.CONTROL)}
         for one in (calls, control):
             one.setblocking(False)
 
@@ -91,7 +91,8 @@ class RouterSockets:
         """
         try:
             ensure(self._folder)
-            if _file(self._folder, _LOCK) != _identity(os.fstat(self._lock)):
+            held = os.fstat(self._lock)
+            if address.file_identity(self._folder, _LOCK) != (held.st_dev, held.st_ino):
                 former, self._lock = self._lock, _take_lock(self._folder)
                 os.close(former)
             if not self._is_passed:
@@ -113,33 +114,21 @@ class RouterSockets:
     def remove(self) -> None:
         """Close them, and remove the files that this router has made and that are still its own."""
         for name in [address.CONTROL] if self._is_passed else [address.CALLS, address.CONTROL]:
-            if _file(self._folder, name) == self._files[name]:
+            if address.file_identity(self._folder, name) == self._files[name]:
                 with suppress(OSError):
                     os.unlink(os.path.join(self._folder, name))
         self.close()
 
     def _in_place(self, listener: socket.socket, name: str) -> socket.socket:
         """Return a listener that is reached by its file: this one, or a new one in its place."""
-        if _file(self._folder, name) == self._files[name]:
+        if address.file_identity(self._folder, name) == self._files[name]:
             return listener
         new = address.listen(self._folder, name, _BACKLOG)
         new.setblocking(False)
-        self._files[name] = _file(self._folder, name)
+        self._files[name] = address.file_identity(self._folder, name)
         # Whoever has connected to the old one and was not accepted yet runs cold.
         listener.close()
         return new
-
-
-def _file(folder: str, name: str) -> tuple[int, int] | None:
-    """Return what tells a socket's file from any other one; None without one."""
-    try:
-        return _identity(os.lstat(os.path.join(folder, name)))
-    except OSError:
-        return None
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
 
 
 def _take_lock(folder: str) -> int:

@@ -11,12 +11,12 @@ import plistlib
 import re
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._serving import address
 from hookrouter._serving.sockets import LAUNCHD_LABEL, LAUNCHD_SOCKET
+from hookrouter.storage.documents import replace_file
 from hookrouter.storage.home import HOME_VARIABLE, users_home
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.filenames import digest
@@ -231,14 +231,5 @@ def _read(path: str) -> str | None:
 
 
 def _write(path: str, text: str) -> None:
-    folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=".hookrouter-", dir=folder)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    replace_file(path, text.encode(), durable=False)

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from hookrouter._serving import control
-from hookrouter._serving.address import router_folder
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.serve_unit import change_unit
@@ -88,7 +87,7 @@ def serve(
     if not asked:
         _become_router(idle)
     try:
-        answer = control.ask(router_folder(home), asked[0])
+        answer = control.ask(home.router, asked[0])
     except control.NotServedError as error:
         if as_json:
             echo_json({"error": printable(str(error))})

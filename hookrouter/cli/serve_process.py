@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
-from hookrouter._serving import address
 from hookrouter._serving.child import Served
 from hookrouter._serving.delivery import become_deliverer
 from hookrouter._serving.learned import Learned
@@ -44,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
         os.environ[HOME_VARIABLE] = home.root
     _leave_nothing_open()
     try:
-        sockets = RouterSockets.open(address.router_folder(home), os.environ)
+        sockets = RouterSockets.open(home.router, os.environ)
     except AlreadyServed as error:
         _say(str(error))
         return 0

@@ -47,7 +47,7 @@ def front_command(kind: str, folder: Path) -> list[str]:
 def through_front(stage: Stage, front: Sequence[str]) -> None:
     """Put a front before every command of hookrouter's in the stage's settings."""
     cold = shlex.join([*script_argv(), "run"])
-    words = shlex.join([*front, address.router_folder(stage.home)])
+    words = shlex.join([*front, stage.home.router])
     settings = stage.client_home.read_settings()
     for groups in settings["hooks"].values():
         for handler in (handler for group in groups for handler in group["hooks"]):
@@ -115,7 +115,7 @@ class Chaos:
             while True:
                 file.write(b"x" * 65536)
         payload = {"session_id": "disk", "transcript_path": "", "cwd": "/", "hook_event_name": "Stop"}
-        words = [*self._front, address.router_folder(self._stage.home), *script_argv(), "run", "stop"]
+        words = [*self._front, self._stage.home.router, *script_argv(), "run", "stop"]
         ran = subprocess.run(
             words, input=json.dumps(payload).encode(), env=self._stage.environ, capture_output=True, check=False
         )

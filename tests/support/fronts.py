@@ -22,7 +22,6 @@ from typing import Any
 import pytest
 
 from hookrouter import _fronts
-from hookrouter._serving.address import router_folder
 from hookrouter._serving.child import interpreter_of
 from hookrouter._serving.control import NotServedError
 from hookrouter.storage.home import Home
@@ -76,7 +75,7 @@ def started_by(words: Sequence[str], home: Home, command: Sequence[str]) -> list
     length = len(program) + 2
     if not words or list(command[-length:-1]) != [*program, "run"]:
         return list(command)
-    return [*command[:-length], *words, router_folder(home), *command[-length:]]
+    return [*command[:-length], *words, home.router, *command[-length:]]
 
 
 class Front:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from hookrouter._contract.tables import EVENT_NAMES
 from hookrouter._sandbox.stage import Stage
-from hookrouter._serving.address import router_folder
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 from support.fronts import FRONTS, front_words
@@ -73,7 +72,7 @@ class LiveRouters:
         assert done.returncode == 0, done.stderr
         settings = stage.client_home.read_settings()
         cold = f"{shlex.join(script_argv())} run "
-        front = f"{shlex.join([*self._words, router_folder(stage.home)])} {cold}"
+        front = f"{shlex.join([*self._words, stage.home.router])} {cold}"
         commands = 0
         for groups in settings["hooks"].values():
             for hook in (hook for group in groups for hook in group["hooks"]):

@@ -54,7 +54,7 @@ class Resident:
     def __init__(self, environ: Mapping[str, str]) -> None:
         """``environ`` names the home."""
         self.environ = dict(environ)
-        self.folder = address.router_folder(Home.from_environ(self.environ))
+        self.folder = Home.from_environ(self.environ).router
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Resident:

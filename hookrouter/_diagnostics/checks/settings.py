@@ -16,7 +16,6 @@ from hookrouter._installation.front_command import Front, native_fault
 from hookrouter._installation.registrations import wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
-from hookrouter._serving.address import router_folder
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class SettingsCheck:
         yield from _fronts_at_odds(ours_there)
         commands = _commands(ours_there)
         yield from _scripts(commands)
-        yield from _fronts(commands, router_folder(place.app.home))
+        yield from _fronts(commands, place.app.home.router)
 
 
 def _read(paths: Sequence[str], texts: dict[str, str]) -> Iterator[Finding]:

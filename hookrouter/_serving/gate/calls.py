@@ -86,7 +86,7 @@ class Calls:
             return known
         if request.before is not None and time.time() > request.before:
             raise Refused("the call was given up before it began")
-        if sum(not entry.task.done() for entry in self._entries.values()) >= MAX_RUNNING:
+        if len(self) >= MAX_RUNNING:
             raise Refused(f"{MAX_RUNNING} calls are running")
         entry = self._entries[request.id] = Entry(asyncio.ensure_future(self._made(request.call)))
         return entry

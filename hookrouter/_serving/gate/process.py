@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
         return NO_UVICORN
     try:
         home = Home.from_environ(os.environ)
-        ensure(address.router_folder(home))
+        ensure(home.router)
         _allow_many_files()
         asyncio.run(_Gate(home, int(argv[0])).run())
     except (HomeError, OSError) as error:
@@ -75,7 +75,7 @@ class _Gate:
     def __init__(self, home: Home, router: int) -> None:
         self._home = home
         self._router = router
-        self._folder = address.router_folder(home)
+        self._folder = home.router
         self._boot = os.urandom(8).hex()
         self._ending = asyncio.Event()
         self._calls = Calls(self._bring)
@@ -91,20 +91,19 @@ class _Gate:
             loop.add_signal_handler(number, self._ending.set)
         app = OwnApi(self._calls, self._health)
         server, serving = _serve(app, address.listen(self._folder, address.HTTP, _BACKLOG))
-        path = os.path.join(self._folder, address.HTTP)
-        file = _file(path)
+        file = address.file_identity(self._folder, address.HTTP)
         hooks = asyncio.create_task(self._serve_hooks())
         while not self._ending.is_set() and os.getppid() == self._router and not serving.done():
             self._calls.sweep()
-            if _file(path) != file:
+            if address.file_identity(self._folder, address.HTTP) != file:
                 # Somebody has removed it, or another gate has taken its place.
                 break
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), WATCH_SECONDS)
         self._ending.set()
-        if _file(path) == file:
+        if address.file_identity(self._folder, address.HTTP) == file:
             with suppress(OSError):
-                os.unlink(path)
+                os.unlink(os.path.join(self._folder, address.HTTP))
         server.should_exit = True
         await self._calls.end_all()
         await serving
@@ -212,14 +211,6 @@ def _allow_many_files() -> None:
     # macOS allows no more than it says elsewhere, though it says that there is no limit.
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else 10240, hard))
-
-
-def _file(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _say(text: str) -> None:

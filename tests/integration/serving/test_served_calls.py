@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -246,11 +247,7 @@ def test_what_a_plugin_starts_holds_neither_the_callers_pipes_nor_the_routers_so
 import subprocess
 @hookimpl
 def pre_tool_use(event, context):
-    found = subprocess.run(["ls", "-l", "/proc/self/fd"], capture_output=True, text=True).stdout
-    child = os.fork()
-    if not child:
-        os.system("sleep 0.2")
-        os._exit(0)
+    found = subprocess.run(["ls", "-l", "/proc/self/fd"], capture_output=True, text=True, close_fds=False).stdout
     return PreToolUseReply.deny(str(found.count("socket")))
 """,
     )
@@ -323,3 +320,27 @@ def _lives(pid: int) -> bool:
 
 def _replace(file: Path, old: str, new: str) -> None:
     file.write_text(file.read_text().replace(old, new))
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="the limit of another process can be set on Linux only")
+def test_a_router_without_a_descriptor_left_takes_calls_again_once_one_has_ended(place: Place, tmp_path: Path) -> None:
+    began, go = tmp_path / "began", tmp_path / "go"
+    body = (
+        f"    open({str(began)!r}, 'w').close()\n    while not os.path.exists({str(go)!r}):\n        time.sleep(0.01)\n"
+    )
+    place.plugin("slow", f"@hookimpl\ndef pre_tool_use(event, context):\n{body}")
+    with place.router:
+
+        def exhaust(_connection: socket.socket) -> None:
+            eventually(began.exists)
+            used = [int(name) for name in os.listdir(f"/proc/{place.router.pid}/fd")]
+            resource.prlimit(place.router.pid, resource.RLIMIT_NOFILE, (min(set(range(999)) - set(used)), 999))
+            with place.router.connect("stop") as waiting:
+                waiting.settimeout(0.2)
+                with pytest.raises(TimeoutError):
+                    waiting.recv(1)
+                go.touch()
+                waiting.settimeout(30)
+                assert waiting.recv(1) == protocol.READY
+
+        assert place.router.call("pre-tool-use", BASH, meanwhile=exhaust).exit_code == 0

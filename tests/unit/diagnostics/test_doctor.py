@@ -24,7 +24,6 @@ from hookrouter._installation.settings_file import install
 from hookrouter._isolation import circuit_breaker
 from hookrouter._plugins.registry import Plugins
 from hookrouter._serving import address, control
-from hookrouter._serving.address import router_folder
 from hookrouter._serving.units import service
 from hookrouter.cli.application import Application
 from hookrouter.config import Config, PluginConfig
@@ -694,7 +693,7 @@ def _with_front(machine: Path, front: Front, **changed: str) -> Path:
     install(str(file), wanted_registrations(app, front), app.store)
     text = file.read_text()
     for old, new in changed.items():
-        text = text.replace({"script": python_front_path(), "folder": router_folder(app.home)}[old], new)
+        text = text.replace({"script": python_front_path(), "folder": app.home.router}[old], new)
     file.write_text(text)
     return file
 
