@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 import time
 from typing import TYPE_CHECKING
 
 from hookrouter.storage.home import ensure
 from hookrouter.storage.logs import LOG_FLAGS, prepare_log
 from hookrouter.util.detached import spawn_detached
+from hookrouter.util.unix_socket import connect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,22 +68,11 @@ def start(environ: Mapping[str, str], home: Home, idle: float) -> int:
 
 
 def _is_listened_to(folder: str, name: str) -> bool:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.setblocking(False)
     try:
-        former = os.open(".", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
-        try:
-            # The path may be longer than a socket's address can hold.
-            os.chdir(folder)
-            connection.connect(name)
-        finally:
-            os.fchdir(former)
-            os.close(former)
+        connect(folder, name, 0).close()
     except BlockingIOError:
         # Its backlog is full: it is there, and hangs.
         return True
     except OSError:
         return False
-    finally:
-        connection.close()
     return True

@@ -1,23 +1,9 @@
-"""Where a home's router listens, and how a socket there is made and reached.
+"""The names of the router's sockets, in :attr:`hookrouter.storage.home.Home.router`.
 
-All is in one folder, :attr:`hookrouter.storage.home.Home.router`, which is this user's alone (0700), as are the sockets
-(0600). A path may be longer than a socket's address can hold (108 bytes on Linux, 104 on macOS), so sockets are named
-relative to the folder, which is the working folder for that moment.
+That folder is this user's alone (0700), as are the sockets (0600).
 """
 
-from __future__ import annotations
-
-import os
-import socket
-import struct
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-__all__ = ["CALLS", "CONTROL", "HTTP", "connect", "file_identity", "in_folder", "is_own_peer", "listen"]
+__all__ = ["CALLS", "CONTROL", "HTTP"]
 
 CALLS = "calls"
 """The socket of the fronts."""
@@ -27,82 +13,3 @@ CONTROL = "control"
 
 HTTP = "http"
 """The socket of the HTTP gate."""
-
-_PEER = struct.Struct("3i")
-_LOCAL_PEERCRED = 1
-"""What macOS calls it, with its level 0; Python has no name for either."""
-
-
-@contextmanager
-def in_folder(folder: str) -> Iterator[None]:
-    """Make a folder the working folder of this process for one block. Raises OSError."""
-    former = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.chdir(folder)
-        try:
-            yield
-        finally:
-            os.fchdir(former)
-    finally:
-        os.close(former)
-
-
-def listen(folder: str, name: str, backlog: int) -> socket.socket:
-    """Return a new listening socket that takes the place of what has this name in the folder. Raises OSError."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    new = f"{name}.{os.getpid()}"
-    try:
-        with in_folder(folder):
-            with suppress(FileNotFoundError):
-                os.unlink(new)
-            mask = os.umask(0o177)
-            try:
-                listener.bind(new)
-            finally:
-                os.umask(mask)
-            listener.listen(backlog)
-            # A caller finds either the one before or one that listens.
-            os.rename(new, name)
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
-def connect(folder: str, name: str, seconds: float) -> socket.socket:
-    """Return a connection to a socket of the folder, with this time limit for all that is done with it.
-
-    Raises OSError, FileNotFoundError or ConnectionRefusedError if nobody listens.
-    """
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.settimeout(seconds)
-        with in_folder(folder):
-            connection.connect(name)
-    except OSError:
-        connection.close()
-        raise
-    return connection
-
-
-def file_identity(folder: str, name: str) -> tuple[int, int] | None:
-    """Return what tells a file of the folder from any other one that had its name; None without one."""
-    try:
-        status = os.lstat(os.path.join(folder, name))
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-def is_own_peer(connection: socket.socket) -> bool:
-    """Whether the process at the other end is this user's, as the system says; root's is another user's."""
-    try:
-        if hasattr(socket, "SO_PEERCRED"):
-            found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-            user = _PEER.unpack(found)[1]
-        else:
-            # struct xucred: version, user, and groups that do not matter here.
-            user = struct.unpack_from("Ii", connection.getsockopt(0, _LOCAL_PEERCRED, 76))[1]
-    except (OSError, struct.error):
-        return False
-    return bool(user == os.geteuid())

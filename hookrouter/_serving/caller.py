@@ -15,6 +15,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from hookrouter._serving import address, protocol
+from hookrouter.util import unix_socket
 from hookrouter.util.claude_process import client_pid
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.program import script_argv
@@ -103,7 +104,7 @@ async def _is_taken(connection: socket.socket, folder: str, hello: bytes) -> boo
     """Whether the router takes the call. One that hangs loses its address, so that the next calls do not wait."""
     loop = asyncio.get_running_loop()
     try:
-        with address.in_folder(folder):
+        with unix_socket.in_folder(folder):
             # It is made at once, or not at all if too many wait already.
             connection.connect(address.CALLS)
         async with asyncio.timeout(READY_SECONDS):

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 from hookrouter import __version__
 from hookrouter._config.cache import keep as keep_config
 from hookrouter._plugins.index import keep_cache as keep_index
-from hookrouter._serving import address, protocol
+from hookrouter._serving import protocol
 from hookrouter._serving.children import SPARES, Children, reset_signals
 from hookrouter._serving.facts import home_facts
 from hookrouter._serving.gate_process import GateProcess
 from hookrouter._serving.staleness import LoadedCode
 from hookrouter._serving.warming import Warming
-from hookrouter.util import fastjson
+from hookrouter.util import fastjson, unix_socket
 from hookrouter.util.clock import iso
 from hookrouter.util.text import describe_error
 
@@ -211,7 +211,7 @@ class Router:
                 return
             connection.setblocking(True)
             self._last_call = time.monotonic()
-            if self._change or not address.is_own_peer(connection):
+            if self._change or not unix_socket.is_own_peer(connection):
                 self._send_away(connection, "changed code" if self._change else "another user")
                 continue
             try:
@@ -313,7 +313,7 @@ class Router:
         with suppress(OSError, ValueError):
             connection, _address = self._sockets.control.accept()
             with connection:
-                if not address.is_own_peer(connection):
+                if not unix_socket.is_own_peer(connection):
                     return
                 connection.settimeout(_COMMAND_SECONDS)
                 command = connection.recv(64).strip().decode("ascii", "replace")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._serving import address
 from hookrouter.storage.home import ensure
+from hookrouter.util import unix_socket
 from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class RouterSockets:
         self.control = control
         self._lock = lock
         self._is_passed = passed
-        self._files = {name: address.file_identity(folder, name) for name in (address.CALLS, address.CONTROL)}
+        self._files = {name: unix_socket.file_identity(folder, name) for name in (address.CALLS, address.CONTROL)}
         for one in (calls, control):
             one.setblocking(False)
 
@@ -73,8 +74,8 @@ class RouterSockets:
         ensure(folder)
         lock = _take_lock(folder)
         passed_socket = _passed_socket(environ) or _launchd_socket(environ)
-        calls_socket = passed_socket or address.listen(folder, address.CALLS, _BACKLOG)
-        control_socket = address.listen(folder, address.CONTROL, _BACKLOG)
+        calls_socket = passed_socket or unix_socket.listen(folder, address.CALLS, _BACKLOG)
+        control_socket = unix_socket.listen(folder, address.CONTROL, _BACKLOG)
         return cls(folder, calls_socket, control_socket, lock, passed=passed_socket is not None)
 
     def hand_over(self) -> dict[str, str]:
@@ -92,7 +93,7 @@ class RouterSockets:
         try:
             ensure(self._folder)
             held = os.fstat(self._lock)
-            if address.file_identity(self._folder, _LOCK) != (held.st_dev, held.st_ino):
+            if unix_socket.file_identity(self._folder, _LOCK) != (held.st_dev, held.st_ino):
                 former, self._lock = self._lock, _take_lock(self._folder)
                 os.close(former)
             if not self._is_passed:
@@ -114,18 +115,18 @@ class RouterSockets:
     def remove(self) -> None:
         """Close them, and remove the files that this router has made and that are still its own."""
         for name in [address.CONTROL] if self._is_passed else [address.CALLS, address.CONTROL]:
-            if address.file_identity(self._folder, name) == self._files[name]:
+            if unix_socket.file_identity(self._folder, name) == self._files[name]:
                 with suppress(OSError):
                     os.unlink(os.path.join(self._folder, name))
         self.close()
 
     def _in_place(self, listener: socket.socket, name: str) -> socket.socket:
         """Return a listener that is reached by its file: this one, or a new one in its place."""
-        if address.file_identity(self._folder, name) == self._files[name]:
+        if unix_socket.file_identity(self._folder, name) == self._files[name]:
             return listener
-        new = address.listen(self._folder, name, _BACKLOG)
+        new = unix_socket.listen(self._folder, name, _BACKLOG)
         new.setblocking(False)
-        self._files[name] = address.file_identity(self._folder, name)
+        self._files[name] = unix_socket.file_identity(self._folder, name)
         # Whoever has connected to the old one and was not accepted yet runs cold.
         listener.close()
         return new

@@ -34,9 +34,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hook_run import CALL, LOOKER, QUESTION, UNWANTED, forget, one_run, private_tmux, wait_for_deliverer
 
 from hookrouter import _fronts
-from hookrouter._serving.address import in_folder
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from hookrouter.util.unix_socket import in_folder
 from support.machine import machine
 from support.manual import write_part
 from support.resident import Resident, eventually

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hookrouter._serving import address
+from hookrouter.util import unix_socket
 from support.resident import PATIENCE, Resident, eventually
 
 __all__ = ["GateClient"]
@@ -68,4 +69,4 @@ class _Connection(http.client.HTTPConnection):
         self._folder = folder
 
     def connect(self) -> None:
-        self.sock: socket.socket = address.connect(self._folder, address.HTTP, 3 * PATIENCE)
+        self.sock: socket.socket = unix_socket.connect(self._folder, address.HTTP, 3 * PATIENCE)

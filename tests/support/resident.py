@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from hookrouter._serving import address, control, protocol
 from hookrouter.storage.home import Home
+from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv
 
 __all__ = ["CALLER_LEFT", "Called", "Resident", "eventually"]
@@ -121,7 +122,7 @@ class Resident:
 
     def connect(self, event: str, environ: Mapping[str, str] | None = None) -> socket.socket:
         """Say hello for a call; return the connection."""
-        connection = address.connect(self.folder, address.CALLS, PATIENCE)
+        connection = unix_socket.connect(self.folder, address.CALLS, PATIENCE)
         words = [*script_argv(), "run", event]
         variables = self.environ if environ is None else environ
         try:

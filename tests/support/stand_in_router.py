@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from hookrouter._serving import address, protocol
+from hookrouter.util import unix_socket
 
 __all__ = ["Part", "StandInRouter", "taken"]
 
@@ -27,7 +28,7 @@ class StandInRouter:
     def __init__(self, folder: str, *parts: Part) -> None:
         """``parts`` are played in this order; callers beyond them are left in the backlog."""
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        self._listener = address.listen(folder, address.CALLS, 8)
+        self._listener = unix_socket.listen(folder, address.CALLS, 8)
         self._listener.settimeout(_LOOK)
         self._is_over = threading.Event()
         self._parts = parts

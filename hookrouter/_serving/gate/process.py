@@ -25,6 +25,7 @@ from hookrouter._serving.gate_process import NO_UVICORN
 from hookrouter._serving.home_config import load_config
 from hookrouter._serving.token import made_token
 from hookrouter.storage.home import Home, HomeError, ensure
+from hookrouter.util import unix_socket
 from hookrouter.util.clock import iso
 from hookrouter.util.text import describe_error
 
@@ -90,18 +91,18 @@ class _Gate:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._ending.set)
         app = OwnApi(self._calls, self._health)
-        server, serving = _serve(app, address.listen(self._folder, address.HTTP, _BACKLOG))
-        file = address.file_identity(self._folder, address.HTTP)
+        server, serving = _serve(app, unix_socket.listen(self._folder, address.HTTP, _BACKLOG))
+        file = unix_socket.file_identity(self._folder, address.HTTP)
         hooks = asyncio.create_task(self._serve_hooks())
         while not self._ending.is_set() and os.getppid() == self._router and not serving.done():
             self._calls.sweep()
-            if address.file_identity(self._folder, address.HTTP) != file:
+            if unix_socket.file_identity(self._folder, address.HTTP) != file:
                 # Somebody has removed it, or another gate has taken its place.
                 break
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), WATCH_SECONDS)
         self._ending.set()
-        if address.file_identity(self._folder, address.HTTP) == file:
+        if unix_socket.file_identity(self._folder, address.HTTP) == file:
             with suppress(OSError):
                 os.unlink(os.path.join(self._folder, address.HTTP))
         server.should_exit = True

@@ -17,6 +17,7 @@ import pytest
 
 from hookrouter import _fronts
 from hookrouter._serving import address, protocol
+from hookrouter.util import unix_socket
 from support.resident import eventually
 from support.stand_in_router import StandInRouter, taken
 
@@ -138,7 +139,7 @@ def test_no_router_and_a_stale_socket_mean_a_cold_run(caller: Caller) -> None:
     caller.assert_cold()
     os.mkdir(caller.folder)
     caller.assert_cold()
-    address.listen(caller.folder, address.CALLS, 1).close()
+    unix_socket.listen(caller.folder, address.CALLS, 1).close()
     assert os.path.exists(os.path.join(caller.folder, address.CALLS))
     caller.assert_cold(b"x" * 1_000_000)
 

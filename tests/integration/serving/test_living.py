@@ -17,6 +17,7 @@ import pytest
 
 from hookrouter._serving import address, control
 from hookrouter.storage.home import Home
+from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv
 from support.hook_place import BASH, HookPlace
 from support.resident import Resident, eventually
@@ -109,7 +110,7 @@ def test_what_a_killed_router_leaves_behind_is_in_nobodys_way(place: Place) -> N
 def test_a_router_that_ends_takes_its_sockets_away_but_not_those_of_another(place: Place) -> None:
     with place.router:
         (place.folder / "calls").unlink()
-        other = address.listen(str(place.folder), address.CALLS, 1)
+        other = unix_socket.listen(str(place.folder), address.CALLS, 1)
         place.router.kill(signal.SIGTERM)
         assert (place.folder / "calls").exists()
         assert not (place.folder / "control").exists()
@@ -180,7 +181,7 @@ def test_nothing_that_is_said_on_the_control_socket_harms_the_router(place: Plac
         words = [b"", b"\n", b"stopp\n", b"\xff\xfe", b"status", b"STOP\n", b"\0stop", b"stop restart"]
         words += [chance.randbytes(chance.randrange(1, 4000)) for _ in range(60)]
         for word in words:
-            with address.connect(str(place.folder), address.CONTROL, 20) as connection:
+            with unix_socket.connect(str(place.folder), address.CONTROL, 20) as connection:
                 try:
                     connection.sendall(word)
                     connection.shutdown(socket.SHUT_WR)
@@ -189,7 +190,7 @@ def test_nothing_that_is_said_on_the_control_socket_harms_the_router(place: Plac
                     continue
                 assert not answer or json.loads(answer)["boot"] == boot
         for _ in range(20):
-            address.connect(str(place.folder), address.CONTROL, 20).close()
+            unix_socket.connect(str(place.folder), address.CONTROL, 20).close()
         assert place.router.status()["boot"] == boot
         assert place.router.call("pre-tool-use", BASH).exit_code == 0
 
@@ -303,7 +304,7 @@ def test_a_router_that_is_there_is_not_started_again_by_a_call_that_it_sent_away
 def test_a_socket_that_the_system_listens_on_needs_no_start(place: Place) -> None:
     place.config(AUTO)
     place.folder.mkdir(parents=True, mode=0o700)
-    with address.listen(str(place.folder), address.CALLS, 8):
+    with unix_socket.listen(str(place.folder), address.CALLS, 8):
         assert place.run() == {}
         assert not (place.folder / "started").exists()
 

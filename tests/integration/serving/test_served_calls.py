@@ -16,6 +16,7 @@ import pytest
 from hookrouter._serving import protocol
 from hookrouter.testing import sample
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util import unix_socket
 from support.hook_place import BASH
 from support.resident import Resident, eventually
 
@@ -97,7 +98,7 @@ def test_garbage_instead_of_a_hello_is_sent_away_and_harms_nobody(place: Place) 
 
     with place.router:
         for data in (b"", b"GET / HTTP/1.1\r\n\r\n", b"HKR1\xff\xff\xff\xff", b"HKR1\0\0\0\3abc", b"HKR2\0\0\0\1\0"):
-            with address.connect(place.router.folder, address.CALLS, 20) as connection:
+            with unix_socket.connect(place.router.folder, address.CALLS, 20) as connection:
                 connection.sendall(data)
                 connection.shutdown(socket.SHUT_WR)
                 assert connection.recv(1) in (protocol.COLD, b"")
@@ -261,7 +262,7 @@ def test_fifty_calls_at_once_are_all_served(place: Place) -> None:
     place.plugin("teller", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('one')\n")
     with place.router, ThreadPoolExecutor(50) as pool:
         # The folder of this process is that of all threads, so the connections are made first.
-        from hookrouter._serving.address import in_folder
+        from hookrouter.util.unix_socket import in_folder
 
         with in_folder(place.router.folder):
             calls = [pool.submit(_raw_call, place) for _ in range(50)]

@@ -32,6 +32,7 @@ from hookrouter.messaging.gateway import Message, Probe
 from hookrouter.messaging.pauses import begin
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util import unix_socket
 from hookrouter.util.clock import iso
 from hookrouter.util.program import script_argv
 
@@ -837,7 +838,7 @@ def test_a_unit_of_another_installation_or_without_its_socket_is_found(
     unit.write()
     assert "nothing listens" in findings("router")[1].message
     os.makedirs(home.router, mode=0o700)
-    with address.listen(home.router, address.CALLS, 1):
+    with unix_socket.listen(home.router, address.CALLS, 1):
         assert findings("router")[1] == Finding(OK, "router", f"the unit {unit.name} is installed")
         os.unlink(next(path for path in unit.files if path.endswith(".service")))
         assert "is missing" in findings("router")[1].message
