@@ -80,7 +80,7 @@ class Subscription:
         return self._hub.changed(self)
 
     def tell(self, name: str | None) -> None:
-        """Note a change. For the hub, which holds its lock."""
+        """Note a change. The lock is held."""
         if name is None:
             self.is_vague = True
         else:
@@ -88,7 +88,7 @@ class Subscription:
         os.eventfd_write(self._told, 1)
 
     def take(self) -> set[str] | None:
-        """Return what was noted, and forget it. For the hub, which holds its lock."""
+        """Return what was noted, and forget it. The lock is held."""
         names, is_vague = self.names, self.is_vague
         self.names, self.is_vague = set(), False
         if names or is_vague:
@@ -103,28 +103,26 @@ class Subscription:
 
 
 class _Hub:
-    """The one source of a process, and who is told by it."""
+    """The one source of a process, and who is told by it. All but what takes the lock is for those who hold it."""
 
     def __init__(self, source: _Source) -> None:
         self.source = source
         self.pid = os.getpid()
         self._subscriptions: dict[int, set[Subscription]] = {}
-        self._lock = _thread.allocate_lock()
 
     def join(self, folder: str) -> Subscription:
         """Return a new share of what is told of a folder. Raises OSError."""
-        with self._lock:
-            key = self.source.add(folder)
-            mine = self._subscriptions.setdefault(key, set())
-            try:
-                subscription = Subscription(self, key)
-            except OSError:
-                if not mine:
-                    del self._subscriptions[key]
-                    self.source.remove(key)
-                raise
-            mine.add(subscription)
-            return subscription
+        key = self.source.add(folder)
+        mine = self._subscriptions.setdefault(key, set())
+        try:
+            subscription = Subscription(self, key)
+        except OSError:
+            if not mine:
+                del self._subscriptions[key]
+                self.source.remove(key)
+            raise
+        mine.add(subscription)
+        return subscription
 
     def is_used(self) -> bool:
         """Whether anybody is told of anything."""
@@ -132,7 +130,7 @@ class _Hub:
 
     def changed(self, subscription: Subscription) -> set[str] | None:
         """Read what the system tells, for all, and return what it tells this one."""
-        with self._lock:
+        with _lock:
             for key, name in self.source.read():
                 for one in self._every() if key is None else self._subscriptions.get(key, ()):
                     one.tell(name)
@@ -145,7 +143,7 @@ class _Hub:
         """End a share; with the last one the source is given back."""
         if self.pid != os.getpid():
             return
-        with self._lock:
+        with _lock:
             left = self._subscriptions[subscription.key]
             left.discard(subscription)
             if not left:
@@ -159,11 +157,28 @@ class _Hub:
 _hubs: dict[str, _Hub] = {}
 """The hub of this process, by kind of source; of dnotify one for each thread."""
 
+_lock = _thread.allocate_lock()
+"""Held while hubs and subscriptions change: a hub that one thread ends must not be joined by another."""
+
+
+def _renew_lock() -> None:
+    """Have a lock of its own in a forked child, whose thread may not be the one that held it."""
+    global _lock
+    _lock = _thread.allocate_lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
 
 def subscribe(folder: str) -> Subscription | None:
     """Begin to be told of a folder's changes; None if the system has no way of telling."""
     if not sys.platform.startswith("linux"):
         return None
+    with _lock:
+        return _subscribe(folder)
+
+
+def _subscribe(folder: str) -> Subscription | None:
     for name, source in (("inotify", _Inotify), (f"dnotify-{_thread.get_native_id()}", _Dnotify)):
         hub = _hubs.get(name)
         try:

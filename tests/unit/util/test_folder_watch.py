@@ -114,6 +114,31 @@ def test_a_process_with_other_threads_is_woken_where_it_watches(tmp_path: Path, 
     assert woken == [None]
 
 
+def test_threads_that_begin_and_end_watches_at_once_close_only_what_is_theirs(tmp_path: Path) -> None:
+    failed: list[BaseException] = []
+
+    def watch_often() -> None:
+        try:
+            for _ in range(400):
+                with FolderWatch(str(tmp_path)) as watch:
+                    watch.wait(0)
+        except BaseException as error:
+            failed.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=watch_often) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert failed == []
+    assert _folder_events._hubs == {}
+
+
 @pytest.mark.parametrize("source", ["inotify", "dnotify"])
 def test_a_forked_child_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     if source == "dnotify":
