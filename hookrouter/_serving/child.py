@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
 from hookrouter._routing import hook_process
-from hookrouter._serving import protocol
+from hookrouter._serving import copied_pages, protocol
 from hookrouter._serving.delivery import LaterDelivery, replace_environment
 from hookrouter.storage.home import Home
 from hookrouter.util import fastjson
@@ -29,6 +29,7 @@ from hookrouter.util.claude_process import set_hook_parent
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hookrouter._serving.copied_pages import Runs
     from hookrouter._serving.protocol import Hello
     from hookrouter.context import Wiring
 
@@ -39,6 +40,9 @@ HELLO_SECONDS = 5.0
 
 STDIN_SECONDS = 600.0
 """Seconds that a caller may take to read its stdin: as long as Claude Code gives a hook."""
+
+FEW_FAULTS = 64
+"""For so many pages a call may wait before it tells which pages it has written to."""
 
 _UTF8 = ("utf-8", "utf8")
 
@@ -92,24 +96,22 @@ class Channel:
         self._end.close()
 
 
-def rehearse(served: Served) -> None:
+def rehearse(served: Served, written: Runs) -> None:
     """Do, in a child that waits for a call, what every call does and what leaves nothing behind.
 
-    The first process to write to a page of memory after a fork has it copied, and in Python to look at an object is to
-    write to it. What is copied now is not copied while somebody waits.
+    ``written``: the pages of memory that calls write to.
     """
-    # Each call keeps a copy for the time of its plugins, see Containment: names and modules are all over the memory.
-    sys.modules.copy()
     # The router's own environment may be such that nothing can be said with it.
     with suppress(ValueError):
         hello = protocol.encode_hello(0, 0o022, [*served.program, "run", "stop"], os.environ)
         _why_cold(protocol.decode_hello(hello[protocol.HEAD_BYTES :]), served)
+    copied_pages.copy_runs(written)
 
 
 def serve_call(connection: socket.socket, channel: Channel, served: Served) -> NoReturn:
     """Serve the call that comes by a connection, and end this process."""
     gc.disable()
-    loaded = len(sys.modules)
+    loaded, faults = len(sys.modules), copied_pages.faults()
     try:
         os.setsid()
         hello = _hello(connection)
@@ -143,7 +145,8 @@ def serve_call(connection: socket.socket, channel: Channel, served: Served) -> N
         connection.close()
 
     def finished() -> None:
-        channel.tell(done=True, modules=_loaded_since(loaded))
+        written = copied_pages.copied_runs() if copied_pages.faults() - faults > FEW_FAULTS else []
+        channel.tell(done=True, modules=_loaded_since(loaded), written=written)
         channel.close()
         delivery.start_with(served.deliver)
 
@@ -153,7 +156,7 @@ def serve_call(connection: socket.socket, channel: Channel, served: Served) -> N
 
 
 def _loaded_since(count: int) -> list[str]:
-    """Return the modules that were loaded since there were so many, without a look at the others: see rehearse."""
+    """Return the modules that were loaded since there were so many, without a look at the others."""
     fresh = islice(reversed(sys.modules), max(0, len(sys.modules) - count))
     return list(fresh)[::-1]
 

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._serving.child import Channel, rehearse, serve_call
+from hookrouter._serving.copied_pages import CopiedPages
 from hookrouter.util import fastjson
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Children:
         self._served = served
         self._at_fork = at_fork
         self._spares: list[Child] = []
+        self.pages = CopiedPages()
+        """What calls write to: told by them, and copied by those that wait."""
         self.busy: dict[int, Child] = {}
         """Those that serve a call, by process id."""
 
@@ -139,7 +142,7 @@ class Children:
             self._at_fork()
             channel = Channel(theirs)
             if is_spare:
-                rehearse(self._served)
+                rehearse(self._served, self.pages.runs)
             connection = channel.receive()
             if connection is not None:
                 serve_call(connection, channel, self._served)

@@ -154,6 +154,7 @@ class Router:
             "waiting": [{"event": one.event, "seconds": round(now - one.since, 1)} for one in waits],
             "memory_kb": _resident_kb(),
             "modules": len(sys.modules),
+            "copied_pages": len(self._children.pages),
             **home_facts(self._served.home, os.environ),
             "loading": self._warming.fileno() >= 0,
             "not_loaded": sorted(self._warming.refused),
@@ -242,6 +243,7 @@ class Router:
                     self._code.extend()
                     # Those that wait do not have what was loaded.
                     self._children.dismiss()
+                    self._children.pages.forget()
                     gc.freeze()
                     self._learned.add(self._warming.loaded)
 
@@ -257,6 +259,8 @@ class Router:
             if "done" in message or "cold" in message:
                 # What becomes of it now is nobody's business.
                 child.forget_connection()
+            if message.get("written"):
+                self._children.pages.add(message["written"])
             if isinstance(message.get("modules"), list):
                 self._warm(message["modules"])
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hookrouter._serving import protocol
+from hookrouter._serving.copied_pages import MOST_PAGES
 from hookrouter.testing import sample
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util import unix_socket
@@ -345,3 +346,18 @@ def test_a_router_without_a_descriptor_left_takes_calls_again_once_one_has_ended
                 assert waiting.recv(1) == protocol.READY
 
         assert place.router.call("pre-tool-use", BASH, meanwhile=exhaust).exit_code == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells of copied pages")
+def test_a_call_does_not_wait_for_memory_that_calls_before_it_wrote_to(place: Place) -> None:
+    def tells_nothing_new() -> bool:
+        before = router.status()["copied_pages"]
+        place.deny()
+        eventually(lambda: not router.status()["running"])
+        after: int = router.status()["copied_pages"]
+        return 0 < before == after
+
+    place.plugin("teller", TELLER)
+    with place.router as router:
+        eventually(tells_nothing_new)
+        assert router.status()["copied_pages"] <= MOST_PAGES

@@ -1,0 +1,116 @@
+"""Which pages of memory a call writes to: read from the system, kept in bounds, copied before the next call."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import mmap
+import os
+import sys
+from itertools import chain
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrouter._serving.copied_pages import MOST_PAGES, CopiedPages, copied_runs, copy_runs, faults
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells of copied pages")
+
+PAGES = 64
+
+
+def pages_of(runs: list[tuple[int, int]]) -> set[int]:
+    return set(chain.from_iterable(range(first, first + count) for first, count in runs))
+
+
+def in_child(work: object) -> object:
+    """Return what a function returns in a forked child."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.write(writing, json.dumps(work()).encode())  # type: ignore[operator]
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        said = pipe.read()
+    os.waitpid(pid, 0)
+    return json.loads(said)
+
+
+@pytest.fixture
+def memory() -> bytearray:
+    """Memory of this process that lies in pages of its own."""
+    return bytearray(os.urandom(mmap.PAGESIZE * (PAGES + 1)))
+
+
+def first_page(memory: bytearray) -> int:
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    return -(-address // mmap.PAGESIZE)
+
+
+@linux
+def test_a_child_tells_the_pages_that_it_has_written_to(memory: bytearray) -> None:
+    first = first_page(memory)
+    start = first * mmap.PAGESIZE - ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+    def write() -> list[int]:
+        for page in (3, 4, 9):
+            memory[start + page * mmap.PAGESIZE] = 1
+        return sorted(page - first for page in pages_of(copied_runs()) if first <= page < first + PAGES)
+
+    assert in_child(write) == [3, 4, 9]
+
+
+@linux
+def test_nobody_waits_for_a_page_that_was_copied_before(memory: bytearray) -> None:
+    first = first_page(memory)
+    start = first * mmap.PAGESIZE - ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+    def written_to(*, beforehand: bool) -> int:
+        if beforehand:
+            copy_runs([(first, PAGES - 1)])
+        before = faults()
+        for place in range(start, start + (PAGES - 1) * mmap.PAGESIZE, mmap.PAGESIZE):
+            memory[place] = 1
+        return faults() - before
+
+    late, early = (in_child(lambda b=b: written_to(beforehand=b)) for b in (False, True))
+    assert isinstance(late, int)
+    assert isinstance(early, int)
+    assert late >= PAGES - 1
+    assert early < PAGES // 4
+
+
+@linux
+def test_pages_that_are_not_there_are_left_alone() -> None:
+    copy_runs([(1, 1), ((1 << 47) // mmap.PAGESIZE, 3), (0, 0)])
+
+
+@given(st.sets(st.integers(0, 3000)))
+def test_runs_hold_exactly_the_pages_that_were_told(pages: set[int]) -> None:
+    known = CopiedPages()
+    told = [[page, 1] for page in sorted(pages, key=lambda page: page % 7)]
+    known.add(told)
+    assert pages_of(known.runs) <= pages
+    if len(pages) <= MOST_PAGES:
+        assert pages_of(known.runs) == pages
+    assert all(one[0] + one[1] < other[0] for one, other in zip(known.runs, known.runs[1:], strict=False))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+def test_nothing_that_a_child_tells_harms_the_router(told: object) -> None:
+    known = CopiedPages()
+    known.add(told)
+    assert len(pages_of(known.runs)) <= MOST_PAGES
+    known.forget()
+    assert known.runs == []
