@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROTOCOL "HKR1"
+#define PROTOCOL "HKR2"
 
 /* Milliseconds for the router to say that it is ready. One that says nothing is hung: its socket is removed. */
 #define PATIENCE 2000
@@ -293,10 +293,20 @@ static int run_cold(char **cold, const struct payload *payload)
     return 1;
 }
 
-/* Give the call's descriptors to the router; returns whether they were sent. */
-static int give(int connection, const int files[3], int here)
+/* Make the pipe whose end tells the call that this process has ended; returns whether it could be made. */
+static int make_life(int ends[2])
 {
-    int given[4] = {files[0], files[1], files[2], here};
+    if (pipe(ends) != 0)
+        return 0;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    return 1;
+}
+
+/* Give the call's descriptors to the router; returns whether they were sent. */
+static int give(int connection, const int files[3], int here, int life)
+{
+    int given[5] = {files[0], files[1], files[2], here, life};
     char go = 'G';
     union {
         struct cmsghdr aligned;
@@ -371,13 +381,14 @@ int main(int count, char **arguments)
             files[0] = memory_file(payload.data, payload.size);
         for (int index = 1; index < 3 && files[index - 1] >= 0; index++)
             files[index] = memory_file(NULL, 0);
-        if (files[2] < 0) {
+        int life[2];
+        if (files[2] < 0 || !make_life(life)) {
             /* Nothing was given away: the cold run says what is wrong, or copes with it. */
             close(connection);
             break;
         }
         unsigned char end[2];
-        int is_told = give(connection, files, here) && ended(connection, end);
+        int is_told = give(connection, files, here, life[0]) && ended(connection, end);
         close(connection);
         if (is_told) {
             copy(files[1], 1);
@@ -390,6 +401,8 @@ int main(int count, char **arguments)
             kill(getpid(), end[1]);
             return 128 + end[1];
         }
+        close(life[0]);
+        close(life[1]);
         for (int index = 0; index < 3; index++)
             close(files[index]);
     }

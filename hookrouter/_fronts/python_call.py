@@ -29,10 +29,11 @@ def main(folder: str, cold: list[str]) -> int:
             if payload is None:
                 payload = _read_stdin()
             files = [_memory_file(payload), _memory_file(b""), _memory_file(b"")]
+            life = posix.pipe()
         except OSError:
             # Nothing was given away: the cold run says what is wrong, or copes with it.
             break
-        end = _served(greeted, files)
+        end = _served(greeted, files, life)
         if end:
             for descriptor, file in ((1, files[1]), (2, files[2])):
                 _copy(file, descriptor)
@@ -104,7 +105,7 @@ def _hello(cold: list[str]) -> bytes:
     variables = [name + b"=" + value for name, value in posix.environ.items()]
     head = [b"%d" % posix.getppid(), b"%o" % mask, b"%d" % len(words)]
     body = b"\0".join([*head, *words, *variables, b""])
-    return b"HKR1" + len(body).to_bytes(4, "big") + body
+    return b"HKR2" + len(body).to_bytes(4, "big") + body
 
 
 def _read_stdin() -> bytes:
@@ -148,15 +149,16 @@ def _copy(file: int, descriptor: int) -> None:
         return
 
 
-def _served(greeted, files: list[int]) -> bytes:  # type: ignore[no-untyped-def]
+def _served(greeted, files: list[int], life: tuple[int, int]) -> bytes:  # type: ignore[no-untyped-def]
     """Give the call away, and wait for its end; return how it ended, empty if router and call are gone.
 
-    What is written goes into files, which count only with that end: a call that is lost has written nothing.
+    What is written goes into files, which count only with that end: a call that is lost has written nothing. ``life``
+    is the pipe whose end tells the call that this process has ended.
     """
     import _socket
 
     connection, here = greeted
-    given = b"".join(number.to_bytes(4, sys.byteorder) for number in (*files, here))
+    given = b"".join(number.to_bytes(4, sys.byteorder) for number in (*files, here, life[0]))
     end = b""
     try:
         connection.sendmsg([b"G"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
@@ -166,7 +168,8 @@ def _served(greeted, files: list[int]) -> bytes:  # type: ignore[no-untyped-def]
     except OSError:
         end = b""
     connection.close()
-    posix.close(here)
+    for descriptor in (here, *life):
+        posix.close(descriptor)
     return end if len(end) == 2 and end[:1] in (b"X", b"K", b"E") else b""
 
 

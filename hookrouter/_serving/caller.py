@@ -86,12 +86,16 @@ async def _by_router(folder: str, hello: bytes, call: HookCall) -> tuple[Outcome
         held.callback(os.close, cwd)
         stdin, stdout, stderr = (held.enter_context(_memory_file()) for _ in range(3))
         _fill(stdin, call.payload)
+        reading, writing = os.pipe()
+        held.callback(os.close, reading)
+        held.callback(os.close, writing)
         connection = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         connection.setblocking(False)
         if not await _is_taken(connection, folder, hello):
             return None, True
         try:
-            socket.send_fds(connection, [protocol.GO], [stdin.fileno(), stdout.fileno(), stderr.fileno(), cwd])
+            given = [stdin.fileno(), stdout.fileno(), stderr.fileno(), cwd, reading]
+            socket.send_fds(connection, [protocol.GO], given)
             end = await _end(connection)
         except OSError:
             return None, False

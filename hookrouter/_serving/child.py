@@ -16,11 +16,13 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from io import FileIO
 from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
 from hookrouter._routing import hook_process
-from hookrouter._serving import copied_pages, protocol
+from hookrouter._serving import protocol
+from hookrouter._serving.copied_pages import Written, copy_runs
 from hookrouter._serving.delivery import LaterDelivery, replace_environment
 from hookrouter.storage.home import Home
 from hookrouter.util import fastjson
@@ -40,9 +42,6 @@ HELLO_SECONDS = 5.0
 
 STDIN_SECONDS = 600.0
 """Seconds that a caller may take to read its stdin: as long as Claude Code gives a hook."""
-
-FEW_FAULTS = 64
-"""For so many pages a call may wait before it tells which pages it has written to."""
 
 _UTF8 = ("utf-8", "utf8")
 
@@ -96,22 +95,22 @@ class Channel:
         self._end.close()
 
 
-def rehearse(served: Served, written: Runs) -> None:
+def rehearse(served: Served, runs: Runs) -> None:
     """Do, in a child that waits for a call, what every call does and what leaves nothing behind.
 
-    ``written``: the pages of memory that calls write to.
+    ``runs``: the pages of memory that calls write to.
     """
     # The router's own environment may be such that nothing can be said with it.
     with suppress(ValueError):
         hello = protocol.encode_hello(0, 0o022, [*served.program, "run", "stop"], os.environ)
         _why_cold(protocol.decode_hello(hello[protocol.HEAD_BYTES :]), served)
-    copied_pages.copy_runs(written)
+    copy_runs(runs)
 
 
-def serve_call(connection: socket.socket, channel: Channel, served: Served) -> NoReturn:
-    """Serve the call that comes by a connection, and end this process."""
+def serve_call(connection: socket.socket, channel: Channel, served: Served, written: Written | None) -> NoReturn:
+    """Serve the call that comes by a connection, and end this process. ``written`` looks what it writes to, if any."""
     gc.disable()
-    loaded, faults = len(sys.modules), copied_pages.faults()
+    loaded = len(sys.modules)
     try:
         os.setsid()
         hello = _hello(connection)
@@ -122,7 +121,8 @@ def serve_call(connection: socket.socket, channel: Channel, served: Served) -> N
             os._exit(0)
         connection.send(protocol.READY)
         _take_over(hello)
-        if not _take_descriptors(connection):
+        life = _take_descriptors(connection)
+        if life is None:
             channel.tell(cold="the caller left")
             os._exit(0)
     except ConnectionError:
@@ -132,26 +132,25 @@ def serve_call(connection: socket.socket, channel: Channel, served: Served) -> N
         # The system is out of something: the caller runs cold.
         channel.tell(cold=str(error))
         os._exit(0)
-    _end_with(connection)
+    _end_with(life)
     event = hello.words[-1]
     channel.tell(event=event)
     delivery = LaterDelivery(served.wiring)
 
-    def written(exit_code: int) -> None:
-        _end_without(connection)
+    def replied(exit_code: int) -> None:
+        _end_without(life)
         # Perhaps nobody waits for this hook any more.
         with suppress(OSError):
             connection.send(protocol.EXIT + bytes([exit_code]))
         connection.close()
 
     def finished() -> None:
-        written = copied_pages.copied_runs() if copied_pages.faults() - faults > FEW_FAULTS else []
-        channel.tell(done=True, modules=_loaded_since(loaded), written=written)
+        channel.tell(done=True, modules=_loaded_since(loaded), written=written and written.runs())
         channel.close()
         delivery.start_with(served.deliver)
 
-    os.register_at_fork(after_in_child=lambda: _close_quietly(connection, channel))
-    hook_process.main([event], delivery, written, finished)
+    os.register_at_fork(after_in_child=lambda: _close_quietly(connection, channel, life))
+    hook_process.main([event], delivery, replied, finished)
     os._exit(0)
 
 
@@ -210,49 +209,53 @@ def _take_over(hello: Hello) -> None:
     set_hook_parent(hello.parent)
 
 
-def _take_descriptors(connection: socket.socket) -> bool:
-    """Put the caller's stdin, stdout, stderr and folder in the place of this process's; say whether they came."""
+def _take_descriptors(connection: socket.socket) -> FileIO | None:
+    """Put the caller's stdin, stdout, stderr and folder in the place of this process's.
+
+    Return the pipe that tells of the caller's end; None if nothing came.
+    """
     connection.settimeout(STDIN_SECONDS)
-    message, descriptors, _flags, _address = socket.recv_fds(connection, 1, 4)
+    message, descriptors, _flags, _address = socket.recv_fds(connection, 1, protocol.GIVEN)
     connection.settimeout(None)
-    if message != protocol.GO or len(descriptors) != 4:
-        return False
-    *standard, folder = descriptors
+    if message != protocol.GO or len(descriptors) != protocol.GIVEN:
+        return None
+    *standard, folder, life = descriptors
     os.fchdir(folder)
     for number, descriptor in enumerate(standard):
         os.dup2(descriptor, number)
-    for descriptor in descriptors:
+    for descriptor in (*standard, folder):
         os.close(descriptor)
-    return True
+    os.set_inheritable(life, False)
+    return FileIO(life)
 
 
-def _end_with(connection: socket.socket) -> None:
+def _end_with(life: FileIO) -> None:
     """See to it that this process ends when the caller does, whatever it is doing: as a hook that is killed."""
     import fcntl
 
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
-    number = connection.fileno()
+    number = life.fileno()
     fcntl.fcntl(number, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_ASYNC)
     poll = select.poll()
-    poll.register(number, select.POLLIN)
+    poll.register(number, 0)
     if poll.poll(0):
         # It left before the system was told.
         os._exit(0)
 
 
-def _end_without(connection: socket.socket) -> None:
+def _end_without(life: FileIO) -> None:
     """Let this process go on when the caller ends."""
     import fcntl
 
-    number = connection.fileno()
+    number = life.fileno()
     fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) & ~os.O_ASYNC)
 
 
-def _close_quietly(connection: socket.socket, channel: Channel) -> None:
+def _close_quietly(*ends: socket.socket | Channel | FileIO) -> None:
     """Close, in a process that a plugin forks, what belongs to this one."""
-    for one in (connection, channel):
+    for one in ends:
         try:
             one.close()
         except OSError:

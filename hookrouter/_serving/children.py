@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._serving.child import Channel, rehearse, serve_call
-from hookrouter._serving.copied_pages import CopiedPages
+from hookrouter._serving.copied_pages import CopiedPages, Written
 from hookrouter.util import fastjson
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ class Children:
         self._spares.clear()
 
     def _fork(self, *, is_spare: bool) -> Child:
+        is_learning = is_spare and self.pages.is_learning()
         ours, theirs = socket.socketpair()
         try:
             pid = os.fork()
@@ -143,9 +144,10 @@ class Children:
             channel = Channel(theirs)
             if is_spare:
                 rehearse(self._served, self.pages.runs)
+            written = Written() if is_learning else None
             connection = channel.receive()
             if connection is not None:
-                serve_call(connection, channel, self._served)
+                serve_call(connection, channel, self._served, written)
         except BaseException:  # noqa: BLE001 - nothing of the router's may go on in its child
             import traceback
 

@@ -21,6 +21,7 @@ __all__ = [
     "COLD",
     "ENDED",
     "EXIT",
+    "GIVEN",
     "GO",
     "HEAD_BYTES",
     "KILLED",
@@ -32,15 +33,20 @@ __all__ = [
     "receive_hello",
 ]
 
-MAGIC = b"HKR1"
+MAGIC = b"HKR2"
 """How a hello begins. The number changes with whatever else changes here."""
 
 READY, COLD = b"R", b"C"
 """What the router's child says to a hello: give your descriptors; or run cold."""
 
 GO = b"G"
-"""What the front says with four descriptors: stdin (a file, from its beginning), stdout, stderr and its working folder.
-A front gives files for stdout and stderr too, because what a lost call has written must not get to Claude Code."""
+"""What the front says with :data:`GIVEN` descriptors: stdin (a file, from its beginning), stdout, stderr, its working
+folder, and the reading end of a pipe into which nothing is written and whose other end only the front has. A front
+gives files for stdout and stderr too, because what a lost call has written must not get to Claude Code."""
+
+GIVEN = 5
+"""How many descriptors go with it. The pipe tells that the front has ended, in the moment that it does. Its connection
+could not: the system may tell of a message that has long been read, and that would end a call."""
 
 EXIT, KILLED, ENDED = b"X", b"K", b"E"
 """How a call ends, each with a byte more: written, with this exit code; the child was killed by this signal; it ended

@@ -259,7 +259,7 @@ class Router:
             if "done" in message or "cold" in message:
                 # What becomes of it now is nobody's business.
                 child.forget_connection()
-            if message.get("written"):
+            if isinstance(message.get("written"), list):
                 self._children.pages.add(message["written"])
             if isinstance(message.get("modules"), list):
                 self._warm(message["modules"])

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,13 +21,26 @@ from hookrouter.storage.home import Home
 from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv
 
-__all__ = ["CALLER_LEFT", "Called", "Resident", "eventually"]
+__all__ = ["CALLER_LEFT", "Called", "Caller", "Resident", "eventually"]
 
 PATIENCE = 20.0 * float(os.environ.get("HOOKROUTER_TEST_PATIENCE", "1"))
 
 
 CALLER_LEFT = "the caller left"
 """The router's reason for a call that never began, because whoever made it was gone."""
+
+
+class Caller(NamedTuple):
+    """A caller whose call is the router's."""
+
+    connection: socket.socket
+    life: FileIO
+    """The end of the pipe that a caller holds as long as it lives."""
+
+    def leave(self) -> None:
+        """Be gone."""
+        self.life.close()
+        self.connection.shutdown(socket.SHUT_RDWR)
 
 
 class Called(NamedTuple):
@@ -139,7 +154,7 @@ class Resident:
         *,
         cwd: str | Path = "/",
         environ: Mapping[str, str] | None = None,
-        meanwhile: Callable[[socket.socket], None] | None = None,
+        meanwhile: Callable[[Caller], None] | None = None,
     ) -> Called:
         """Make a call as a front does. ``meanwhile`` is called once the call is the router's."""
         data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
@@ -153,6 +168,7 @@ class Resident:
             tempfile.TemporaryFile() as stdin,
             tempfile.TemporaryFile() as stdout,
             tempfile.TemporaryFile() as stderr,
+            ExitStack() as held,
         ):
             try:
                 ready = connection.recv(1)
@@ -164,10 +180,13 @@ class Resident:
             stdin.seek(0)
             folder = os.open(cwd, os.O_RDONLY)
             files = [one.fileno() for one in (stdin, stdout, stderr)]
-            socket.send_fds(connection, [protocol.GO], [*files, folder])
-            os.close(folder)
+            reading, writing = os.pipe()
+            life = held.enter_context(FileIO(writing, "w"))
+            socket.send_fds(connection, [protocol.GO], [*files, folder, reading])
+            for given in (folder, reading):
+                os.close(given)
             if meanwhile is not None:
-                meanwhile(connection)
+                meanwhile(Caller(connection, life))
             end = b""
             try:
                 while len(end) < 2 and (part := connection.recv(2 - len(end))):

@@ -75,6 +75,6 @@ def taken(connection: socket.socket) -> tuple[protocol.Hello, Sequence[int]]:
     """Take a call: return its hello and the descriptors that were given."""
     hello = protocol.receive_hello(connection)
     connection.sendall(protocol.READY)
-    message, descriptors, _flags, _address = socket.recv_fds(connection, 1, 4)
+    message, descriptors, _flags, _address = socket.recv_fds(connection, 1, protocol.GIVEN)
     assert message == protocol.GO, message
     return hello, descriptors

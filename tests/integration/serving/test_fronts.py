@@ -89,7 +89,7 @@ def end_with(end: bytes) -> Callable[[socket.socket], tuple[protocol.Hello, byte
 
     def part(connection: socket.socket) -> tuple[protocol.Hello, bytes, str]:
         hello, descriptors = taken(connection)
-        stdin, stdout, stderr, folder = descriptors
+        stdin, stdout, stderr, folder, _life = descriptors
         with open(stdin, "rb") as file:
             data = file.read()
         os.write(stdout, b"the reply")

@@ -19,7 +19,7 @@ from hookrouter.testing import sample
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util import unix_socket
 from support.hook_place import BASH
-from support.resident import Resident, eventually
+from support.resident import Caller, Resident, eventually
 
 HEADER = "import os, sys, time\nfrom hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
 
@@ -98,7 +98,7 @@ def test_garbage_instead_of_a_hello_is_sent_away_and_harms_nobody(place: Place) 
     from hookrouter._serving import address
 
     with place.router:
-        for data in (b"", b"GET / HTTP/1.1\r\n\r\n", b"HKR1\xff\xff\xff\xff", b"HKR1\0\0\0\3abc", b"HKR2\0\0\0\1\0"):
+        for data in (b"", b"GET / HTTP/1.1\r\n\r\n", b"HKR2\xff\xff\xff\xff", b"HKR2\0\0\0\3abc", b"HKR1\0\0\0\1\0"):
             with unix_socket.connect(place.router.folder, address.CALLS, 20) as connection:
                 connection.sendall(data)
                 connection.shutdown(socket.SHUT_WR)
@@ -138,13 +138,25 @@ def pre_tool_use(event, context):
     place.config("[plugins.slow]\ntimeout = 600\n")
     with place.router:
 
-        def leave(connection: socket.socket) -> None:
+        def leave(caller: Caller) -> None:
             eventually(lambda: began.exists() and bool(began.read_text()))
-            connection.shutdown(socket.SHUT_RDWR)
+            caller.leave()
 
         place.router.call("pre-tool-use", BASH, meanwhile=leave)
         eventually(lambda: not _lives(int(began.read_text())))
         assert not ended.exists()
+
+
+def test_what_the_system_tells_of_the_connection_ends_no_call(place: Place) -> None:
+    # It may tell late of a message that has been read: a call that such a signal ended would be lost.
+    place.plugin("teller", TELLER)
+    with place.router:
+
+        def be_told_of(caller: Caller) -> None:
+            caller.connection.sendall(b"G" * 100)
+
+        for _ in range(5):
+            assert place.router.call("pre-tool-use", BASH, meanwhile=be_told_of).exit_code == 0
 
 
 def test_a_call_goes_on_when_the_router_is_killed(place: Place, tmp_path: Path) -> None:
@@ -162,7 +174,7 @@ def pre_tool_use(event, context):
     )
     with place.router:
 
-        def kill(_connection: socket.socket) -> None:
+        def kill(_caller: Caller) -> None:
             eventually(began.exists)
             place.router.kill()
             go.touch()
@@ -285,9 +297,13 @@ def _raw_call(place: Place) -> bytes:
         stdin.write(json.dumps(BASH).encode())
         stdin.seek(0)
         folder = os.open("/", os.O_RDONLY)
-        socket.send_fds(connection, [protocol.GO], [stdin.fileno(), out.fileno(), out.fileno(), folder])
+        reading, writing = os.pipe()
+        socket.send_fds(connection, [protocol.GO], [stdin.fileno(), out.fileno(), out.fileno(), folder, reading])
         os.close(folder)
-        return connection.recv(1) + connection.recv(1)
+        end = connection.recv(1) + connection.recv(1)
+        os.close(reading)
+        os.close(writing)
+        return end
 
 
 def test_a_router_that_stops_lets_its_calls_end(place: Place, tmp_path: Path) -> None:
@@ -301,7 +317,7 @@ def test_a_router_that_stops_lets_its_calls_end(place: Place, tmp_path: Path) ->
         go.unlink(missing_ok=True)
         with place.router:
 
-            def interrupt(_connection: socket.socket, number: int = number) -> None:
+            def interrupt(_caller: Caller, number: int = number) -> None:
                 eventually(began.exists)
                 boot = place.router.status()["boot"]
                 place.router.send_signal(number)
@@ -333,7 +349,7 @@ def test_a_router_without_a_descriptor_left_takes_calls_again_once_one_has_ended
     place.plugin("slow", f"@hookimpl\ndef pre_tool_use(event, context):\n{body}")
     with place.router:
 
-        def exhaust(_connection: socket.socket) -> None:
+        def exhaust(_caller: Caller) -> None:
             eventually(began.exists)
             used = [int(name) for name in os.listdir(f"/proc/{place.router.pid}/fd")]
             resource.prlimit(place.router.pid, resource.RLIMIT_NOFILE, (min(set(range(999)) - set(used)), 999))
