@@ -112,7 +112,10 @@ class CopiedPages:
         return self._told < LEARNING or not self._made % SELDOM
 
     def add(self, runs: object) -> None:
-        """Take in what a call tells: the pages that it wrote to. Those count that two calls tell; what is none does not."""
+        """Take in what a call tells: the pages that it wrote to. Those that two calls tell are copied from then on.
+
+        What is no list of pages is left out.
+        """
         self._told += 1
         for run in runs if isinstance(runs, list) else []:
             if not (isinstance(run, list) and len(run) == 2 and all(type(number) is int for number in run)):
