@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPARES", "Child", "Children", "reset_signals"]
 
-SPARES = 2
+SPARES = 4
 """How many children wait for a call: further calls at the same moment wait for a fork each, which takes 1 to 2 ms."""
 
 _CHUNK = 1 << 16
