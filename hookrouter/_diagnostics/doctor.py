@@ -12,6 +12,7 @@ from hookrouter._diagnostics.checks.config import ConfigCheck
 from hookrouter._diagnostics.checks.gateways import GatewaysCheck
 from hookrouter._diagnostics.checks.home import HomeCheck
 from hookrouter._diagnostics.checks.http_hooks import HttpHooksCheck
+from hookrouter._diagnostics.checks.mod import ModCheck
 from hookrouter._diagnostics.checks.outbox import OutboxCheck
 from hookrouter._diagnostics.checks.pauses import PausesCheck
 from hookrouter._diagnostics.checks.plugins import PluginsCheck
@@ -36,6 +37,7 @@ CHECKS: tuple[Check, ...] = (
     ClientCheck(),
     SettingsCheck(),
     HttpHooksCheck(),
+    ModCheck(),
     ConfigCheck(),
     AgentsCheck(),
     AnsweringCheck(),

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from hookrouter._installation.command_line import parse_command
 from hookrouter._installation.front_command import Front, default_front, native_fault
+from hookrouter._installation.mod_keys import enabled_folder
 from hookrouter._installation.settings_edit import SettingsError, registered
 
-__all__ = ["chosen_front", "current_front", "registered_front"]
+__all__ = ["chosen_front", "current_front", "entries_front", "registered_front"]
 
 
 def registered_front(text: str | None) -> Front | None:
+    """Return the front that a settings text (None: no file) registers; None if there is none.
+
+    Raises SettingsError for a text that cannot be used.
+    """
+    if text is not None and registered(text) and enabled_folder(text) is not None:
+        return Front.MOD
+    return entries_front(text)
+
+
+def entries_front(text: str | None) -> Front | None:
     """Return the front that the entries of a settings text (None: no file) have; None if they have none.
 
     Raises SettingsError for a text that cannot be used.

@@ -44,6 +44,8 @@ class Front(StrEnum):
     COLD = "cold"
     HTTP = "http"
     """No program: Claude Code sends the call to the router's address."""
+    MOD = "mod"
+    """A module within Claude Code, beside entries with the fastest front that works."""
 
 
 class FrontWords(NamedTuple):
@@ -83,6 +85,8 @@ def _folder() -> str:
 
 def front_words(front: Front, folder: str) -> list[str]:
     """Return the words that stand before the cold command line, for the router that listens in ``folder``."""
+    if front is Front.MOD:
+        front = default_front()
     if front is Front.NATIVE:
         return [native_path(), folder]
     if front is Front.PYTHON:

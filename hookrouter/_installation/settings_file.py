@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import asdict, evolve
 
+from hookrouter._installation.mod_keys import enabled_folder, with_mod, without_mod
 from hookrouter._installation.settings_edit import InstallState, SettingsError, merge
 from hookrouter.storage.home import HomeError, users_home
 from hookrouter.storage.interface import StoreBusy, StoreError
@@ -104,18 +105,26 @@ def is_shared(path: str, environ: Mapping[str, str]) -> bool:
     return False
 
 
-def install(path: str, wanted: Sequence[Registration], store: DocumentStore, *, dry_run: bool = False) -> Change:
+def install(
+    path: str,
+    wanted: Sequence[Registration],
+    store: DocumentStore,
+    *,
+    mod_folder: str | None = None,
+    dry_run: bool = False,
+) -> Change:
     """Bring our entries in a settings file up to date, creating the file if need be.
 
+    The mod that lies in ``mod_folder`` is installed beside them; with None, none is.
     The former text is copied beside the file first. A link is followed, and the file keeps its mode. Raises
     SettingsError, with the file untouched.
     """
-    return _apply(path, wanted, store, dry_run=dry_run)
+    return _apply(path, wanted, store, mod_folder, dry_run=dry_run)
 
 
 def uninstall(path: str, store: DocumentStore, *, dry_run: bool = False) -> Change:
     """Take our entries out of a settings file, and what install created for them. Raises SettingsError."""
-    return _apply(path, (), store, dry_run=dry_run)
+    return _apply(path, (), store, None, dry_run=dry_run)
 
 
 def read_text(path: str) -> str | None:
@@ -136,17 +145,19 @@ def read_text(path: str) -> str | None:
         raise SettingsError(f"{path}: not UTF-8 at byte {error.start}") from None
 
 
-def _apply(path: str, wanted: Sequence[Registration], store: DocumentStore, *, dry_run: bool) -> Change:
+def _apply(
+    path: str, wanted: Sequence[Registration], store: DocumentStore, mod_folder: str | None, *, dry_run: bool
+) -> Change:
     target = os.path.realpath(path)
     try:
         if dry_run:
             before = _current_text(target)
-            after, _ = _merged(path, before, wanted, _load_state(store, target))
+            after, _ = _merged(path, before, wanted, mod_folder, _load_state(store, target))
             return Change(path, before, after, None)
         with store.lock(STATE_KIND, target, _LOCK_SECONDS):
             before = _current_text(target)
             former = _load_state(store, target)
-            after, state = _merged(path, before, wanted, former)
+            after, state = _merged(path, before, wanted, mod_folder, former)
             change = Change(path, before, after, None)
             # Someone may have removed the file, or our entries, since the folders were made for it.
             made = former.folders if former is not None else ()
@@ -177,10 +188,18 @@ def _current_text(target: str) -> str | None:
 
 
 def _merged(
-    path: str, text: str | None, wanted: Sequence[Registration], state: InstallState | None
+    path: str,
+    text: str | None,
+    wanted: Sequence[Registration],
+    mod_folder: str | None,
+    state: InstallState | None,
 ) -> tuple[str | None, InstallState]:
     try:
-        return merge(text, wanted, state)
+        if text is not None and (mod_folder is None or enabled_folder(text) != mod_folder):
+            # First: what is left by our entries must be what there was before them.
+            text = without_mod(text)
+        after, state = merge(text, wanted, state)
+        return (with_mod(after, mod_folder) if mod_folder is not None and after is not None else after), state
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}; the file was left as it is") from None
 

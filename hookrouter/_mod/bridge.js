@@ -215,6 +215,7 @@ function pause() {
       try {
         await lasting.health()
         pausedUntil = 0
+        lasting.tell("the router is back")
       } catch {}
     }
     isProbing = false
@@ -528,6 +529,7 @@ export const register = (on) => {
     lasting = {
       end: (id) => send($, "DELETE", `/v1/calls/${id}`, undefined, LATE),
       health: () => send($, "GET", "/health", undefined, LATE),
+      tell: (text) => debug($, text),
     }
     // Before the first call needs them.
     $.session.id().then((session) => variables($, session)).catch(() => {})

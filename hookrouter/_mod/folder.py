@@ -12,8 +12,8 @@ import shutil
 from typing import TYPE_CHECKING
 
 from hookrouter import __version__
+from hookrouter._installation.mod_keys import MARKETPLACE, PLUGIN
 from hookrouter._mod.bridge import Surroundings, bridge_source
-from hookrouter._mod.settings_keys import MARKETPLACE, PLUGIN
 from hookrouter._serving.address import HTTP
 from hookrouter.storage.documents import replace_file
 from hookrouter.storage.home import ensure

@@ -66,10 +66,10 @@ class Stage:
             check=False,
         )
 
-    def install(self) -> None:
+    def install(self, *options: str) -> None:
         """Register hookrouter in the client's settings.json, with the real ``hookrouter install``."""
         try:
-            done = self.run("install", "--settings", self.client_home.settings_file)
+            done = self.run("install", "--settings", self.client_home.settings_file, *options)
         except subprocess.TimeoutExpired as error:
             raise RuntimeError(f"hookrouter install did not end within {error.timeout:g} s") from None
         if done.returncode != 0:

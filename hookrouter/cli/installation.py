@@ -10,9 +10,12 @@ import typer
 from hookrouter._installation import settings_file
 from hookrouter._installation.front_choice import chosen_front
 from hookrouter._installation.front_command import Front
+from hookrouter._installation.mod_keys import enabled_folder
 from hookrouter._installation.registrations import wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, wrapped
 from hookrouter._installation.settings_file import is_shared, read_text
+from hookrouter._mod.folder import ModError, mod_folder, remove_mod, write_mod
+from hookrouter._mod.setup import current_files, missing_parts
 from hookrouter._plugins.registry import remedy
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
@@ -34,7 +37,8 @@ _FrontOption = Annotated[
         "--front",
         help="What Claude Code starts for a hook. native: a small program that brings the call to the router "
         "(hookrouter serve); python: the same in Python; both run hookrouter themselves if no router is there. "
-        "cold: hookrouter alone; http: nothing, Claude Code sends the call to the address of [serve] http. "
+        "cold: hookrouter alone; http: nothing, Claude Code sends the call to the address of [serve] http; "
+        "mod: a module within Claude Code, beside entries with the fastest front. "
         "Default: the front that is registered, else native if it was built, else python.",
     ),
 ]
@@ -70,6 +74,9 @@ def install(
     Claude Code does not send, stays a command. An install without --front takes entries without one, those of
     --front cold too, for those of an older hookrouter.
 
+    --front mod writes a module that Claude Code 2.1.287 and newer load and call themselves, without a process for each
+    event; the client calls that interface early access, so it is never a default. It is for your own settings file.
+
     With --json: settings, changed, dry_run, backup, front, registered (event, matcher, command, timeout,
     block_on_failure for each entry), warnings and diff.
 
@@ -79,6 +86,7 @@ def install(
       hookrouter install --dry-run
       hookrouter install --scope project
       hookrouter install --front cold
+      hookrouter install --front mod
       hookrouter install --settings ~/work/.claude/settings.json --json
 
     \b
@@ -86,6 +94,8 @@ def install(
       0  registered, or nothing had to change
       2  wrong arguments, or a settings file that cannot be used as it is; nothing was changed
     """
+    if front is Front.MOD and scope in (Scope.PROJECT, Scope.LOCAL):
+        raise CommandError(f"the mod is for your own settings file, not for --scope {scope}: leave --scope out")
     path = chosen_file(settings, scope)
     app = Application.from_environ(scan=True)
     warnings = [printable(problem) for problem in app.config.problems]
@@ -126,15 +136,26 @@ def register(
                 'config.toml has no [serve] http, such as "127.0.0.1:8787", to which hooks could be sent'
             )
         wanted = wanted_registrations(app, front)
-        change = settings_file.install(path, wanted, app.store, dry_run=dry_run)
+        mod = _mod(app, warnings, dry_run=dry_run) if front is Front.MOD else None
+        change = settings_file.install(path, wanted, app.store, mod_folder=mod, dry_run=dry_run)
+        _remove_unused_mod(app, change, dry_run=dry_run)
         if change.after is not None:
             if hooks_disabled(change.after):
                 warnings.append(printable(f"{path}: disableAllHooks is true, so no hook runs; fix: set it to false"))
             for found in differences(change.after, wanted):
                 warnings.append(printable(f"{path}: {found.text}; fix: {found.fix}"))
-    except SettingsError as error:
+    except (SettingsError, ModError) as error:
         raise CommandError(str(error)) from None
     return Registered(change, wanted, front)
+
+
+def _mod(app: Application, warnings: list[str], *, dry_run: bool) -> str:
+    """Write the mod's files, before any settings name them, and return their folder. Raises ModError."""
+    warnings += [
+        printable(f"{fault}; until then, processes handle all; fix: {fix}") for fault, fix in missing_parts(app)
+    ]
+    files = current_files(app)
+    return mod_folder(app.home) if dry_run else write_mod(app.home, files)
 
 
 def _front(path: str, asked: Front | None) -> Front:
@@ -146,10 +167,17 @@ def _front(path: str, asked: Front | None) -> Front:
         raise SettingsError(f"{path}: {error}; the file was left as it is") from None
 
 
+def _remove_unused_mod(app: Application, change: Change, *, dry_run: bool) -> None:
+    """Remove the mod's files once the settings do not name them any more. Raises ModError."""
+    was, is_now = (None if text is None else enabled_folder(text) for text in (change.before, change.after))
+    if not dry_run and was == mod_folder(app.home) != is_now:
+        remove_mod(app.home)
+
+
 def uninstall(
     settings: SettingsOption = None, scope: ScopeOption = None, dry_run: DryRun = False, as_json: Json = False
 ) -> None:
-    """Take hookrouter's entries out of a Claude Code settings file, and whatever install had created for them.
+    """Take hookrouter's entries out of a Claude Code settings file, the mod, and whatever install had created for them.
 
     What anyone else wrote into the file since then stays; so does, with a warning, an entry that was changed by hand
     and still runs hookrouter.
@@ -170,7 +198,8 @@ def uninstall(
     app = Application.from_environ()
     try:
         change = settings_file.uninstall(path, app.store, dry_run=dry_run)
-    except SettingsError as error:
+        _remove_unused_mod(app, change, dry_run=dry_run)
+    except (SettingsError, ModError) as error:
         raise CommandError(str(error)) from None
     warnings = [
         printable(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,11 @@ from typing import Any
 
 import pytest
 
+from hookrouter._installation.front_command import default_front, front_words
+from hookrouter._installation.mod_keys import enabled_folder
+from hookrouter._mod.folder import mod_folder
 from hookrouter.samples import sample
+from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 
 PLUGIN = """
@@ -330,4 +335,51 @@ def test_http_entries_need_an_address_and_leave_commands_where_they_must(tmp_pat
     hookrouter("install", "--settings", str(path), "--front", "cold")
     assert '"http"' not in path.read_text()
     hookrouter("uninstall", "--settings", str(path))
+    assert not path.exists()
+
+
+def test_the_mod_is_installed_kept_and_taken_away(tmp_path: Path, hookrouter_home: Path) -> None:
+    path, home = tmp_path / "settings.json", Home.in_folder(str(hookrouter_home))
+    before = '{\n  "model": "opus",\n  "enabledPlugins": {"a@b": true}\n}\n'
+    path.write_text(before)
+    mod = Path(mod_folder(home))
+
+    shown = hookrouter("install", "--settings", str(path), "--front", "mod", "--dry-run")
+    assert "hookrouter-mod@hookrouter-local" in shown
+    assert not mod.exists()
+    assert path.read_text() == before
+
+    report = json.loads(hookrouter("install", "--settings", str(path), "--front", "mod", "--json"))
+    assert report["front"] == "mod"
+    assert any("[serve] mod is not true" in warning for warning in report["warnings"])
+    assert enabled_folder(path.read_text()) == str(mod)
+    assert json.loads(path.read_text())["enabledPlugins"]["a@b"] is True
+    command = commands(path)[("Stop", None)]
+    assert shlex.join(front_words(default_front(), home.router)) in command
+    assert json.dumps(command) in (mod / "hooks" / "bridge.js").read_text()
+
+    (hookrouter_home / "config.toml").write_text("[serve]\nmod = true\n")
+    again = json.loads(hookrouter("install", "--settings", str(path), "--json"))
+    assert (again["front"], again["changed"]) == ("mod", False)
+    assert not any("[serve]" in warning for warning in again["warnings"])
+
+    hookrouter("install", "--settings", str(path), "--front", "python")
+    assert enabled_folder(path.read_text()) is None
+    assert not mod.exists()
+    hookrouter("install", "--settings", str(path), "--front", "mod")
+    assert mod.exists()
+    hookrouter("uninstall", "--settings", str(path))
+    assert path.read_text() == before
+    assert not mod.exists()
+
+
+def test_the_mod_is_for_ones_own_settings_and_a_path_that_a_socket_can_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for scope in ("project", "local"):
+        assert "leave --scope out" in hookrouter("install", "--scope", scope, "--front", "mod", code=2)
+    monkeypatch.setenv("HOOKROUTER_HOME", str(tmp_path / ("long" * 30)))
+    path = tmp_path / "settings.json"
+    assert "a socket's path may have 103" in hookrouter("install", "--settings", str(path), "--front", "mod", code=2)
     assert not path.exists()

@@ -17,7 +17,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from support.gate import Gate
-from support.mod_stage import client_environ, client_of, install_mod, mod_path, short_folder
+from support.mod_stage import client_environ, client_of, mod_path, short_folder
 from support.resident import Resident
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class Modded:
         self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None, config: str
     ) -> None:
         self.stage = Stage(folder, CONFIG.format(argv=json.dumps([sys.executable, "-c", ""])) + config)
-        self.stage.install()
-        install_mod(self.stage)
+        self.stage.install("--front", "mod")
         self.gate = Gate(gate_socket(self.stage.home))
         self.model = model
         self.client = ClientSession(
@@ -154,7 +153,7 @@ def test_a_question_is_answered_through_the_mod(tmux_server: PrivateTmux, versio
         assert "Right" in one.answer()
         one.wait_screen(ANSWERED)
         assert one.gate.events() == WORDS
-        assert one.handled() == once()
+        assert one.handled() == once(), one.told()
         assert "handled" not in {record.get("outcome") for record in one.stage.journal()}
 
 
@@ -168,7 +167,7 @@ def test_a_question_is_answered_by_the_router_itself(tmux_server: PrivateTmux) -
         one.wait_screen(ASKED)
         assert "Right" in one.answer()
         one.wait_screen(ANSWERED)
-        assert one.handled() == once()
+        assert one.handled() == once(), one.told()
         assert router.status()["calls"] - calls >= len(EVENTS)
 
 
@@ -183,7 +182,7 @@ def test_a_client_that_cannot_leave_entries_out_marks_the_calls(tmux_server: Pri
         one.wait_screen(ANSWERED)
         # PreToolUse cannot be marked: its entry handles it.
         assert one.gate.events() == [word for word in WORDS if word != "pre-tool-use"]
-        assert one.handled() == once()
+        assert one.handled() == once(), one.told()
 
 
 @pytest.mark.parametrize("version", [None, "2.1.310", "2.1.287"])
@@ -192,11 +191,11 @@ def test_a_router_that_is_gone_at_the_start_costs_nothing(tmux_server: PrivateTm
         one.start()
         one.ask("Which way now?")
         assert "Right" in one.answer()
-        assert one.handled() == once()
+        assert one.handled() == once(), one.told()
         one.gate.start()
         one.ask("And which one then?")
         assert "Left" in one.answer(0)
-        assert one.handled() == once(2)
+        assert one.handled() == once(2), one.told()
         assert set(one.gate.events()) >= {"user-prompt-submit", "permission-request", "stop"}
 
 
@@ -211,7 +210,7 @@ def test_a_router_that_dies_between_two_events(tmux_server: PrivateTmux) -> None
         one.wait_screen(ASKED)
         assert "Left" in one.answer(0)
         assert one.gate.events() == WORDS
-        assert one.handled() == once(2)
+        assert one.handled() == once(2), one.told()
 
 
 def test_a_router_that_dies_while_a_question_waits(tmux_server: PrivateTmux) -> None:
@@ -224,7 +223,7 @@ def test_a_router_that_dies_while_a_question_waits(tmux_server: PrivateTmux) -> 
         one.gate.kill()
         wait_until(lambda: one.waiting() not in (None, before), 15, "another that waits", one.told)
         assert "Right" in one.answer()
-        assert one.handled() == once()
+        assert one.handled() == once(), one.told()
 
 
 def test_a_router_that_is_restarted_while_a_question_waits(tmux_server: PrivateTmux) -> None:
@@ -236,7 +235,7 @@ def test_a_router_that_is_restarted_while_a_question_waits(tmux_server: PrivateT
         one.gate.kill()
         one.gate.start()
         assert "Right" in one.answer()
-        assert one.handled() == once()
+        assert one.handled() == once(), one.told()
 
 
 def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: PrivateTmux) -> None:
@@ -249,13 +248,13 @@ def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: Private
         one.ask("And which one then?")
         assert "Left" in one.answer(0)
         assert one.gate.events() == WORDS
-        assert one.handled() == once(2)
+        assert one.handled() == once(2), one.told()
         one.gate.recover()
-        wait_until(lambda: one.gate.probes >= 1, 15, "the mod to see that the router is back", one.told)
+        wait_until(lambda: "the router is back" in one.log(), 30, "the mod to see that", one.told)
         one.ask("And a third one?")
         assert "Right" in one.answer()
         assert one.gate.events() == WORDS * 2
-        assert one.handled() == once(3)
+        assert one.handled() == once(3), one.told()
 
 
 def test_a_router_that_is_slow_is_asked_again_and_not_passed_by(tmux_server: PrivateTmux) -> None:
@@ -267,7 +266,7 @@ def test_a_router_that_is_slow_is_asked_again_and_not_passed_by(tmux_server: Pri
         one.wait_screen(ASKED)
         assert "Right" in one.answer()
         assert one.gate.events() == WORDS
-        assert one.handled() == once()
+        assert one.handled() == once(), one.told()
         assert "process.spawn" not in one.log()
 
 
@@ -283,7 +282,7 @@ def test_a_router_that_hangs_while_a_question_waits_gets_its_answer(tmux_server:
         assert "Right" in one.answer()
         one.wait_screen(ANSWERED)
         assert one.gate.events() == WORDS
-        assert one.handled() == once()
+        assert one.handled() == once(), one.told()
         assert "process.spawn" not in one.log()
 
 
@@ -302,7 +301,7 @@ def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> 
         one.ask("And which one then?")
         assert "Left" in one.answer(0)
         assert one.gate.events() == WORDS
-        assert one.handled() == once(2)
+        assert one.handled() == once(2), one.told()
 
 
 @pytest.mark.parametrize("is_up", [True, False])

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Gate", "Seen"]
 
 
-PATIENCE = 1.5
-"""Seconds; a little less than the mod waits for a gate."""
-
-
 class Seen(NamedTuple):
     """One call that the gate was brought."""
 
@@ -41,8 +37,6 @@ class Gate:
         self.path = path
         self.seen: list[Seen] = []
         self.deleted: list[str] = []
-        self.probes = 0
-        """How often /health was answered before the mod gave up."""
         self.late: dict[str, float] = {}
         """Event -> seconds by which its next call, which has begun, is answered late."""
         self._answer = answer
@@ -91,10 +85,8 @@ class Gate:
         return [one.event for one in self.seen]
 
     def reply(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        began = time.monotonic()
         self._may_answer.wait()
         if path == "/health":
-            self.probes += time.monotonic() - began < PATIENCE
             return 200, {"name": "hookrouter", "version": "0", "boot": "test", "home": ""}
         if path == "/v1/calls":
             if body["id"] not in self._calls and body["before"] < time.time() * 1000:

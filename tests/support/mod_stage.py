@@ -11,15 +11,12 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._installation.front_choice import current_front
-from hookrouter._installation.registrations import registration_sources, wanted_registrations
+from hookrouter._installation.mod_keys import with_mod
 from hookrouter._mod.folder import gate_socket, mod_files, mod_folder, write_mod
 from hookrouter._mod.results import FIELDS
-from hookrouter._mod.routes import Route, routes
-from hookrouter._mod.settings_keys import with_mod
+from hookrouter._mod.routes import Route
 from hookrouter._sandbox.client import find_client, install_client
 from hookrouter._sandbox.stage import Stage
-from hookrouter.cli.application import Application
 from hookrouter.util.program import script_argv
 from support.gate import Gate, Seen
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
     from hookrouter._sandbox.scripted_model import ScriptedModel
 
-__all__ = ["Answers", "client_environ", "client_of", "install_mod", "mod_path", "short_folder"]
+__all__ = ["Answers", "client_environ", "client_of", "mod_path", "short_folder"]
 
 NOTE = "import sys; open(sys.argv[1], 'a').write(sys.argv[2] + chr(10))"
 
@@ -62,15 +59,8 @@ def mod_path(stage: Stage) -> str:
     return os.path.join(mod_folder(stage.home), "hooks", "bridge.js")
 
 
-def install_mod(stage: Stage) -> None:
-    """Write the mod into the stage's home, and its keys beside the entries in the client's settings."""
-    app = Application.from_environ(stage.environ, scan=True)
-    with open(stage.client_home.settings_file, encoding="utf-8") as file:
-        wanted = wanted_registrations(app, current_front(file.read()))
-    _install(stage, routes(wanted, registration_sources(app.plugins.listing(), app.config)))
-
-
 def _install(stage: Stage, found: list[Route]) -> None:
+    """Write a mod with these routes into the stage's home, and its keys into the client's settings."""
     folder = write_mod(stage.home, mod_files(stage.home, found, script_argv(), stage.home.root))
     text = json.dumps(stage.client_home.read_settings())
     stage.client_home.write_settings(json.loads(with_mod(text, folder)))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import http.client
 import re
-import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, Finding
-from hookrouter._diagnostics.checks.system import ask
+from hookrouter._diagnostics.checks.system import claude_version
 from hookrouter._installation.http_entries import is_ours
 from hookrouter._installation.settings_edit import SettingsError
 from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
@@ -26,7 +25,6 @@ __all__ = ["HttpHooksCheck"]
 MINIMUM_CLIENT = (2, 1, 63)
 """The oldest Claude Code that sends http hooks."""
 
-_CLIENT_SECONDS = 20.0
 _GATE_SECONDS = 3.0
 _PROXIES = ("HTTP_PROXY", "http_proxy")
 _EXCEPTIONS = ("NO_PROXY", "no_proxy")
@@ -96,12 +94,10 @@ class HttpHooksCheck:
             yield Finding(ERROR, self.name, f"{TOKEN_VARIABLE} is not this home's token: what is sent is refused", fix)
 
     def _client(self, place: Place) -> Iterator[Finding]:
-        path = shutil.which("claude", path=place.app.environ.get("PATH"))
-        output, problem = ask([path, "--version"], _CLIENT_SECONDS) if path else ("", "not there")
-        version = re.search(r"(\d+)\.(\d+)\.(\d+)", output)
-        # Whatever else is wrong with the client, the check of the client says.
-        if not problem and version and tuple(map(int, version.groups())) < MINIMUM_CLIENT:
-            message = f"Claude Code {version[0]} is older than {'.'.join(map(str, MINIMUM_CLIENT))}: it sends none"
+        version = claude_version(place.app.environ)
+        if version is not None and version < MINIMUM_CLIENT:
+            told, oldest = (".".join(map(str, one)) for one in (version, MINIMUM_CLIENT))
+            message = f"Claude Code {told} is older than {oldest}: it sends none"
             yield Finding(ERROR, self.name, message, "claude update")
 
     def _gate(self, place: Place, address: str) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.system import working_folder
 from hookrouter._installation.claude_plugin import enabled_names, first_party_registrations
 from hookrouter._installation.command_line import parse_command
-from hookrouter._installation.front_choice import current_front, registered_front
+from hookrouter._installation.front_choice import current_front, entries_front
 from hookrouter._installation.front_command import Front, native_fault
 from hookrouter._installation.registrations import wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
@@ -142,7 +142,7 @@ def _others(texts: Mapping[str, str], ours: Sequence[str], wanted: Sequence[Regi
 
 def _fronts_at_odds(texts: Mapping[str, str]) -> Iterator[Finding]:
     """Look for files whose entries have another front than those of the first file: both would run."""
-    fronts = {path: registered_front(text) or Front.COLD for path, text in texts.items() if registered(text)}
+    fronts = {path: entries_front(text) or Front.COLD for path, text in texts.items() if registered(text)}
     first = next(iter(fronts.values()), Front.COLD)
     for path, front in fronts.items():
         if front is not first:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["ask", "nearest_existing", "working_folder"]
+__all__ = ["ask", "claude_version", "nearest_existing", "working_folder"]
+
+_CLIENT_SECONDS = 20.0
 
 
 def ask(arguments: Sequence[str], seconds: float) -> tuple[str, str]:
@@ -31,6 +35,15 @@ def ask(arguments: Sequence[str], seconds: float) -> tuple[str, str]:
         return "", error.strerror or str(error)
     output = (done.stdout.strip() or done.stderr.strip()).split("\n")[0]
     return output, f"exit code {done.returncode}: {output}" if done.returncode else ""
+
+
+def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
+    """Return the version of the ``claude`` on the PATH, three numbers; None if there is none or it does not say."""
+    path = shutil.which("claude", path=environ.get("PATH"))
+    output, problem = ask([path, "--version"], _CLIENT_SECONDS) if path else ("", "not there")
+    version = re.search(r"(\d+)\.(\d+)\.(\d+)", output)
+    # Whatever else is wrong with the client, the check of the client says.
+    return None if problem or version is None else tuple(map(int, version.groups()))
 
 
 def nearest_existing(path: str) -> str:

@@ -22,6 +22,8 @@ from hookrouter._installation.front_command import Front, front_words, python_fr
 from hookrouter._installation.registrations import http_registrations, wanted_registrations
 from hookrouter._installation.settings_file import install
 from hookrouter._isolation import circuit_breaker
+from hookrouter._mod.folder import mod_folder, write_mod
+from hookrouter._mod.setup import current_files
 from hookrouter._plugins.registry import Plugins
 from hookrouter._serving import address, control
 from hookrouter._serving.units import service
@@ -882,3 +884,61 @@ def test_http_hooks_of_an_old_client_and_another_address_are_found(
     assert len(messages) == 2
     assert "is not at the address" in messages[0]
     assert "2.1.62 is older than 2.1.63" in messages[1]
+
+
+@pytest.fixture
+def modded(machine: Path, router: dict[str, object]) -> dict[str, object]:
+    """What the router says of itself, in a home with the mod; nothing is wrong with it."""
+    configure(machine, "[serve]\nmod = true\n")
+    app = Application.from_environ()
+    folder = write_mod(app.home, current_files(app))
+    path = machine / "claude" / "settings.json"
+    install(str(path), wanted_registrations(app, Front.MOD), app.store, mod_folder=folder)
+    router["gate"] = {"pid": 7, "http": "", "mod": True, "ended": ""}
+    return router
+
+
+def test_a_mod_that_is_current_and_served_is_well(modded: dict[str, object]) -> None:
+    assert findings("mod") == [Finding(OK, "mod", "is current, and the router takes its calls")]
+    assert {found.level for found in findings("settings")} == {OK}
+
+
+def test_without_the_mod_nothing_is_said_of_it(machine: Path) -> None:
+    assert findings("mod") == []
+
+
+def test_what_keeps_the_mod_from_its_work_is_found(
+    modded: dict[str, object], machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> str:
+        (one,) = findings("mod")
+        assert one.level == WARNING
+        assert one.fix
+        return one.message
+
+    bridge = Path(mod_folder(Home.from_environ(os.environ)), "hooks", "bridge.js")
+    text = bridge.read_text()
+    bridge.write_text(text + "//")
+    assert "bridge.js is not what the plugins of now need" in found()
+    bridge.unlink()
+    assert "bridge.js is not" in found()
+    bridge.write_text(text)
+    modded["gate"] = None
+    assert "the router has no gate for it: processes handle all" in found()
+    modded["gate"] = {"pid": 0, "http": "", "mod": True, "ended": "exit code 9"}
+    assert "(exit code 9)" in found()
+    configure(machine, "")
+    assert "[serve] mod is not true" in found()
+    configure(machine, "[serve]\nmod = true\n")
+    program(machine / "bin", "claude", "2.1.286 (Claude Code)")
+    messages = [one.message for one in findings("mod")]
+    assert any("2.1.286 is older than 2.1.287" in message for message in messages)
+
+
+def test_the_mod_of_another_home_is_an_error(
+    modded: dict[str, object], machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = machine / "claude" / "settings.json"
+    path.write_text(path.read_text().replace(mod_folder(Home.from_environ(os.environ)), "/elsewhere/mod"))
+    (found,) = findings("mod")
+    assert (found.level, "another home, in /elsewhere/mod" in found.message) == (ERROR, True)

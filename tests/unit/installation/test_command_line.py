@@ -89,7 +89,7 @@ _WORDS = st.sampled_from(["stop", "pre-tool-use", "permission-request"])
 
 
 @given(
-    front=st.sampled_from([front for front in Front if front is not Front.HTTP]),
+    front=st.sampled_from([Front.NATIVE, Front.PYTHON, Front.COLD]),
     folder=_PATHS,
     site=_PATHS,
     home=st.none() | _PATHS,

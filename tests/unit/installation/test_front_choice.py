@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from hookrouter._installation import front_choice, front_command
-from hookrouter._installation.front_choice import chosen_front, current_front, registered_front
+from hookrouter._installation.front_choice import chosen_front, current_front, entries_front, registered_front
 from hookrouter._installation.front_command import Front, default_front, front_words, native_fault
+from hookrouter._installation.mod_keys import with_mod, without_mod
 from hookrouter._installation.settings_edit import SettingsError, differences, merge, registered
 from support.registrations import SCRIPT, wanted
 
 FOLDER = "/a home/it's/state/router"
-ALL = [front for front in Front if front is not Front.HTTP]
+ALL = [front for front in Front if front not in (Front.HTTP, Front.MOD)]
 
 
 def entries(front: Front) -> str:
@@ -95,3 +96,18 @@ def test_a_change_of_front_changes_the_commands_alone(
     assert len(second.splitlines()) == len(first.splitlines())
     assert chosen_front(second, None) is (default_front() if after is Front.COLD else after)
     assert merge(second, (), state)[0] == original
+
+
+def test_the_mod_that_is_there_stays_and_is_taken_away_for_another_front(native: bool) -> None:
+    text = with_mod(entries(default_front()), "/a home/state/mod")
+    assert registered_front(text) is current_front(text) is chosen_front(text, None) is Front.MOD
+    assert entries_front(text) is default_front()
+    assert differences(text, wanted("stop", "pre_tool_use_bash", script=script(Front.MOD))) == []
+    assert chosen_front(text, Front.COLD) is Front.COLD
+    # What is left of the mod alone is no front.
+    assert registered_front(with_mod("{}", "/m")) is None
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "{}", '{"enabledPlugins": {"a@b": true}}', "\ufeff{ }\n"])
+def test_a_text_without_the_mod_is_left_as_it_is(text: str) -> None:
+    assert without_mod(text) == text

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hookrouter._installation.mod_keys import enabled_folder, with_mod, without_mod
 from hookrouter._installation.registrations import RegistrationSource, http_registrations, registrations
 from hookrouter._installation.settings_edit import SettingsError
 from hookrouter._mod.folder import ModError, gate_socket, mod_files, mod_folder, remove_mod, write_mod
 from hookrouter._mod.routes import Route, routes
-from hookrouter._mod.settings_keys import enabled_folder, with_mod, without_mod
 from hookrouter.storage.home import Home
 
 SCRIPT = ["/bin/hookrouter"]

@@ -37,6 +37,7 @@ def without_mod(text: str) -> str:
     Raises SettingsError.
     """
     document = _document(text)
+    before = document
     for key, name in ((_ENABLED, _NAME), (_KNOWN, MARKETPLACE)):
         table = _root(document).get(key)
         if not isinstance(table, Object) or table.get(name) is None:
@@ -45,7 +46,7 @@ def without_mod(text: str) -> str:
         rest = _root(document).get(key)
         if isinstance(rest, Object) and not rest.elements:
             document = document.remove(_root(document), _root(document).index(key))
-    return _bom(text) + document.text
+    return text if document is before else _bom(text) + document.text
 
 
 def enabled_folder(text: str) -> str | None:
