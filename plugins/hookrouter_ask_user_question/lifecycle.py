@@ -46,7 +46,8 @@ def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, c
     """Save the question, put the wake in the outbox, and have it delivered after this hook has ended.
 
     While the session is paused the question is saved as missed, and nobody is woken; so it is if no agent manages the
-    session while config.toml has problems, because the corrected file may name one.
+    session while config.toml has problems, because the corrected file may name one. The journal record of a run that
+    finds the question saved by an earlier run for the same call has ``repeated``.
 
     Raises StoreError if the question or the wake cannot be saved; the router journals it, and the dialog appears.
     """
@@ -83,8 +84,11 @@ def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, c
     )
     _close_older(question, context)
     delete_verdict(context.store, question)
-    question = documents.open_question(context.store, question._replace(saved_at=iso()), lambda one: wake(one, context))
+    now = iso()
+    question = documents.open_question(context.store, question._replace(saved_at=now), lambda one: wake(one, context))
     context.note("outcome", "asked")
+    if question.saved_at != now:
+        context.note("repeated", True)
     context.note("asked_at", question.saved_at)
     context.note("agent", question.agent)
     context.note("cwd", question.cwd)

@@ -39,6 +39,7 @@ from hookrouter.util.program import script_argv
 from hookrouter.util.unix_socket import in_folder
 from support.machine import machine
 from support.manual import write_part
+from support.ports import free_port
 from support.resident import Resident, eventually
 
 NOBODY, LOOKS, ASKS = "nobody listens", "one plugin looks", "AskUserQuestion, whole"
@@ -239,13 +240,6 @@ def kept(connection: http.client.HTTPConnection) -> Iterator[http.client.HTTPCon
         yield connection
     finally:
         connection.close()
-
-
-def free_port() -> int:
-    """Return a port of loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

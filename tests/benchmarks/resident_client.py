@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from hook_run import LOOKER
-from resident import NATIVE, PYTHON, free_port, native_front
+from resident import NATIVE, PYTHON, native_front
 
 from hookrouter import _fronts
 from hookrouter._sandbox.client import find_client
@@ -40,6 +40,7 @@ from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
 from support.machine import with_client
 from support.manual import write_part
+from support.ports import free_port
 from support.resident import Resident, eventually
 
 NONE, COLD, TRUE, HTTP = "no hook", "cold", "/bin/true", "http"

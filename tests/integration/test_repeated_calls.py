@@ -166,6 +166,17 @@ def test_a_hook_that_runs_again_after_it_has_ended(stage: Stage, case: str) -> N
     assert told(stage) == [outcome]
 
 
+def test_the_journal_says_of_a_question_that_it_was_known(stage: Stage) -> None:
+    for _ in range(2):
+        run(stage, ASKED)
+    records = [record for record in stage.journal() if record.get("event") == "PreToolUse"]
+    assert [(record["outcome"], record.get("repeated", False)) for record in records] == [
+        ("asked", False),
+        ("asked", True),
+    ]
+    assert records[0]["asked_at"] == records[1]["asked_at"]
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_hook_that_runs_again_while_the_first_still_runs(stage: Stage, case: str) -> None:
     prepare, call, kinds, outcome = CASES[case]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections import Counter
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrouter._mod.folder import gate_socket
-from hookrouter._sandbox.client import ClientSession
-from hookrouter._sandbox.scripted_model import ScriptedModel, ask
-from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.waiting import wait_until
 from support.gate import Gate
+from support.managed_client import WORDS, ManagedClient, once
 from support.mod_stage import client_environ, client_of, mod_path, short_folder
 from support.resident import Resident
 
@@ -27,99 +23,27 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-CONFIG = """\
-[[agents]]
-id = "tester"
-sessions = ["managed*"]
-gateway = "none"
-
-[gateways.none]
-type = "command"
-argv = {argv}
-format = "json"
-
-[answer]
-channels = ["reply"]
-"""
-
 ASKED = "an agent has been asked"
 ANSWERED = "the agent has answered"
-EVENTS = ("UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop")
-WORDS = ["user-prompt-submit", "pre-tool-use", "permission-request", "post-tool-use", "stop"]
 
 
-def question(text: str) -> dict[str, Any]:
-    options = [{"label": label, "description": f"about {label}"} for label in ("Left", "Right")]
-    return {"question": text, "header": "Way", "multiSelect": False, "options": options}
-
-
-class Modded:
+class Modded(ManagedClient):
     """A managed client with hookrouter's hooks, its mod, and a gate that is started by the test."""
 
     def __init__(
         self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None, config: str
     ) -> None:
-        self.stage = Stage(folder, CONFIG.format(argv=json.dumps([sys.executable, "-c", ""])) + config)
-        self.stage.install("--front", "mod")
+        super().__init__(folder, config, "--front", "mod")
         self.gate = Gate(gate_socket(self.stage.home))
-        self.model = model
-        self.client = ClientSession(
-            [client_of(version), "--debug-file", os.path.join(folder, "debug.log")],
-            server,
-            self.stage.client_home,
-            client_environ(self.stage, model),
-            session="managed",
-            width=120,
-            height=40,
-        )
-        self._turns = 0
-
-    def start(self) -> None:
-        self.client.start()
-
-    def ask(self, text: str) -> None:
-        """Have Claude ask, and wait until somebody waits beside the dialog."""
-        self._turns += 1
-        self.model.script(f"t{self._turns}", ask({"questions": [question(text)]}))
-        self.client.submit(f"please ASK t{self._turns}")
-        self.client.wait_dialog(text, timeout=40)
-        wait_until(lambda: len(self.stage.documents("reply-waiting")) == 1, 20, "a hook that waits", self.told)
-
-    def answer(self, index: int = 1) -> str:
-        """Answer as an agent does, wait for the end of the turn, and return what the model was told."""
-        said = json.dumps([{"action": "select", "optionIndex": index}])
-        done = self.stage.run("answer", "--session", "managed", "--json", "--wait", "40", said)
-        assert done.returncode == 0, (done.stdout, done.stderr, self.told())
-        self.wait_stop()
-        return list(self.model.tool_results().values())[-1]
-
-    def wait_stop(self) -> None:
-        """Wait until hookrouter has seen the end of each turn so far."""
-        wait_until(lambda: self.handled()["Stop"] == self._turns, 30, "the end of the turn", self.told)
-
-    def handled(self) -> Counter[str]:
-        """Return how often each event was handled to its end, by whomever; marked calls do not count."""
-        records = [record for record in self.stage.journal() if record.get("outcome") != "handled"]
-        return Counter(str(record["event"]) for record in records if record.get("event") in EVENTS)
-
-    def waiting(self) -> int | None:
-        """Return the process that waits beside the dialog."""
-        for name in self.stage.documents("reply-waiting"):
-            with open(os.path.join(self.stage.home.state, name), encoding="utf-8") as file:
-                process: int = json.load(file)["pid"]
-                return process
-        return None
+        self.bring_up(server, model, client_of(version), client_environ(self.stage, model))
 
     def told(self) -> str:
-        return f"{self.client.screen()}\n{self.stage.journal()[-8:]}\n{self.gate.events()}\n{self.log()}"
+        return f"{super().told()}\n{self.gate.events()}\n{self.log()}"
 
     def log(self) -> str:
         """Return what the client says of the mod."""
         with open(os.path.join(self.stage.folder, "debug.log"), encoding="utf-8", errors="replace") as file:
             return "".join([line[:300] for line in file if "hookrouter-mod" in line][-40:])
-
-    def wait_screen(self, text: str) -> None:
-        wait_until(lambda: text in self.client.screen(), 15, f"{text!r} on screen", self.told)
 
 
 @contextmanager
@@ -137,10 +61,6 @@ def modded(
         stack.callback(one.gate.kill)
         stack.callback(one.client.stop)
         yield one
-
-
-def once(turns: int = 1) -> Counter[str]:
-    return Counter(dict.fromkeys(EVENTS, turns))
 
 
 @pytest.mark.parametrize("version", [None, "2.1.310"])
@@ -168,7 +88,7 @@ def test_a_question_is_answered_by_the_router_itself(tmux_server: PrivateTmux) -
         assert "Right" in one.answer()
         one.wait_screen(ANSWERED)
         assert one.handled() == once(), one.told()
-        assert router.status()["calls"] - calls >= len(EVENTS)
+        assert router.status()["calls"] - calls >= len(WORDS)
 
 
 @pytest.mark.parametrize("version", ["2.1.287", "2.1.300"])

@@ -54,9 +54,10 @@ class LiveRouters:
         """Have every stage register the front; end the routers afterwards."""
         install = Stage.install
 
-        def install_front(stage: Stage) -> None:
-            install(stage)
-            self.register(stage)
+        def install_front(stage: Stage, *options: str) -> None:
+            install(stage, *options)
+            if not options:
+                self.register(stage)
 
         monkeypatch.setattr(Stage, "install", install_front)
         try:

@@ -21,15 +21,10 @@ from hookrouter.testing import sample
 from hookrouter.testing.plugins import write_plugin
 from support.gate_client import GateClient
 from support.hook_place import BASH
+from support.ports import free_port
 from support.resident import PATIENCE, Resident, eventually
 
 HEADER = "import os, sys, time\nfrom hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 class Place:

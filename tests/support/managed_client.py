@@ -1,0 +1,119 @@
+"""A managed client of the real Claude Code, on a stage: it asks, an agent answers, the journal tells of both."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from hookrouter._sandbox.client import ClientSession
+from hookrouter._sandbox.scripted_model import ask
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.waiting import wait_until
+
+if TYPE_CHECKING:
+    from hookrouter._sandbox.scripted_model import ScriptedModel
+    from hookrouter._sandbox.tmux_server import PrivateTmux
+
+__all__ = ["EVENTS", "WORDS", "ManagedClient", "once", "question"]
+
+CONFIG = """\
+[[agents]]
+id = "tester"
+sessions = ["managed*"]
+gateway = "none"
+
+[gateways.none]
+type = "command"
+argv = {argv}
+format = "json"
+
+[answer]
+channels = ["reply"]
+"""
+
+EVENTS = ("UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop")
+"""The events of one question that is answered, in their order."""
+
+WORDS = ["user-prompt-submit", "pre-tool-use", "permission-request", "post-tool-use", "stop"]
+
+
+def question(text: str) -> dict[str, Any]:
+    options = [{"label": label, "description": f"about {label}"} for label in ("Left", "Right")]
+    return {"question": text, "header": "Way", "multiSelect": False, "options": options}
+
+
+def once(turns: int = 1) -> Counter[str]:
+    """Return how often each event is handled in so many turns of one question each."""
+    return Counter(dict.fromkeys(EVENTS, turns))
+
+
+class ManagedClient:
+    """A client whose questions an agent answers by their waiting hooks. The stage is there from the beginning."""
+
+    def __init__(self, folder: str, config: str, *install: str) -> None:
+        """``config`` is added to the stage's config.toml, ``install`` are the options of ``hookrouter install``."""
+        self.stage = Stage(folder, CONFIG.format(argv=json.dumps([sys.executable, "-c", ""])) + config)
+        self.stage.install(*install)
+        self._turns = 0
+
+    def bring_up(self, server: PrivateTmux, model: ScriptedModel, program: str, environ: dict[str, str]) -> None:
+        """Take the terminal and the model; :meth:`start` starts the client."""
+        self.model = model
+        words = [program, "--debug-file", os.path.join(self.stage.folder, "debug.log")]
+        size = {"width": 120, "height": 40}
+        self.client = ClientSession(words, server, self.stage.client_home, environ, session="managed", **size)
+
+    def start(self) -> None:
+        self.client.start()
+
+    def ask(self, text: str) -> None:
+        """Have Claude ask, and wait until somebody waits beside the dialog."""
+        self._turns += 1
+        self.model.script(f"t{self._turns}", ask({"questions": [question(text)]}))
+        self.client.submit(f"please ASK t{self._turns}")
+        self.client.wait_dialog(text, timeout=40)
+        wait_until(lambda: len(self.stage.documents("reply-waiting")) == 1, 20, "a hook that waits", self.told)
+
+    def answer(self, index: int = 1) -> str:
+        """Answer as an agent does, wait for the end of the turn, and return what the model was told."""
+        said = json.dumps([{"action": "select", "optionIndex": index}])
+        done = self.stage.run("answer", "--session", "managed", "--json", "--wait", "40", said)
+        assert done.returncode == 0, (done.stdout, done.stderr, self.told())
+        self.wait_stop()
+        return list(self.model.tool_results().values())[-1]
+
+    def wait_stop(self) -> None:
+        """Wait until hookrouter has seen the end of each turn so far, and the client has heard so."""
+        wait_until(lambda: self.handled()["Stop"] >= self._turns, 30, "the end of the turn", self.told)
+        self.client.wait_idle()
+
+    def handled(self) -> Counter[str]:
+        """Return how often each event was handled to its end, by whomever.
+
+        Calls that are marked as handled do not count, nor those that were known as an earlier one again.
+        """
+        return Counter(
+            str(record["event"])
+            for record in self.stage.journal()
+            if record.get("event") in EVENTS
+            and record.get("outcome") not in ("handled", "repeated")
+            and "repeated" not in record
+        )
+
+    def waiting(self) -> int | None:
+        """Return the process that waits beside the dialog."""
+        for name in self.stage.documents("reply-waiting"):
+            with open(os.path.join(self.stage.home.state, name), encoding="utf-8") as file:
+                process: int = json.load(file)["pid"]
+                return process
+        return None
+
+    def told(self) -> str:
+        """Return what is worth knowing when something did not come."""
+        return f"{self.client.screen()}\n{self.stage.journal()[-8:]}"
+
+    def wait_screen(self, text: str) -> None:
+        wait_until(lambda: text in self.client.screen(), 15, f"{text!r} on screen", self.told)
