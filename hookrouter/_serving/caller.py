@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO
 
-__all__ = ["CallError", "HookCall", "Outcome", "bring"]
+__all__ = ["BroughtCall", "CallError", "Outcome", "bring"]
 
 READY_SECONDS = 2.0
 """Seconds within which a router that is well takes a call."""
@@ -40,7 +40,7 @@ class CallError(HookrouterError):
     """A call that cannot be made, with or without a router; the text says why."""
 
 
-class HookCall(Value):
+class BroughtCall(Value):
     """One call, with all that a hook's process is given."""
 
     event: str
@@ -60,7 +60,7 @@ class Outcome(Value):
     stderr: bytes
 
 
-async def bring(folder: str, call: HookCall) -> Outcome:
+async def bring(folder: str, call: BroughtCall) -> Outcome:
     """Make a call, by the router whose folder this is, else by a process of its own; wait for its end, however long.
 
     Cancelled, it ends the call as Claude Code ends a hook. Raises CallError.
@@ -79,7 +79,7 @@ async def bring(folder: str, call: HookCall) -> Outcome:
         raise CallError(str(error)) from None
 
 
-async def _by_router(folder: str, hello: bytes, call: HookCall) -> tuple[Outcome | None, bool]:
+async def _by_router(folder: str, hello: bytes, call: BroughtCall) -> tuple[Outcome | None, bool]:
     """Return what became of a call at the router, or None, and then whether it must run cold."""
     with ExitStack() as held:
         cwd = os.open(call.cwd, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
@@ -136,7 +136,7 @@ async def _end(connection: socket.socket) -> int | None:
     return 128 + said[1] if said[:1] == protocol.KILLED else said[1]
 
 
-async def _cold(words: list[str], call: HookCall) -> Outcome:
+async def _cold(words: list[str], call: BroughtCall) -> Outcome:
     """Run a call in a process of its own. Raises OSError."""
     with ExitStack() as held:
         # Files, not pipes: a background process may keep a pipe open.

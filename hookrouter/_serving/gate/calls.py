@@ -11,7 +11,7 @@ from hookrouter._serving.caller import CallError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from hookrouter._serving.caller import HookCall, Outcome
+    from hookrouter._serving.caller import BroughtCall, Outcome
     from hookrouter._serving.gate.messages import CallRequest
 
 __all__ = ["Calls", "Entry", "Refused"]
@@ -33,18 +33,19 @@ class Refused(Exception):
 class Entry:
     """One call: a task, and when its client last asked for it."""
 
-    def __init__(self, task: asyncio.Task[Outcome]) -> None:
-        """Take the task that makes the call."""
+    def __init__(self, task: asyncio.Task[Outcome], now: Callable[[], float]) -> None:
+        """Take the task that makes the call, and the clock, in seconds."""
         self.task = task
+        self._now = now
         self.asking = 0
         """How many requests wait for it now."""
-        self.touched = time.monotonic()
+        self.touched = now()
         """When it was last asked for, or when it ended."""
         task.add_done_callback(self._ended)
 
     def touch(self) -> None:
         """Note that something has happened to it now."""
-        self.touched = time.monotonic()
+        self.touched = self._now()
 
     def _ended(self, task: asyncio.Task[Outcome]) -> None:
         self.touch()
@@ -70,9 +71,12 @@ class Entry:
 class Calls:
     """All calls by id: the same id is the same call while it runs and for some minutes after."""
 
-    def __init__(self, bring: Callable[[HookCall], Awaitable[Outcome]]) -> None:
-        """``bring`` makes one call."""
+    def __init__(
+        self, bring: Callable[[BroughtCall], Awaitable[Outcome]], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``bring`` makes one call; ``now`` is the clock by which calls are forgotten, in seconds."""
         self._bring = bring
+        self._now = now
         self._entries: dict[str, Entry] = {}
 
     def get(self, identifier: str) -> Entry | None:
@@ -88,7 +92,7 @@ class Calls:
             raise Refused("the call was given up before it began")
         if len(self) >= MAX_RUNNING:
             raise Refused(f"{MAX_RUNNING} calls are running")
-        entry = self._entries[request.id] = Entry(asyncio.ensure_future(self._made(request.call)))
+        entry = self._entries[request.id] = Entry(asyncio.ensure_future(self._made(request.call)), self._now)
         return entry
 
     def end(self, identifier: str) -> bool:
@@ -107,7 +111,7 @@ class Calls:
 
     def sweep(self) -> None:
         """End the calls that nobody asks for any more, and forget those that ended long ago."""
-        now = time.monotonic()
+        now = self._now()
         ended = 0
         # The newest are the last ones.
         for identifier, entry in reversed(list(self._entries.items())):
@@ -124,5 +128,5 @@ class Calls:
         """Return how many are running."""
         return sum(not entry.task.done() for entry in self._entries.values())
 
-    async def _made(self, call: HookCall) -> Outcome:
+    async def _made(self, call: BroughtCall) -> Outcome:
         return await self._bring(call)

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._contract.hook_names import event_facts
-from hookrouter._serving.caller import CallError, HookCall
+from hookrouter._serving.caller import BroughtCall, CallError
 from hookrouter._serving.gate.answers import FailedHook, answer_of
 from hookrouter._serving.gate.asgi import (
     Gone,
@@ -56,7 +56,7 @@ class HookApi:
     """The ASGI application."""
 
     def __init__(
-        self, host: str, token: str, environ: Mapping[str, str], bring: Callable[[HookCall], Awaitable[Outcome]]
+        self, host: str, token: str, environ: Mapping[str, str], bring: Callable[[BroughtCall], Awaitable[Outcome]]
     ) -> None:
         """``host`` is the address as the ``Host`` header has it, ``environ`` what all hooks have of the gate."""
         self._host = host.lower()
@@ -124,7 +124,7 @@ class HookApi:
         facts = event_facts(word)
         event = facts.name if facts else word
         self._waits.heard(event, payload)
-        call = HookCall(word, body, _folder(payload.get("cwd")), self._variables(headers, payload))
+        call = BroughtCall(word, body, _folder(payload.get("cwd")), self._variables(headers, payload))
         task = asyncio.ensure_future(self._made(call))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -140,7 +140,7 @@ class HookApi:
             task.cancel()
             await asyncio.gather(task, leaving, return_exceptions=True)
 
-    async def _made(self, call: HookCall) -> Outcome:
+    async def _made(self, call: BroughtCall) -> Outcome:
         return await self._bring(call)
 
     def _variables(self, headers: Mapping[str, list[str]], payload: Mapping[str, Any]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hookrouter._serving.caller import HookCall
+from hookrouter._serving.caller import BroughtCall
 from hookrouter.util import fastjson
 from hookrouter.util.value import Value
 
@@ -36,7 +36,7 @@ class CallRequest(Value):
     """A request to make a call, or to wait for the one of this id."""
 
     id: str
-    call: HookCall
+    call: BroughtCall
     wait: float
     """Seconds to wait for its end."""
     before: float | None
@@ -56,7 +56,7 @@ def call_request(body: bytes) -> CallRequest:
     before = fields.get("before")
     if before is not None and not _is_number(before):
         raise BadRequest("before: a number of milliseconds is needed")
-    call = HookCall(event, _payload(fields.get("payload")), cwd, _environ(fields.get("environ")))
+    call = BroughtCall(event, _payload(fields.get("payload")), cwd, _environ(fields.get("environ")))
     return CallRequest(identifier, call, _wait(fields), None if before is None else before / 1000)
 
 

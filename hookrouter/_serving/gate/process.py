@@ -37,7 +37,7 @@ except ImportError:
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrouter._serving.caller import HookCall, Outcome
+    from hookrouter._serving.caller import BroughtCall, Outcome
 
 __all__ = ["main"]
 
@@ -156,7 +156,7 @@ class _Gate:
             _say(problem)
         self._problem = problem
 
-    async def _bring(self, call: HookCall) -> Outcome:
+    async def _bring(self, call: BroughtCall) -> Outcome:
         return await bring(self._folder, call)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrouter._contract.document import contract
-from hookrouter._serving.caller import HookCall, Outcome
+from hookrouter._serving.caller import BroughtCall, Outcome
 from hookrouter._serving.gate import answers, hook_api
 from hookrouter._serving.gate.answers import FailedHook, answer_of
 from hookrouter._serving.gate.messages import BadRequest, call_request, wait_of
@@ -126,7 +126,7 @@ def test_blanks_are_sent_while_a_call_waits_and_then_the_answer(monkeypatch: pyt
     async def run() -> Client:
         client = Client("/hook/stop", OURS, b"{}")
 
-        async def bring(_call: HookCall) -> Outcome:
+        async def bring(_call: BroughtCall) -> Outcome:
             while client.body.count(b" ") < 3:
                 await asyncio.sleep(0)
             return Outcome(2, b"", b"no")
@@ -151,9 +151,9 @@ VALUES = st.sampled_from([b"127.0.0.1:1", b"Bearer t", b"application/json", b"nu
     st.lists(st.tuples(NAMES, VALUES)), st.binary() | st.just(b"{}"), st.sampled_from(["/hook/stop", "/", "/hook/\xff"])
 )
 def test_no_request_but_the_clients_makes_a_call(headers: list[tuple[bytes, bytes]], body: bytes, path: str) -> None:
-    made: list[HookCall] = []
+    made: list[BroughtCall] = []
 
-    async def bring(call: HookCall) -> Outcome:
+    async def bring(call: BroughtCall) -> Outcome:
         made.append(call)
         return Outcome(0, b"", b"")
 
