@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,11 @@ class Http(ManagedClient):
     """A managed client with hookrouter's http hooks, and a router with its gate."""
 
     def __init__(self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None) -> None:
-        super().__init__(folder, f'\n[serve]\nhttp = "127.0.0.1:{free_port()}"\n', "--front", "http")
+        self._port = free_port()
+        super().__init__(folder, f'\n[serve]\nhttp = "127.0.0.1:{self._port}"\n', "--front", "http")
         self.router = Resident(self.stage.environ)
         self.router.start()
-        wait_until(lambda: bool(read_token(self.stage.home)) and self.gate() > 0, 20, "the gate", self.state)
+        wait_until(lambda: bool(read_token(self.stage.home)) and self.listens(), 20, "the gate", self.state)
         self._server, self._version = server, version
         program = install_client(version) if version else find_client()
         assert program is not None
@@ -53,6 +55,11 @@ class Http(ManagedClient):
     def gate(self) -> int:
         """Return the gate's process; 0 for none."""
         return int((self.router.status()["gate"] or {}).get("pid", 0))
+
+    def listens(self) -> bool:
+        """Whether a connection to the gate's address can be made."""
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self._port)) == 0
 
     def waits(self) -> list[str]:
         """Return the events of calls that the router has in hand."""
@@ -96,6 +103,7 @@ def test_a_router_that_begins_anew_between_two_questions_changes_nothing(
         gate, boot = one.gate(), one.router.boot()
         assert one.stage.run("serve", "--restart").returncode == 0
         wait_until(lambda: one.router.boot() not in ("", boot) and one.gate() not in (0, gate), 20, "it", one.told)
+        wait_until(one.listens, 20, "the gate to listen", one.told)
         # The one that waits is not lost by it.
         assert "Right" in one.answer()
         one.ask("And which one then?")
@@ -142,7 +150,7 @@ def test_a_question_whose_gate_is_killed_is_still_answered(tmp_path: Path, tmux_
         one.ask("Which way now?")
         gate = one.gate()
         os.kill(gate, signal.SIGKILL)
-        wait_until(lambda: one.gate() not in (0, gate), 30, "another gate", one.told)
+        wait_until(lambda: one.gate() not in (0, gate) and one.listens(), 30, "another gate", one.told)
         # Nobody can give this answer to the hook any more; a person, or the keys channel, can.
         one.client.wait_dialog("Which way now?")
         said = '[{"action": "select", "optionIndex": 1}]'
