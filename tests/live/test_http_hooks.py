@@ -127,7 +127,7 @@ def test_a_person_answers_first(tmp_path: Path, tmux_server: PrivateTmux) -> Non
     with over_http(tmp_path, tmux_server) as one:
         one.start()
         one.ask("Which way now?")
-        one.client.pane.press("Enter")
+        one.press("Enter")
         one.wait_stop()
         assert "Left" in list(one.model.tool_results().values())[-1]
         wait_until(lambda: one.waits() == [], 20, "the end of the hook that waits", one.told)
@@ -139,7 +139,7 @@ def test_escape_ends_the_wait(tmp_path: Path, tmux_server: PrivateTmux) -> None:
         one.start()
         one.ask("Which way now?")
         wait_until(lambda: one.waits() == ["permission-request"], 20, "a wait", one.told)
-        one.client.pane.press("Escape")
+        one.press("Escape")
         one.client.wait_idle()
         wait_until(lambda: one.waits() == [], 20, "the end of the hook that waits", one.told)
 

@@ -234,7 +234,7 @@ def test_escape_ends_the_wait(tmux_server: PrivateTmux, is_up: bool) -> None:
         one.wait_screen(ASKED)
         process = one.waiting()
         assert process is not None
-        one.client.pane.press("Escape")
+        one.press("Escape")
         one.client.wait_idle()
         wait_until(lambda: not _lives(process), 15, "the end of the hook that waits", one.told)
         assert len(one.gate.deleted) == is_up
@@ -254,7 +254,7 @@ def test_a_person_answers_first(tmux_server: PrivateTmux) -> None:
         one.start()
         one.ask("Which way now?")
         one.wait_screen(ASKED)
-        one.client.pane.press("Enter")
+        one.press("Enter")
         one.wait_stop()
         wait_until(lambda: one.handled() == once(), 15, "the end of the hook that waits", one.told)
         assert "Left" in list(one.model.tool_results().values())[-1]

@@ -6,12 +6,13 @@ import json
 import os
 import sys
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._sandbox.client import ClientSession
+from hookrouter._sandbox.client import ClientSession, dialog_is_open
 from hookrouter._sandbox.scripted_model import ask
 from hookrouter._sandbox.stage import Stage
-from hookrouter._sandbox.waiting import wait_until
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
     from hookrouter._sandbox.scripted_model import ScriptedModel
@@ -76,6 +77,20 @@ class ManagedClient:
         self.client.submit(f"please ASK t{self._turns}")
         self.client.wait_dialog(text, timeout=40)
         wait_until(lambda: len(self.stage.documents("reply-waiting")) == 1, 20, "a hook that waits", self.told)
+
+    def press(self, key: str) -> None:
+        """Close the dialog by a key as a person does: again, while it is there (it ignores keys in its first 0.2 s)."""
+
+        def is_closed() -> bool:
+            return not dialog_is_open(self.client.screen())
+
+        for _ in range(10):
+            if not is_closed():
+                self.client.pane.press(key)
+            with suppress(WaitTimeoutError):
+                wait_until(is_closed, 1.0, "the key to take hold")
+                return
+        raise AssertionError(self.told())
 
     def answer(self, index: int = 1) -> str:
         """Answer as an agent does, wait for the end of the turn, and return what the model was told."""
