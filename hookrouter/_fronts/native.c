@@ -1,7 +1,7 @@
 /* The front in C: brings one hook call to the router, or becomes the cold run if no router takes it.
  *
  * Run as "native FOLDER COLD... run EVENT": FOLDER holds the router's sockets, and what follows is the command line of
- * the cold run. What it says to the router is told in hookrouter/_serving/protocol.py; python_front.py does the same.
+ * the cold run. What it says to the router is told in hookrouter/_serving/protocol.py; python_call.py does the same.
  * "native --protocol" prints the protocol that it speaks, to show that it runs on this machine.
  */
 #define _GNU_SOURCE
