@@ -10,6 +10,7 @@ const FIRST_WAIT = 1 // seconds that the gate holds a new call before it says th
 const SLICE = 20 // seconds that it holds a waiting call; the client ends a request at 30
 const PAUSE = 30000 // milliseconds for which a gate that hung is not asked
 const PROBE = 1000 // milliseconds between looks whether it is well again
+const AGAIN = 100 // milliseconds after which the end of a call is told once more
 const KEPT = 500 // tool calls that are remembered, for those whose end is not seen
 
 // ---- pure: what is sent, and what an answer means -------------------------------------------------------------------
@@ -199,9 +200,20 @@ async function send($, method, path, body, ms) {
   return JSON.parse(response.text || "{}")
 }
 
-// Requests of a hook end with it, so what is to outlast it is asked for by the session's start.
+// Requests of a hook end with it, so what is to outlast it is asked for by the session's start. While the hook is about
+// to end, that request is aborted with it now and then: so it is made again.
 function giveUp(call) {
-  if (lasting !== undefined) setTimeout(() => lasting.end(call.id).catch(() => {}), 0)
+  const end = async () => {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      try {
+        return await lasting.end(call.id)
+      } catch (fault) {
+        lasting.tell(`${call.event}: its end could not be told: ${fault.message}`)
+        await after(AGAIN)
+      }
+    }
+  }
+  if (lasting !== undefined) setTimeout(end, 0)
 }
 
 // No call goes to a gate that hung, until it answers again or the pause is over.
