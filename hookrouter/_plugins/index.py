@@ -143,7 +143,8 @@ def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
         plugins = _plugins(document)
         if any(plugin.error for plugin in plugins) and not _is_recent(document["written"]):
             return None
-        if any(file_stamp(path) != stamp for plugin in plugins for path, stamp in plugin.files):
+        # Plugins of one distribution share its files.
+        if any(file_stamp(path) != stamp for path, stamp in {pair for plugin in plugins for pair in plugin.files}):
             return None
         folders = _site_folders()
         if document["folders"] == [[folder, file_stamp(folder)] for folder in folders]:

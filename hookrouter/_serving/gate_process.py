@@ -1,5 +1,6 @@
 """The gate's process, as the router sees it: begun where the configuration asks for one, and anew when it ends.
 
+Its sockets are the router's: whoever connects while a gate begins waits for it, unless gates end as soon as they begin.
 What the gate does is in :mod:`hookrouter._serving.gate`, which the router does not load.
 """
 
@@ -16,6 +17,7 @@ from hookrouter._serving.home_config import load_config
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
+    from hookrouter._serving.gate_sockets import GateSockets
     from hookrouter.storage.home import Home
 
 __all__ = ["NO_UVICORN", "GateProcess"]
@@ -27,6 +29,10 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 """Seconds before a gate that has ended is begun anew: twice as many after each time, up to this."""
 
+ADDRESS_PAUSE = 0.2
+LONGEST_ADDRESS_PAUSE = 15.0
+"""Seconds before an address is tried again that cannot be had, in the same way."""
+
 WELL = 60.0
 """Seconds that a gate must have run for its end to be taken as the first one."""
 
@@ -34,15 +40,19 @@ WELL = 60.0
 class GateProcess:
     """The gate of one home; its parent is the process that makes this."""
 
-    def __init__(self, home: Home) -> None:
-        """Take the home; nothing is started."""
+    def __init__(self, home: Home, sockets: GateSockets) -> None:
+        """Take the home, and the sockets for the gate; nothing is started."""
         self._home = home
+        self._sockets = sockets
         self._pid = 0
         self._settings: tuple[str, bool] | None = None
         self._began = 0.0
         self._not_before = 0.0
         self._pause = FIRST_PAUSE
         self._ended = ""
+        self._problem = ""
+        """Why nothing listens at the address for http hooks."""
+        self._address_pause = ADDRESS_PAUSE
 
     def tend(self) -> None:
         """Begin it if it is due, and end one that the configuration no longer asks for. Raises nothing."""
@@ -51,12 +61,19 @@ class GateProcess:
         if settings != self._settings:
             self.stop()
             self._settings, self._not_before, self._pause = settings, 0.0, FIRST_PAUSE
-        if not self._pid and any(settings) and time.monotonic() >= self._not_before:
+            self._problem, self._address_pause = "", ADDRESS_PAUSE
+            if not any(settings):
+                self._sockets.remove()
+        if not any(settings) or time.monotonic() < self._not_before:
+            return
+        if not self._pid:
             self._begin()
+        elif self._problem:
+            self._try_address()
 
     def next_due(self) -> float:
-        """Return in how many seconds :meth:`tend` has something to begin; infinity for nothing."""
-        if self._pid or not self._settings or not any(self._settings):
+        """Return in how many seconds :meth:`tend` has something to do; infinity for nothing."""
+        if (self._pid and not self._problem) or not self._settings or not any(self._settings):
             return float("inf")
         return max(0.0, self._not_before - time.monotonic())
 
@@ -65,8 +82,11 @@ class GateProcess:
         if not pid or pid != self._pid:
             return False
         self._pid = 0
-        how = "the extra hookrouter[serve] is not installed" if exit_code == NO_UVICORN else f"exit code {exit_code}"
-        self._retry(how)
+        if exit_code == NO_UVICORN:
+            self._retry("the extra hookrouter[serve] is not installed")
+            self._sockets.remove()
+        else:
+            self._retry(f"exit code {exit_code}")
         return True
 
     def stop(self) -> None:
@@ -81,15 +101,38 @@ class GateProcess:
         if not self._settings or not any(self._settings):
             return None
         http, mod = self._settings
-        return {"pid": self._pid, "http": http, "mod": mod, "ended": self._ended}
+        return {"pid": self._pid, "http": http, "mod": mod, "ended": self._ended, "problem": self._problem}
 
     def _begin(self) -> None:
-        words = [sys.executable, "-P", "-m", "hookrouter", "serve", "--gate", str(os.getpid())]
+        """Start it. What is wrong with the address for http hooks keeps no mod away."""
+        http = self._settings[0] if self._settings else ""
         self._began = time.monotonic()
         try:
-            self._pid = os.posix_spawn(sys.executable, words, os.environ)
+            self._note_address(self._sockets.make(http))
+            with self._sockets.inheritable() as descriptors:
+                words = [sys.executable, "-P", "-m", "hookrouter", "serve", "--gate", str(os.getpid())]
+                words += [str(number) for number in descriptors]
+                self._pid = os.posix_spawn(sys.executable, words, os.environ)
         except OSError as error:
             self._retry(describe_error(error))
+
+    def _try_address(self) -> None:
+        """See whether the address can be had by now; a gate is given its sockets when it begins."""
+        try:
+            self._note_address(self._sockets.make(self._settings[0] if self._settings else ""))
+        except OSError as error:
+            self._note_address(describe_error(error))
+        if not self._problem:
+            self.stop()
+            self._begin()
+
+    def _note_address(self, problem: str) -> None:
+        self._problem = problem
+        if problem:
+            self._not_before = time.monotonic() + self._address_pause
+            self._address_pause = min(2 * self._address_pause, LONGEST_ADDRESS_PAUSE)
+        else:
+            self._address_pause = ADDRESS_PAUSE
 
     def _retry(self, how: str) -> None:
         """Note how it ended, and when it may begin again."""
@@ -98,4 +141,7 @@ class GateProcess:
             self._pause = FIRST_PAUSE
         self._ended = how
         self._not_before = now + self._pause
+        if self._pause > FIRST_PAUSE:
+            # It does not come up. Better refused than kept waiting.
+            self._sockets.remove()
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

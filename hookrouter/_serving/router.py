@@ -77,7 +77,7 @@ class Router:
         self._on_tick = tick
         self._children = Children(served, self._let_go)
         self._warming = Warming(self._let_go)
-        self._gate = GateProcess(served.home)
+        self._gate = GateProcess(served.home, sockets.gate)
         self._learned = learned
         self._code = LoadedCode()
         self._changed_at = 0.0

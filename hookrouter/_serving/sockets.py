@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter._serving import address
+from hookrouter._serving.gate_sockets import GateSockets
 from hookrouter.storage.home import ensure
 from hookrouter.util import unix_socket
 from hookrouter.util.errors import HookrouterError
@@ -44,13 +45,23 @@ class AlreadyServed(HookrouterError):
 
 
 class RouterSockets:
-    """The two sockets on which a router listens, and its lock."""
+    """The two sockets on which a router listens, those that it keeps for its gate, and its lock."""
 
-    def __init__(self, folder: str, calls: socket.socket, control: socket.socket, lock: int, *, passed: bool) -> None:
+    def __init__(
+        self,
+        folder: str,
+        calls: socket.socket,
+        control: socket.socket,
+        lock: int,
+        gate: GateSockets,
+        *,
+        passed: bool,
+    ) -> None:
         """``passed``: the socket for calls was made by whoever started this process, and stays when it ends."""
         self._folder = folder
         self.calls = calls
         self.control = control
+        self.gate = gate
         self._lock = lock
         self._is_passed = passed
         self._files = {name: unix_socket.file_identity(folder, name) for name in (address.CALLS, address.CONTROL)}
@@ -70,20 +81,22 @@ class RouterSockets:
             for descriptor in (calls, control, lock):
                 os.set_inheritable(descriptor, False)
             found = socket.socket(fileno=calls), socket.socket(fileno=control)
-            return cls(folder, *found, lock, passed=bool(passed))
+            return cls(folder, *found, lock, GateSockets(folder, environ), passed=bool(passed))
         ensure(folder)
         lock = _take_lock(folder)
         passed_socket = _passed_socket(environ) or _launchd_socket(environ)
         calls_socket = passed_socket or unix_socket.listen(folder, address.CALLS, _BACKLOG)
         control_socket = unix_socket.listen(folder, address.CONTROL, _BACKLOG)
-        return cls(folder, calls_socket, control_socket, lock, passed=passed_socket is not None)
+        gate = GateSockets(folder, environ)
+        return cls(folder, calls_socket, control_socket, lock, gate, passed=passed_socket is not None)
 
     def hand_over(self) -> dict[str, str]:
         """Let the program that takes the place of this one have the descriptors; return the variables that tell it."""
         numbers = [self.calls.fileno(), self.control.fileno(), self._lock]
         for descriptor in numbers:
             os.set_inheritable(descriptor, True)
-        return {INHERIT_VARIABLE: ",".join(str(number) for number in [*numbers, int(self._is_passed)])}
+        said = ",".join(str(number) for number in [*numbers, int(self._is_passed)])
+        return {INHERIT_VARIABLE: said, **self.gate.hand_over()}
 
     def restore(self) -> bool:
         """Put a socket that somebody has removed or replaced back in its place; say whether this router goes on.
@@ -110,6 +123,7 @@ class RouterSockets:
         """Close them in this process alone."""
         self.calls.close()
         self.control.close()
+        self.gate.close()
         os.close(self._lock)
 
     def remove(self) -> None:
@@ -118,6 +132,7 @@ class RouterSockets:
             if unix_socket.file_identity(self._folder, name) == self._files[name]:
                 with suppress(OSError):
                     os.unlink(os.path.join(self._folder, name))
+        self.gate.remove()
         self.close()
 
     def _in_place(self, listener: socket.socket, name: str) -> socket.socket:

@@ -65,6 +65,11 @@ class HookApi:
         self._bring = bring
         self._waits = Waits()
         self._running: set[asyncio.Task[Outcome]] = set()
+        self._is_ending = False
+
+    def end_connections(self) -> None:
+        """Have each connection end with its next answer: a further request is the next gate's."""
+        self._is_ending = True
 
     def __len__(self) -> int:
         """Return how many calls are running."""
@@ -74,6 +79,15 @@ class HookApi:
         """Answer one request."""
         if scope["type"] != "http":
             return
+
+        async def answer(message: dict[str, Any]) -> None:
+            if self._is_ending and message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+            await send(message)
+
+        await self._answer(scope, receive, answer)
+
+    async def _answer(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         headers = headers_of(scope)
         word = _WORD.fullmatch(path_of(scope))
         status = self._refusal(scope["method"], headers, is_known=word is not None)

@@ -1,7 +1,9 @@
 """The process of the gate: its sockets, its HTTP servers, and its end, which is the router's end.
 
-Once the router ends, or has this process end (SIGTERM), no new connection is taken; calls of the socket are ended,
-whose clients ask the next gate, and http hooks that wait go on, because nobody asks again for them.
+Once the router ends, or has this process end (SIGTERM), no new connection is taken. Calls of the own socket are ended:
+their clients ask the next gate. Nobody asks again for an http hook, so those that wait go on, and if another gate takes
+this one's place, a connection that a client keeps is closed with its next answer, or by the client: were it closed
+here, a request that is on its way would be lost.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from hookrouter._serving.gate.calls import Calls
 from hookrouter._serving.gate.hook_api import HookApi
 from hookrouter._serving.gate.own_api import OwnApi
 from hookrouter._serving.gate_process import NO_UVICORN
+from hookrouter._serving.gate_sockets import NONE
 from hookrouter._serving.home_config import load_config
 from hookrouter._serving.token import made_token
 from hookrouter.storage.home import Home, HomeError, ensure
@@ -47,15 +50,19 @@ WATCH_SECONDS = 1.0
 KEEP_ALIVE = 90
 """Seconds that an idle connection is kept: longer than any client keeps one, so that it is the client who closes it."""
 
-FIRST_PAUSE = 0.2
-LONGEST_PAUSE = 15.0
-"""Seconds before an address is tried again that another process has: twice as many after each time, up to this."""
+LINGER = 0.2
+"""Seconds that connections of the own socket which were taken last have to say what they want, and between two looks at
+those of http hooks."""
 
 _BACKLOG = 512
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the gate: ``argv`` is the router's process id. Returns the exit code."""
+    """Run the gate: ``argv`` is the router's process id, then the descriptors of its listening sockets.
+
+    Those are the own one and that of the address for http hooks (:mod:`hookrouter._serving.gate_sockets`). Returns the
+    exit code.
+    """
     if uvicorn is None:
         _say("uvicorn is missing; install hookrouter[serve]")
         return NO_UVICORN
@@ -63,7 +70,8 @@ def main(argv: Sequence[str]) -> int:
         home = Home.from_environ(os.environ)
         ensure(home.router)
         _allow_many_files()
-        asyncio.run(_Gate(home, int(argv[0])).run())
+        router, own, tcp = (int(number) for number in argv)
+        asyncio.run(_Gate(home, router, _listener(own), None if tcp == NONE else _listener(tcp)).run())
     except (HomeError, OSError) as error:
         _say(f"cannot serve: {error}")
         return 1
@@ -73,7 +81,9 @@ def main(argv: Sequence[str]) -> int:
 class _Gate:
     """The servers of one home."""
 
-    def __init__(self, home: Home, router: int) -> None:
+    def __init__(self, home: Home, router: int, own: socket.socket, tcp: socket.socket | None) -> None:
+        self._own = own
+        self._tcp = tcp
         self._home = home
         self._router = router
         self._folder = home.router
@@ -90,25 +100,42 @@ class _Gate:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._ending.set)
-        app = OwnApi(self._calls, self._health)
-        server, serving = _serve(app, unix_socket.listen(self._folder, address.HTTP, _BACKLOG))
         file = unix_socket.file_identity(self._folder, address.HTTP)
-        hooks = asyncio.create_task(self._serve_hooks())
-        while not self._ending.is_set() and os.getppid() == self._router and not serving.done():
+        servers = [_serve(OwnApi(self._calls, self._health), self._own)]
+        if (hooks := self._serve_hooks()) is not None:
+            servers.append(hooks)
+        while not self._ending.is_set() and self._has_router() and not any(task.done() for _, task in servers):
             self._calls.sweep()
             if unix_socket.file_identity(self._folder, address.HTTP) != file:
                 # Somebody has removed it, or another gate has taken its place.
                 break
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), WATCH_SECONDS)
-        self._ending.set()
-        if unix_socket.file_identity(self._folder, address.HTTP) == file:
+        if not self._has_router() and unix_socket.file_identity(self._folder, address.HTTP) == file:
             with suppress(OSError):
                 os.unlink(os.path.join(self._folder, address.HTTP))
+        for server, _ in servers:
+            server.accept_no_more()
+        own, *others = servers
+        await asyncio.gather(self._end_own(*own), *(self._end_hooks(*one) for one in others))
+
+    async def _end_own(self, server: _Server, serving: asyncio.Task[None]) -> None:
+        await asyncio.sleep(LINGER)
         server.should_exit = True
         await self._calls.end_all()
         await serving
-        await hooks
+
+    async def _end_hooks(self, server: _Server, serving: asyncio.Task[None]) -> None:
+        if self._hooks is not None:
+            self._hooks.end_connections()
+        # The server itself closes those that are idle for longer than it keeps them.
+        while server.server_state.connections and self._has_router() and not serving.done():
+            await asyncio.sleep(LINGER)
+        server.should_exit = True
+        await serving
+
+    def _has_router(self) -> bool:
+        return os.getppid() == self._router
 
     def _health(self) -> dict[str, object]:
         return {
@@ -121,35 +148,20 @@ class _Gate:
             "problem": self._problem,
         }
 
-    async def _serve_hooks(self) -> None:
-        """Serve http hooks, if an address is set for them, until the gate ends and nobody waits any more."""
-        if not self._http:
-            return
-        pause = FIRST_PAUSE
-        while not self._ending.is_set():
-            try:
-                listener = _tcp(self._http)
-                break
-            except OSError as error:
-                # The gate before this one may have it still.
-                self._note_problem(f"{self._http}: {describe_error(error)}")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._ending.wait(), pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
-        else:
-            return
+    def _serve_hooks(self) -> tuple[_Server, asyncio.Task[None]] | None:
+        """Begin to serve http hooks, if there is a socket for them."""
+        if self._tcp is None:
+            if self._http:
+                self._note_problem(f"{self._http} cannot be had")
+            return None
         try:
             token = made_token(self._home)
         except OSError as error:
-            listener.close()
+            self._tcp.close()
             self._note_problem(describe_error(error))
-            return
-        self._problem = ""
+            return None
         self._hooks = HookApi(self._http, token, os.environ, self._bring)
-        server, serving = _serve(self._hooks, listener)
-        await self._ending.wait()
-        server.should_exit = True
-        await serving
+        return _serve(self._hooks, self._tcp)
 
     def _note_problem(self, problem: str) -> None:
         if problem != self._problem:
@@ -160,7 +172,7 @@ class _Gate:
         return await bring(self._folder, call)
 
 
-def _serve(app: Any, listener: socket.socket) -> tuple[uvicorn.Server, asyncio.Task[None]]:
+def _serve(app: Any, listener: socket.socket) -> tuple[_Server, asyncio.Task[None]]:
     """Begin to serve an application at a listening socket."""
     config = uvicorn.Config(
         app,
@@ -190,20 +202,15 @@ if uvicorn is not None:
             """Take none."""
             yield
 
+        def accept_no_more(self) -> None:
+            """Leave those who connect from now on to the next gate; connections that are there stay."""
+            for one in getattr(self, "servers", ()):
+                one.close()
 
-def _tcp(place: str) -> socket.socket:
-    """Return a listening socket at a loopback address, ``HOST:PORT``. Raises OSError."""
-    host, _, port = place.rpartition(":")
-    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1" if host == "localhost" else host.strip("[]"), int(port)))
-        listener.listen(_BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
+
+def _listener(descriptor: int) -> socket.socket:
+    os.set_inheritable(descriptor, False)
+    return socket.socket(fileno=descriptor)
 
 
 def _allow_many_files() -> None:

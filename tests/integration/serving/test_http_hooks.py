@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from hookrouter._serving import control
 from hookrouter._serving import token as tokens
 from hookrouter.storage.home import Home
 from hookrouter.testing import sample
@@ -351,8 +353,6 @@ def permission_request(event, context):
     first = GateClient(place.router).wait()["boot"]
     with closing(place.send("permission-request", REQUEST)) as connection:
         eventually(began.exists)
-        from hookrouter._serving import control
-
         control.ask(place.router.folder, "restart")
         eventually(lambda: (GateClient(place.router).health() or {}).get("boot", first) != first)
         eventually(place.listens)
@@ -360,3 +360,68 @@ def permission_request(event, context):
         (place.folder / "go").touch()
         answer = json.loads(connection.getresponse().read())
     assert answer["hookSpecificOutput"]["decision"] == {"behavior": "deny", "message": "slow: waited"}
+
+
+def test_no_event_is_lost_while_the_router_begins_anew(place: Place) -> None:
+    place.start()
+    gate = GateClient(place.router)
+    for _ in range(2):
+        first = gate.wait()["boot"]
+        control.ask(place.router.folder, "restart")
+        answers = [place.post("stop", sample("Stop"))]
+        while (gate.health() or {}).get("boot", first) == first:
+            answers.append(place.post("stop", sample("Stop")))
+        assert answers == [(200, {})] * len(answers)
+
+
+def test_an_event_waits_for_the_gate_that_follows_one_that_was_killed(place: Place) -> None:
+    place.start()
+    killed = place.router.status()["gate"]["pid"]
+    os.kill(killed, signal.SIGKILL)
+    eventually(lambda: not is_running(killed))
+    assert place.post("stop", sample("Stop")) == (200, {})
+    assert place.router.status()["gate"]["pid"] != killed
+
+
+def test_nobody_waits_for_a_gate_that_ends_as_soon_as_it_begins(place: Place) -> None:
+    place.start()
+
+    def process() -> int:
+        pid: int = place.router.status()["gate"]["pid"]
+        return pid
+
+    for _ in range(2):
+        eventually(lambda: process() != 0)
+        os.kill(process(), signal.SIGKILL)
+        eventually(lambda: process() == 0)
+    with pytest.raises(ConnectionRefusedError):
+        place.post("stop", sample("Stop"))
+    eventually(place.listens)
+    assert place.post("stop", sample("Stop")) == (200, {})
+
+
+def test_a_router_that_ends_leaves_neither_socket_nor_address(place: Place) -> None:
+    place.start()
+    control.ask(place.router.folder, "stop")
+    eventually(lambda: not os.path.lexists(os.path.join(place.router.folder, "http")))
+    eventually(lambda: not place.listens())
+
+
+def test_a_connection_that_a_client_keeps_is_closed_with_its_next_answer(place: Place) -> None:
+    place.start()
+    first = place.router.status()["gate"]["pid"]
+
+    def posted() -> http.client.HTTPResponse:
+        connection.request("POST", "/hook/stop", json.dumps(sample("Stop")), place.headers())
+        response = connection.getresponse()
+        assert response.read() == b"{}"
+        return response
+
+    with closing(place.connection()) as connection:
+        assert not posted().will_close
+        control.ask(place.router.folder, "restart")
+        eventually(lambda: (place.router.status()["gate"] or {}).get("pid", 0) not in (0, first))
+        assert posted().will_close
+        assert connection.sock is None
+        assert not posted().will_close
+    eventually(lambda: not is_running(first))
