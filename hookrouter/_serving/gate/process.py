@@ -55,6 +55,8 @@ LINGER = 0.2
 those of http hooks."""
 
 _BACKLOG = 512
+_QUICKLY = getattr(socket, "TCP_QUICKACK", None)
+"""Linux's option that has what comes next acknowledged at once; it holds for a moment only."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -176,7 +178,7 @@ def _serve(app: Any, listener: socket.socket) -> tuple[_Server, asyncio.Task[Non
     """Begin to serve an application at a listening socket."""
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=_Protocol,
         ws="none",
         loop="none",
         lifespan="off",
@@ -193,6 +195,26 @@ def _serve(app: Any, listener: socket.socket) -> tuple[_Server, asyncio.Task[Non
 
 
 if uvicorn is not None:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class _Protocol(H11Protocol):
+        """HTTP on one connection, whose pieces are acknowledged as they come.
+
+        A client that sends a request's head and body apart may wait with the body until the head is acknowledged,
+        which the system delays by 40 ms on a connection that is kept.
+        """
+
+        def data_received(self, data: bytes) -> None:
+            """Take in a piece."""
+            if _QUICKLY is not None and self._connection is not None:
+                self._connection.setsockopt(socket.IPPROTO_TCP, _QUICKLY, 1)
+            super().data_received(data)
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            """Take the connection."""
+            connection = transport.get_extra_info("socket")
+            self._connection = connection if connection.family in (socket.AF_INET, socket.AF_INET6) else None
+            super().connection_made(transport)
 
     class _Server(uvicorn.Server):
         """A server that leaves signals to the gate."""
