@@ -273,7 +273,8 @@ class PreToolUseReply(_Context):
 class PermissionRequestReply(Reply):
     """Returned by ``permission_request`` hooks: an answer in place of the user's, who may still answer first.
 
-    Of several plugins' decisions deny beats allow.
+    Of several plugins' decisions deny beats allow. Seen to have these effects for Bash, tools of MCP servers and
+    ExitPlanMode on Claude Code 2.1.150, 2.1.200, 2.1.250, 2.1.300 and 2.1.330.
     """
 
     __slots__ = ()
@@ -291,7 +292,8 @@ class PermissionRequestReply(Reply):
         ``updated_permissions`` are PermissionUpdate tables: ``addRules``, ``replaceRules`` or ``removeRules`` with
         ``rules`` and ``behavior``, ``setMode`` with ``mode``, ``addDirectories`` or ``removeDirectories`` with
         ``directories``; all with ``destination``. For AskUserQuestion and ExitPlanMode Claude Code ignores a grant
-        without ``updated_input``.
+        without ``updated_input``. A plan is approved by its own input: another ``plan`` in it rewrites the plan's file,
+        and ``setMode`` says which mode follows.
         """
         return cls._make(
             "allow",
@@ -683,7 +685,9 @@ class _Form(_Quiet):
 class ElicitationReply(_Form):
     """Returned by ``elicitation`` hooks: an answer to an MCP server in place of the user's.
 
-    Of several plugins' answers cancel beats decline beats accept.
+    Of several plugins' answers cancel beats decline beats accept. Seen on Claude Code 2.1.150, 2.1.200,
+    2.1.250, 2.1.300 and 2.1.330. The dialog is drawn only once the hooks have ended (2.1.330), so no person answers
+    meanwhile.
     """
 
     __slots__ = ()
