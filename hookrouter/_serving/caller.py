@@ -35,6 +35,9 @@ ATTEMPTS = 2
 
 UMASK = 0o077
 
+MAX_OUTPUT = 1 << 24
+"""Bytes of a call's stdout, and of its stderr, that are taken: as much as a payload may have."""
+
 
 class CallError(HookrouterError):
     """A call that cannot be made, with or without a router; the text says why."""
@@ -63,7 +66,7 @@ class Outcome(Value):
 async def bring(folder: str, call: BroughtCall) -> Outcome:
     """Make a call, by the router whose folder this is, else by a process of its own; wait for its end, however long.
 
-    Cancelled, it ends the call as Claude Code ends a hook. Raises CallError.
+    Cancelled, it ends the call as Claude Code ends a hook. Raises CallError, also for more output than MAX_OUTPUT.
     """
     words = [*script_argv(), "run", call.event]
     try:
@@ -176,5 +179,9 @@ def _fill(file: IO[bytes], data: bytes) -> None:
 
 
 def _content(file: IO[bytes]) -> bytes:
+    """Return what was written into a file. Raises CallError for too much, which is no reply that could be used."""
+    size = os.fstat(file.fileno()).st_size
+    if size > MAX_OUTPUT:
+        raise CallError(f"the call has said {size} bytes; allowed are {MAX_OUTPUT}")
     file.seek(0)
     return file.read()

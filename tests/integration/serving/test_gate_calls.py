@@ -154,6 +154,23 @@ def test_a_call_that_may_not_begin_any_more_does_not(place: Place) -> None:
         assert place.gate.call("a", "stop", sample("Stop"), before=early)["state"] == "done"
 
 
+def test_a_reply_that_is_too_long_is_told(place: Place) -> None:
+    place.plugin(
+        "teller",
+        """
+@hookimpl
+def stop(event, context):
+    return StopReply.context("x" * (17 << 20))
+""",
+    )
+    with place.router:
+        place.gate.wait()
+        answer = place.gate.call("a", "stop", sample("Stop"))
+        assert answer["state"] == "failed"
+        assert "allowed are 16777216" in answer["reason"]
+        assert place.gate.call("b", "session-end", sample("SessionEnd"))["state"] == "done"
+
+
 def test_a_folder_that_is_not_there_is_told(place: Place) -> None:
     with place.router:
         place.gate.wait()
