@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -88,20 +89,32 @@ def find_client(environ: Mapping[str, str] | None = None) -> str | None:
 def install_client(version: str = CLIENT_VERSION, folder: str | None = None) -> str:
     """Install the client ``version`` with npm into ``folder`` (default ``.live/<version>``) and return its path.
 
-    Does nothing if it is installed already. Raises ClientError.
+    Does nothing if it is installed already; waits for another process that is at it. Raises ClientError.
     """
     folder = os.path.abspath(folder or os.path.join(_repository(), ".live", version))
     program = _in_folder(folder)
-    if os.access(program, os.X_OK):
-        return program
     npm = shutil.which("npm")
     if npm is None:
+        if os.access(program, os.X_OK):
+            return program
         raise ClientError("npm is not on PATH; install Node.js, or name a client in HOOKROUTER_CLAUDE")
-    os.makedirs(folder, exist_ok=True)
-    command = [npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--save-exact", f"{_PACKAGE}@{version}"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0 or not os.access(program, os.X_OK):
-        raise ClientError(f"npm install {_PACKAGE}@{version}: {done.stderr.strip() or done.stdout.strip()}")
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    # npm puts the program in its place before it works.
+    with open(f"{folder}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.access(program, os.X_OK):
+            return program
+        # One that was not installed to its end is never taken for one that was.
+        place = f"{folder}.part" if not os.path.exists(folder) else folder
+        shutil.rmtree(f"{folder}.part", ignore_errors=True)
+        os.makedirs(place, exist_ok=True)
+        named = f"{_PACKAGE}@{version}"
+        command = [npm, "install", "--prefix", place, "--no-audit", "--no-fund", "--save-exact", named]
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or not os.access(_in_folder(place), os.X_OK):
+            raise ClientError(f"npm install {named}: {done.stderr.strip() or done.stdout.strip()}")
+        if place != folder:
+            os.rename(place, folder)
     return program
 
 
