@@ -273,8 +273,9 @@ class PreToolUseReply(_Context):
 class PermissionRequestReply(Reply):
     """Returned by ``permission_request`` hooks: an answer in place of the user's, who may still answer first.
 
-    Of several plugins' decisions deny beats allow. Seen to have these effects for Bash, tools of MCP servers and
-    ExitPlanMode on Claude Code 2.1.150, 2.1.200, 2.1.250, 2.1.300 and 2.1.330.
+    Of several plugins' decisions deny beats allow. Grants, changed inputs and refusals were seen to work for Bash,
+    tools of MCP servers and ExitPlanMode, ``addRules`` and ``setMode`` too, on Claude Code 2.1.150, 2.1.200, 2.1.250,
+    2.1.300 and 2.1.330.
     """
 
     __slots__ = ()

@@ -93,28 +93,29 @@ def install_client(version: str = CLIENT_VERSION, folder: str | None = None) -> 
     """
     folder = os.path.abspath(folder or os.path.join(_repository(), ".live", version))
     program = _in_folder(folder)
+    if os.access(program, os.X_OK):
+        return program
     npm = shutil.which("npm")
     if npm is None:
-        if os.access(program, os.X_OK):
-            return program
         raise ClientError("npm is not on PATH; install Node.js, or name a client in HOOKROUTER_CLAUDE")
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    # npm puts the program in its place before it works.
+    os.makedirs(folder, exist_ok=True)
     with open(f"{folder}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if os.access(program, os.X_OK):
             return program
-        # One that was not installed to its end is never taken for one that was.
-        place = f"{folder}.part" if not os.path.exists(folder) else folder
-        shutil.rmtree(f"{folder}.part", ignore_errors=True)
-        os.makedirs(place, exist_ok=True)
-        named = f"{_PACKAGE}@{version}"
-        command = [npm, "install", "--prefix", place, "--no-audit", "--no-fund", "--save-exact", named]
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-        if done.returncode != 0 or not os.access(_in_folder(place), os.X_OK):
+        # npm puts the program in its place before it works.
+        part, named = f"{folder}.part", f"{_PACKAGE}@{version}"
+        shutil.rmtree(part, ignore_errors=True)
+        os.makedirs(part)
+        command = [npm, "install", "--prefix", part, "--no-audit", "--no-fund", "--save-exact", named]
+        done = subprocess.run(command, cwd=part, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or not os.access(_in_folder(part), os.X_OK):
             raise ClientError(f"npm install {named}: {done.stderr.strip() or done.stdout.strip()}")
-        if place != folder:
-            os.rename(place, folder)
+        try:
+            os.rename(os.path.join(part, "node_modules"), os.path.join(folder, "node_modules"))
+        except OSError as error:
+            raise ClientError(f"{folder} holds something else, remove it: {error.strerror}") from None
+        shutil.rmtree(part, ignore_errors=True)
     return program
 
 

@@ -1,9 +1,9 @@
-"""The names of the router's sockets, in :attr:`hookrouter.storage.home.Home.router`.
+"""The router's sockets, by their names in :attr:`hookrouter.storage.home.Home.router`.
 
 That folder is this user's alone (0700), as are the sockets (0600).
 """
 
-__all__ = ["CALLS", "CONTROL", "HTTP"]
+__all__ = ["BACKLOG", "CALLS", "CONTROL", "HTTP"]
 
 CALLS = "calls"
 """The socket of the fronts."""
@@ -13,3 +13,6 @@ CONTROL = "control"
 
 HTTP = "http"
 """The socket of the HTTP gate."""
+
+BACKLOG = 512
+"""How many connections may wait at each."""

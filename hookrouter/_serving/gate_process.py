@@ -103,12 +103,16 @@ class GateProcess:
         http, mod = self._settings
         return {"pid": self._pid, "http": http, "mod": mod, "ended": self._ended, "problem": self._problem}
 
+    @property
+    def _http(self) -> str:
+        """The address for http hooks; empty for none."""
+        return self._settings[0] if self._settings else ""
+
     def _begin(self) -> None:
         """Start it. What is wrong with the address for http hooks keeps no mod away."""
-        http = self._settings[0] if self._settings else ""
         self._began = time.monotonic()
         try:
-            self._note_address(self._sockets.make(http))
+            self._note_address(self._sockets.make(self._http))
             with self._sockets.inheritable() as descriptors:
                 words = [sys.executable, "-P", "-m", "hookrouter", "serve", "--gate", str(os.getpid())]
                 words += [str(number) for number in descriptors]
@@ -119,7 +123,7 @@ class GateProcess:
     def _try_address(self) -> None:
         """See whether the address can be had by now; a gate is given its sockets when it begins."""
         try:
-            self._note_address(self._sockets.make(self._settings[0] if self._settings else ""))
+            self._note_address(self._sockets.make(self._http))
         except OSError as error:
             self._note_address(describe_error(error))
         if not self._problem:

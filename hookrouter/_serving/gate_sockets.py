@@ -25,20 +25,16 @@ INHERIT_VARIABLE = "HOOKROUTER_SERVE_INHERIT_GATE"
 NONE = -1
 """Stands for a descriptor that is not there."""
 
-_BACKLOG = 512
-
 
 class GateSockets:
     """The socket of this user alone, and the one of the loopback address for http hooks, as far as they are there."""
 
     def __init__(self, folder: str, environ: MutableMapping[str, str]) -> None:
         """Take over what a former router has handed over; that variable is taken out of ``environ``."""
+        own, tcp, place = environ.pop(INHERIT_VARIABLE, f"{NONE},{NONE},").split(",", 2)
         self._folder = folder
-        self._own: socket.socket | None = None
-        self._tcp: socket.socket | None = None
-        self._place = ""
-        own, tcp, self._place = [*environ.pop(INHERIT_VARIABLE, f"{NONE},{NONE},").split(",", 2)]
         self._own, self._tcp = _inherited(own), _inherited(tcp)
+        self._place = place
         self._file = unix_socket.file_identity(folder, address.HTTP)
 
     def make(self, place: str) -> str:
@@ -48,7 +44,7 @@ class GateSockets:
         own socket cannot be made.
         """
         if self._own is None or unix_socket.file_identity(self._folder, address.HTTP) != self._file:
-            former, self._own = self._own, unix_socket.listen(self._folder, address.HTTP, _BACKLOG)
+            former, self._own = self._own, unix_socket.listen(self._folder, address.HTTP, address.BACKLOG)
             self._file = unix_socket.file_identity(self._folder, address.HTTP)
             if former is not None:
                 former.close()
@@ -66,30 +62,20 @@ class GateSockets:
     @contextmanager
     def inheritable(self) -> Iterator[list[int]]:
         """Let a program that is started in this block have them; yield their descriptors, own socket and address."""
-        numbers = [NONE if one is None else one.fileno() for one in (self._own, self._tcp)]
-        there = [number for number in numbers if number != NONE]
-        for number in there:
-            os.set_inheritable(number, True)
         try:
-            yield numbers
+            yield self._handed()
         finally:
-            for number in there:
-                os.set_inheritable(number, False)
+            for one in self._there():
+                one.set_inheritable(False)
 
     def hand_over(self) -> dict[str, str]:
         """Let the program that takes the place of this one have them; return the variables that tell it."""
-        numbers = []
-        for one in (self._own, self._tcp):
-            numbers.append(NONE if one is None else one.fileno())
-            if one is not None:
-                one.set_inheritable(True)
-        return {INHERIT_VARIABLE: ",".join([*(str(number) for number in numbers), self._place])}
+        return {INHERIT_VARIABLE: ",".join([*map(str, self._handed()), self._place])}
 
     def close(self) -> None:
         """Close them in this process alone."""
-        for one in (self._own, self._tcp):
-            if one is not None:
-                one.close()
+        for one in self._there():
+            one.close()
         self._own = self._tcp = None
 
     def remove(self) -> None:
@@ -98,6 +84,15 @@ class GateSockets:
             with suppress(OSError):
                 os.unlink(os.path.join(self._folder, address.HTTP))
         self.close()
+
+    def _there(self) -> list[socket.socket]:
+        return [one for one in (self._own, self._tcp) if one is not None]
+
+    def _handed(self) -> list[int]:
+        """Return the descriptors, which a program that is started now inherits."""
+        for one in self._there():
+            one.set_inheritable(True)
+        return [NONE if one is None else one.fileno() for one in (self._own, self._tcp)]
 
 
 def _inherited(number: str) -> socket.socket | None:
@@ -115,7 +110,7 @@ def _listen_tcp(place: str) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1" if host == "localhost" else host.strip("[]"), int(port)))
-        listener.listen(_BACKLOG)
+        listener.listen(address.BACKLOG)
     except OSError:
         listener.close()
         raise

@@ -35,7 +35,6 @@ LAUNCHD_SOCKET = "Calls"
 """The key of the agent's socket."""
 
 _LOCK = "lock"
-_BACKLOG = 512
 _FIRST_PASSED = 3
 """The first descriptor that systemd passes (sd_listen_fds)."""
 
@@ -85,8 +84,8 @@ class RouterSockets:
         ensure(folder)
         lock = _take_lock(folder)
         passed_socket = _passed_socket(environ) or _launchd_socket(environ)
-        calls_socket = passed_socket or unix_socket.listen(folder, address.CALLS, _BACKLOG)
-        control_socket = unix_socket.listen(folder, address.CONTROL, _BACKLOG)
+        calls_socket = passed_socket or unix_socket.listen(folder, address.CALLS, address.BACKLOG)
+        control_socket = unix_socket.listen(folder, address.CONTROL, address.BACKLOG)
         gate = GateSockets(folder, environ)
         return cls(folder, calls_socket, control_socket, lock, gate, passed=passed_socket is not None)
 
@@ -139,7 +138,7 @@ class RouterSockets:
         """Return a listener that is reached by its file: this one, or a new one in its place."""
         if unix_socket.file_identity(self._folder, name) == self._files[name]:
             return listener
-        new = unix_socket.listen(self._folder, name, _BACKLOG)
+        new = unix_socket.listen(self._folder, name, address.BACKLOG)
         new.setblocking(False)
         self._files[name] = unix_socket.file_identity(self._folder, name)
         # Whoever has connected to the old one and was not accepted yet runs cold.

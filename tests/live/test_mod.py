@@ -37,6 +37,10 @@ class Modded(ManagedClient):
         self.gate = Gate(gate_socket(self.stage.home))
         self.bring_up(server, model, client_of(version), client_environ(self.stage, model))
 
+    def left_alone(self) -> int:
+        """Return how many calls an entry has left alone, because the mod had marked them."""
+        return sum(record.get("outcome") == "handled" for record in self.stage.journal())
+
     def told(self) -> str:
         return f"{super().told()}\n{self.gate.events()}\n{self.log()}"
 
@@ -74,6 +78,13 @@ def test_a_question_is_answered_through_the_mod(tmux_server: PrivateTmux, versio
         one.wait_screen(ANSWERED)
         assert one.gate.events() == WORDS
         assert one.handled() == once(), one.told()
+        # A slow client may have started an entry before its settings held, which then left. From here they hold.
+        left = one.left_alone()
+        one.ask("And which one then?")
+        assert "Left" in one.answer(0)
+        assert one.gate.events() == WORDS * 2
+        assert one.handled() == once(2), one.told()
+        assert one.left_alone() == left
 
 
 def test_a_question_is_answered_by_the_router_itself(tmux_server: PrivateTmux) -> None:
@@ -236,7 +247,8 @@ def test_escape_ends_the_wait(tmux_server: PrivateTmux, is_up: bool) -> None:
         one.press("Escape")
         one.client.wait_idle()
         wait_until(lambda: not _lives(process), 15, "the end of the hook that waits", one.told)
-        assert len(one.gate.deleted) == is_up
+        # It may be told twice.
+        assert len(set(one.gate.deleted)) == is_up
 
 
 def _lives(process: int) -> bool:

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,9 @@ import pytest
 from hookrouter._sandbox.client import ClientSession, find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash
 from hookrouter._sandbox.stage import Stage
-from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from hookrouter._sandbox.waiting import wait_until
 from hookrouter.testing.plugins import write_plugin
+from support.managed_client import press_until
 
 if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -116,13 +117,7 @@ class Deciding:
     def escape(self) -> None:
         """Leave the plan's dialog as a person does."""
 
-        for _ in range(10):
-            self.client.pane.press("Escape")
-            # Keys that come while it is drawn are not taken.
-            with suppress(WaitTimeoutError):
-                wait_until(lambda: not self.offers_plan(), 1.0, "the key to take hold")
-                return
-        raise AssertionError(self.client.screen())
+        press_until(self.client, "Escape", lambda: not self.offers_plan(), self.client.screen)
 
 
 Start = Callable[..., Any]

@@ -15,10 +15,12 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hookrouter._sandbox.scripted_model import ScriptedModel
     from hookrouter._sandbox.tmux_server import PrivateTmux
 
-__all__ = ["EVENTS", "WORDS", "ManagedClient", "once", "question"]
+__all__ = ["EVENTS", "WORDS", "ManagedClient", "once", "press_until", "question"]
 
 CONFIG = """\
 [[agents]]
@@ -51,6 +53,20 @@ def once(turns: int = 1) -> Counter[str]:
     return Counter(dict.fromkeys(EVENTS, turns))
 
 
+def press_until(client: ClientSession, key: str, is_over: Callable[[], bool], told: Callable[[], str]) -> None:
+    """Press a key until something is over, a second apart: an open dialog does not take it at first.
+
+    ``told`` says what is worth knowing if it never is.
+    """
+    for _ in range(10):
+        if not is_over():
+            client.pane.press(key)
+        with suppress(WaitTimeoutError):
+            wait_until(is_over, 1.0, "the key to take hold")
+            return
+    raise AssertionError(told())
+
+
 class ManagedClient:
     """A client whose questions an agent answers by their waiting hooks. The stage is there from the beginning."""
 
@@ -81,16 +97,7 @@ class ManagedClient:
     def press(self, key: str) -> None:
         """Close the dialog by a key as a person does: again, while it is there (it ignores keys in its first 0.2 s)."""
 
-        def is_closed() -> bool:
-            return not dialog_is_open(self.client.screen())
-
-        for _ in range(10):
-            if not is_closed():
-                self.client.pane.press(key)
-            with suppress(WaitTimeoutError):
-                wait_until(is_closed, 1.0, "the key to take hold")
-                return
-        raise AssertionError(self.told())
+        press_until(self.client, key, lambda: not dialog_is_open(self.client.screen()), self.told)
 
     def answer(self, index: int = 1) -> str:
         """Answer as an agent does, wait for the end of the turn, and return what the model was told."""

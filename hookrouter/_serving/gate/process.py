@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import secrets
 import signal
 import socket
 import sys
@@ -54,7 +55,6 @@ LINGER = 0.2
 """Seconds that connections of the own socket which were taken last have to say what they want, and between two looks at
 those of http hooks."""
 
-_BACKLOG = 512
 _QUICKLY = getattr(socket, "TCP_QUICKACK", None)
 """Linux's option that has what comes next acknowledged at once; it holds for a moment only."""
 
@@ -159,9 +159,9 @@ class _Gate:
         try:
             token = made_token(self._home)
         except OSError as error:
-            self._tcp.close()
             self._note_problem(describe_error(error))
-            return None
+            # The socket is the router's, too: whoever connects must get a refusal, not wait for one.
+            token = secrets.token_urlsafe()
         self._hooks = HookApi(self._http, token, os.environ, self._bring)
         return _serve(self._hooks, self._tcp)
 
@@ -188,7 +188,7 @@ def _serve(app: Any, listener: socket.socket) -> tuple[_Server, asyncio.Task[Non
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
-        backlog=_BACKLOG,
+        backlog=address.BACKLOG,
     )
     server = _Server(config)
     return server, asyncio.create_task(server.serve([listener]))
@@ -206,15 +206,10 @@ if uvicorn is not None:
 
         def data_received(self, data: bytes) -> None:
             """Take in a piece."""
-            if _QUICKLY is not None and self._connection is not None:
-                self._connection.setsockopt(socket.IPPROTO_TCP, _QUICKLY, 1)
+            connection = self.transport.get_extra_info("socket")
+            if _QUICKLY is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
+                connection.setsockopt(socket.IPPROTO_TCP, _QUICKLY, 1)
             super().data_received(data)
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            """Take the connection."""
-            connection = transport.get_extra_info("socket")
-            self._connection = connection if connection.family in (socket.AF_INET, socket.AF_INET6) else None
-            super().connection_made(transport)
 
     class _Server(uvicorn.Server):
         """A server that leaves signals to the gate."""

@@ -390,11 +390,14 @@ def test_nobody_waits_for_a_gate_that_ends_as_soon_as_it_begins(place: Place) ->
         pid: int = place.router.status()["gate"]["pid"]
         return pid
 
-    for _ in range(2):
+    def end() -> None:
         eventually(lambda: process() != 0)
         killed = process()
         os.kill(killed, signal.SIGKILL)
-        eventually(lambda killed=killed: process() != killed)  # type: ignore[misc]
+        eventually(lambda: process() != killed)
+
+    end()
+    end()
     # The next one begins 2 s after this.
     with pytest.raises(ConnectionRefusedError):
         place.post("stop", sample("Stop"))
@@ -427,3 +430,16 @@ def test_a_connection_that_a_client_keeps_is_closed_with_its_next_answer(place: 
         assert connection.sock is None
         assert not posted().will_close
     eventually(lambda: not is_running(first))
+
+
+def test_without_a_token_everybody_is_refused_and_nobody_waits(place: Place) -> None:
+    path = Path(tokens.token_file(Home.from_environ(place.router.environ)))
+    path.parent.mkdir(parents=True, mode=0o700)
+    path.write_text("somebody else's")
+    path.chmod(0o644)
+    place.router.start()
+    assert "not this user's alone" in GateClient(place.router).wait()["problem"]
+    with closing(place.connection()) as connection:
+        headers = {"Authorization": "Bearer somebody else's", "Content-Type": "application/json"}
+        connection.request("POST", "/hook/stop", json.dumps(sample("Stop")), headers)
+        assert connection.getresponse().status == 401

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrouter._sandbox.dialog_model import DialogModel
@@ -621,16 +621,16 @@ def test_a_bar_in_the_question_is_told_from_the_bars_that_the_client_draws(text:
 @given(st.integers(0), st.sampled_from([60, 80, 120, 200]))
 def test_a_page_that_fits_the_pane_is_recognised_whatever_its_texts_are(number: int, width: int) -> None:
     form = AskUserQuestionInput.from_json({"questions": seeded_form(3, number).questions})
-    # The client marks a choice by a tick behind the label. One that is the label's own, and is wrapped alone, may be
-    # either, and such a page is refused.
-    assume(
-        all(len({one.label.rstrip("✔ ") for one in asked.options}) == len(asked.options) for asked in form.questions)
-    )
     model = DialogModel(form)
     for at, asked in enumerate(form.questions):
         page = read(Screen(tuple(model.render(width, 400)), width, 400), form)
-        assert isinstance(page, Page), asked
-        assert page.question == at
+        if isinstance(page, Unknown):
+            # The client marks a choice by a tick behind the label. Of two labels that differ by one that is wrapped
+            # alone, none can be told from the other's, and such a page is refused.
+            labels = {option.label for option in asked.options}
+            assert any(f"{label}✔" in labels for label in labels), asked
+        else:
+            assert page.question == at
         model.press("Tab")
 
 

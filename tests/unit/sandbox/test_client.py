@@ -108,7 +108,7 @@ with open(sys.argv[0] + ".begun", "a") as file:
     file.write("one\\n")
 while not os.path.exists(sys.argv[0] + ".go"):
     time.sleep(0.01)
-open(f"{folder}/whole", "w").close()
+open(f"{folder}/node_modules/whole", "w").close()
 """
 
 
@@ -123,7 +123,7 @@ def test_a_client_that_two_processes_want_is_installed_once_and_whole(
     begun, folder = Path(f"{npm}.begun"), tmp_path / "clients" / "2.1.9999"
 
     def install(_: int) -> bool:
-        return (Path(install_client("2.1.9999", str(folder))).parents[2] / "whole").exists()
+        return (Path(install_client("2.1.9999", str(folder))).parents[1] / "whole").exists()
 
     with ThreadPoolExecutor(2) as pool:
         ended = [pool.submit(install, number) for number in range(2)]
