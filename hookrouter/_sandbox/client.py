@@ -99,12 +99,13 @@ def install_client(version: str = CLIENT_VERSION, folder: str | None = None) -> 
     if npm is None:
         raise ClientError("npm is not on PATH; install Node.js, or name a client in HOOKROUTER_CLAUDE")
     os.makedirs(folder, exist_ok=True)
-    with open(f"{folder}.lock", "w", encoding="utf-8") as lock:
+    # Both are inside: a folder's neighbours are taken for versions by those who list them.
+    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if os.access(program, os.X_OK):
             return program
         # npm puts the program in its place before it works.
-        part, named = f"{folder}.part", f"{_PACKAGE}@{version}"
+        part, named = os.path.join(folder, "part"), f"{_PACKAGE}@{version}"
         shutil.rmtree(part, ignore_errors=True)
         os.makedirs(part)
         command = [npm, "install", "--prefix", part, "--no-audit", "--no-fund", "--save-exact", named]

@@ -31,7 +31,8 @@ def number(version: str) -> tuple[int, ...]:
 
 def clients() -> list[str]:
     """Return the installed versions that have mods."""
-    found = [path.name for path in (REPOSITORY / ".live").glob("[0-9]*.[0-9]*.[0-9]*")]
+    programs = (REPOSITORY / ".live").glob("[0-9]*.[0-9]*.[0-9]*/node_modules/.bin/claude")
+    found = [program.parents[2].name for program in programs]
     return sorted((name for name in found if number(name) >= number(FIRST_VERSION)), key=number)
 
 

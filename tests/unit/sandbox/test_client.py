@@ -133,4 +133,4 @@ def test_a_client_that_two_processes_want_is_installed_once_and_whole(
         assert not done
         assert [one.result(10) for one in ended] == [True, True]
     assert begun.read_text() == "one\n"
-    assert sorted(one.name for one in folder.parent.iterdir()) == ["2.1.9999", "2.1.9999.lock"]
+    assert [one.name for one in folder.parent.iterdir()] == ["2.1.9999"]
