@@ -67,7 +67,7 @@ class Message(NamedTuple):
     """ISO 8601, UTC; given by the outbox."""
     data: Mapping[str, Any] = {}
     """The message for programs, as JSON; empty if whoever sent it has none. What a message about a question has is in
-    ``hookrouter_ask_user_question/schemas/message.json``."""
+    ``hookrouter/dialogs/schemas/message.json``."""
 
 
 @with_field_docs

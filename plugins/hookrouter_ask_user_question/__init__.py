@@ -87,7 +87,7 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
 @hookimpl
 def message_composer() -> MessageComposer:
     """Complete the messages about questions when they go out."""
-    from hookrouter_ask_user_question.composer import QuestionComposer
+    from hookrouter.dialogs.composer import QuestionComposer
 
     return QuestionComposer()
 
@@ -95,7 +95,7 @@ def message_composer() -> MessageComposer:
 @hookimpl
 def statistics_section() -> StatisticsSection:
     """Count questions by how they ended."""
-    from hookrouter_ask_user_question.statistics import QuestionStatistics
+    from hookrouter.dialogs.stories.statistics import QuestionStatistics
 
     return QuestionStatistics()
 
@@ -109,31 +109,31 @@ def cli_commands() -> list[Command]:
         Command(
             name="answer",
             help="Answer the question that a Claude Code session is asking.",
-            target="hookrouter_ask_user_question.cli:answer",
+            target="hookrouter.cli.dialogs.commands:answer",
         ),
         Command(
             name="questions",
             help="List the questions that wait for an answer.",
-            target="hookrouter_ask_user_question.cli:questions",
+            target="hookrouter.cli.dialogs.commands:questions",
         ),
         Command(
             name="history",
             help="Show Claude's questions, and what became of them.",
-            target="hookrouter_ask_user_question.cli_history:history",
+            target="hookrouter.cli.dialogs.history:history",
         ),
         Command(
             name="pause",
             help="Keep hookrouter from waking agents and answering, in a session or in all.",
-            target="hookrouter_ask_user_question.cli_pause:pause",
+            target="hookrouter.cli.dialogs.pause:pause",
         ),
         Command(
             name="resume",
             help="End a pause, and list what was missed.",
-            target="hookrouter_ask_user_question.cli_pause:resume",
+            target="hookrouter.cli.dialogs.pause:resume",
         ),
         Command(
             name="skill",
             help="Print or install the skill that teaches an agent to answer.",
-            target="hookrouter_ask_user_question.skill:skill",
+            target="hookrouter.cli.dialogs.skill:skill",
         ),
     ]

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.config import INBOX
+from hookrouter.dialogs import documents, transcript
+from hookrouter.dialogs.closing import CLIENT_GONE, Ending, close, note_end, verdict_of
+from hookrouter.dialogs.messages.outgoing import tell_end, tell_mismatch, wake
+from hookrouter.dialogs.unmanaged import say_unmanaged
+from hookrouter.dialogs.verdicts import delete_verdict, prune_verdicts, was_recorded
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.util.claude_process import client_pid, is_gone, process_space
 from hookrouter.util.clock import iso
-from hookrouter_ask_user_question import documents, transcript
-from hookrouter_ask_user_question.closing import CLIENT_GONE, Ending, close, note_end, verdict_of
-from hookrouter_ask_user_question.messages import tell_end, tell_mismatch, wake
-from hookrouter_ask_user_question.unmanaged import say_unmanaged
-from hookrouter_ask_user_question.verdicts import delete_verdict, prune_verdicts, was_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Context
+    from hookrouter.dialogs.documents import PendingAnswer, Question
     from hookrouter.storage.interface import DocumentStore
     from hookrouter.tools import AskUserQuestionInput
-    from hookrouter_ask_user_question.documents import PendingAnswer, Question
 
 __all__ = [
     "answer_recorded",
@@ -185,7 +185,7 @@ def session_started(event: events.SessionStart, context: Context) -> None:
             endings.append(Ending(question, CLIENT_GONE))
     close(context, endings)
     prune_verdicts(context.store)
-    from hookrouter_ask_user_question.guidance import prune_guidance
+    from hookrouter.dialogs.messages.guidance import prune_guidance
 
     prune_guidance(context.store)
 
@@ -285,7 +285,7 @@ def _verify(
     context: Context,
 ) -> None:
     from hookrouter.answering.recording import recording_styles
-    from hookrouter_ask_user_question.comparison import compare
+    from hookrouter.dialogs.comparison import compare
 
     questions = question.questions if question is not None else _raw(tool_input).get("questions")
     if not documents.is_form(questions):
@@ -390,7 +390,7 @@ def _settled(context: Context, look_up: Callable[[DocumentStore], list[Question]
     """Return open questions; those of a time with a broken config.toml are brought to their agents first."""
     if context.config.problems or not documents.has_provisional(context.store):
         return look_up(context.store)
-    from hookrouter_ask_user_question.rerouting import reroute
+    from hookrouter.dialogs.rerouting import reroute
 
     moved: list[Question] = []
     try:

@@ -20,11 +20,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.hook_run import CALL, QUESTION, UNWANTED, measure
+from hookrouter.dialogs import documents
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.util.claude_process import process_space
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question import documents
 from support.manual import write_part
 
 OPEN = (1, 100, 400)

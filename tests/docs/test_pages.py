@@ -269,7 +269,7 @@ def test_the_manual_has_every_page_once() -> None:
 
 def message_names() -> list[str]:
     """Return what a gateway's program may meet: keys, kinds, variables and exit codes."""
-    schema = json.loads(files("hookrouter_ask_user_question").joinpath("schemas/message.json").read_text("utf-8"))
+    schema = json.loads(files("hookrouter.dialogs").joinpath("schemas/message.json").read_text("utf-8"))
     keys = schema["properties"]
     context = keys["context"]["properties"]
     about = program._about(Message("question", "a", "g", "s", "sid", "t", "subject", "text"))

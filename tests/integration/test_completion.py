@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter.dialogs.documents import Question, save_question
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.testing.pytest_plugin import skip_without
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question.documents import Question, save_question
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -96,7 +96,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(built: tupl
     found = {name for name in names(built[0]) if ".dist-info/" not in name and ".data/" not in name}
     expected = {f"hookrouter/{name}" for name in tree(REPOSITORY / "hookrouter")}
     expected |= tree(REPOSITORY / "plugins")
-    expected |= {f"hookrouter_ask_user_question/_prompts/{name}" for name in tree(REPOSITORY / "prompts")}
+    expected |= {f"hookrouter/dialogs/_prompts/{name}" for name in tree(REPOSITORY / "prompts")}
     assert found - {NATIVE} == expected
     assert NATIVE_SOURCE in found
 

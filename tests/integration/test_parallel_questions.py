@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter._sandbox.stage import Stage
+from hookrouter.dialogs import documents
 from hookrouter.storage.documents import Store
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question import documents
 from support.fronts import THROUGH_FRONTS
 
 if TYPE_CHECKING:

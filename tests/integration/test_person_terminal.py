@@ -14,8 +14,8 @@ from hookrouter._sandbox.panes import Pane
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxPane
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question.identity import login_name
 
 pytestmark = pytest.mark.tmux
 

@@ -17,13 +17,13 @@ import pytest
 
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.stories.history import history
+from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.documents import Store
 from hookrouter.storage.journal import Journal
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question import documents
-from hookrouter_ask_user_question.history import history
-from hookrouter_ask_user_question.verdicts import list_verdicts
 from support.fronts import COLD_ONLY, THROUGH_FRONTS
 
 pytestmark = THROUGH_FRONTS
@@ -34,12 +34,12 @@ FORM = {"questions": [{"question": "Which?", "header": "Which", "options": OPTIO
 
 POINTS = (
     "hookrouter_ask_user_question.lifecycle:delete_verdict",
-    "hookrouter_ask_user_question.documents:_write_question",
+    "hookrouter.dialogs.documents:_write_question",
     "hookrouter.storage.documents:Store.write",
     "hookrouter.messaging.outbox:Outbox.put",
     "hookrouter_ask_user_question.lifecycle:note_end",
-    "hookrouter_ask_user_question.closing:note_end",
-    "hookrouter_ask_user_question.documents:remove",
+    "hookrouter.dialogs.closing:note_end",
+    "hookrouter.dialogs.documents:remove",
     "hookrouter.context:Context.start_delivery",
     "hookrouter.context:Context.reply_written",
 )

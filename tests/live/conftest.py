@@ -16,11 +16,11 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUses, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from hookrouter.dialogs.documents import list_questions
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.engine import open_store
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question.documents import list_questions
 from support.live_fronts import CALLS, VARIABLE, LiveRouters, chosen_front
 from support.night import Night
 from support.night import config as night_config

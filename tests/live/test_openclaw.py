@@ -17,11 +17,11 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.cli.dialogs.skill import install, skill_text
 from hookrouter.messaging import http
 from hookrouter.messaging.gateway import Message, Probe, ProbingGateway, SendResult
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.home import Home
-from hookrouter_ask_user_question.skill import install, skill_text
 from support.fake_openclaw import FakeOpenClaw
 from support.openclaw import OPENCLAW_VERSION, OpenClaw, find_openclaw
 from support.scripted_chat import Call, Chat, ScriptedChat, Words

@@ -9,8 +9,8 @@ import pytest
 
 from hookrouter._sandbox.tmux_server import TmuxPane
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question.identity import login_name
 
 pytestmark = pytest.mark.live
 

@@ -13,14 +13,14 @@ from hookrouter._isolation import circuit_breaker
 from hookrouter._isolation.policy import choose
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
 from hookrouter.config import Config
+from hookrouter.dialogs.answers.answer import answer
+from hookrouter.dialogs.stories.history import history
+from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging import notices, pauses
 from hookrouter.messaging.delivery.deliverer import Deliverer, deliver_all
 from hookrouter.messaging.gateway import Message, SendResult
 from hookrouter.messaging.spawn import is_delivering, push
 from hookrouter.storage.engine import OUTBOX, open_store, use_engine
-from hookrouter_ask_user_question.answer import answer
-from hookrouter_ask_user_question.history import history
-from hookrouter_ask_user_question.verdicts import list_verdicts
 from support.memory_storage import MemoryEngine
 
 DECISIONS = [{"action": "select", "optionIndex": 1}, {"action": "multi-select", "selectedIndices": [1, 0]}]

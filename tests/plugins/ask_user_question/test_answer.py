@@ -15,16 +15,17 @@ import pytest
 
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.cli.dialogs import commands as cli
 from hookrouter.config import Agent, AnswerConfig, Config
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.answers.answer import answer
+from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
+from hookrouter.dialogs.documents import ANSWER_LOCK
+from hookrouter.dialogs.stories.history import history
+from hookrouter.dialogs.verdicts import list_verdicts, save_verdict
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question import cli, documents
-from hookrouter_ask_user_question.answer import answer
-from hookrouter_ask_user_question.answer_result import AnswerResult, ExitCode
-from hookrouter_ask_user_question.documents import ANSWER_LOCK
-from hookrouter_ask_user_question.history import history
-from hookrouter_ask_user_question.verdicts import list_verdicts, save_verdict
 from plugins.ask_user_question.conftest import Channel
 
 RIGHT = [{"action": "select", "optionIndex": 1}, {"action": "multi-select", "selectedIndices": [1, 0]}]
@@ -465,7 +466,7 @@ def test_a_verdict_that_cannot_be_written_is_read_from_the_journal(
     def full(*_: object) -> None:
         raise StoreError("no space left on device")
 
-    monkeypatch.setattr("hookrouter_ask_user_question.closing.save_verdict", full)
+    monkeypatch.setattr("hookrouter.dialogs.closing.save_verdict", full)
     ask_session.ask()
     ask_session.first.act = recording(ask_session, {**ANSWERS, "Which database?": "SQLite"})
     result = run(ask_session)
@@ -727,7 +728,7 @@ def test_kill_9_leaves_the_documents_readable_and_the_session_answerable(ask_ses
 
 
 def test_only_one_answer_at_a_time(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookrouter_ask_user_question.answer._LOCK_SECONDS", 0)
+    monkeypatch.setattr("hookrouter.dialogs.answers.answer._LOCK_SECONDS", 0)
     ask_session.ask()
     with ask_session.app.store.lock(ANSWER_LOCK, "main", 0):
         result = run(ask_session)
@@ -915,7 +916,7 @@ def test_a_verified_answer_keeps_its_exit_code_whatever_stdout_is(
     if output == "closed":
         stream.close()
     monkeypatch.setattr("sys.stdout", stream)
-    monkeypatch.setattr("hookrouter_ask_user_question.answer_command._shown", lambda _: ["\u2713 verifié"])
+    monkeypatch.setattr("hookrouter.cli.dialogs.answer_command._shown", lambda _: ["\u2713 verifié"])
     assert cli.answer(session="main", words=[json.dumps(RIGHT)]) == 0
     stream.close()
 

@@ -20,9 +20,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
 from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, TerminalAddress
+from hookrouter.dialogs.comparison import compare
+from hookrouter.dialogs.decisions import parse_decisions
 from hookrouter.tools import AskUserQuestionInput
-from hookrouter_ask_user_question.comparison import compare
-from hookrouter_ask_user_question.decisions import parse_decisions
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.timing import Timing

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from hookrouter.answering.input_limits import MAX_TEXT
-from hookrouter_ask_user_question.answer import form_of
-from hookrouter_ask_user_question.answer_schema import answer_schema
-from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions
-from hookrouter_ask_user_question.documents import Question
+from hookrouter.dialogs.answers.answer import form_of
+from hookrouter.dialogs.decisions import DecisionError, parse_decisions
+from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.messages.answer_schema import answer_schema
 
 WORDS = ["Yes", "No, and say why", "x" * MAX_TEXT]
 """Texts that nothing refuses; which others are, the schema does not say."""

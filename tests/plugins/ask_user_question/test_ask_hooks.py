@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from hookrouter.config import Agent, Config
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.closing import Ending, close
+from hookrouter.dialogs.composer import QuestionComposer
+from hookrouter.dialogs.documents import ANSWER_LOCK, PendingAnswer
+from hookrouter.dialogs.stories.history import history
+from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.storage.documents import StoreError
-from hookrouter_ask_user_question import documents, lifecycle
-from hookrouter_ask_user_question.closing import Ending, close
-from hookrouter_ask_user_question.composer import QuestionComposer
-from hookrouter_ask_user_question.documents import ANSWER_LOCK, PendingAnswer
-from hookrouter_ask_user_question.history import history
-from hookrouter_ask_user_question.verdicts import list_verdicts
+from hookrouter_ask_user_question import lifecycle
 
 USE: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": "AskUserQuestion", "input": {}}
 DECLINED = "The user doesn't want to proceed with this tool use. STOP what you are doing and wait"

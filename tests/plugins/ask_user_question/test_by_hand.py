@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.cli.dialogs import commands as cli
+from hookrouter.cli.dialogs.history import story_lines
+from hookrouter.cli.dialogs.person import plain
+from hookrouter.cli.dialogs.person.asking import Terminal
+from hookrouter.cli.dialogs.person.plain import Gone, Left
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.answers.answer import answer
+from hookrouter.dialogs.answers.identity import AGENT, Author
+from hookrouter.dialogs.stories.history import history
+from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging import pauses
 from hookrouter.tools import AskUserQuestionInput
-from hookrouter_ask_user_question import cli, documents
-from hookrouter_ask_user_question.answer import answer
-from hookrouter_ask_user_question.cli_history import story_lines
-from hookrouter_ask_user_question.history import history
-from hookrouter_ask_user_question.identity import AGENT, Author
-from hookrouter_ask_user_question.person import plain
-from hookrouter_ask_user_question.person.asking import Terminal
-from hookrouter_ask_user_question.person.plain import Gone, Left
-from hookrouter_ask_user_question.verdicts import list_verdicts
 
 RIGHT = [{"action": "select", "optionIndex": 1}, {"action": "multi-select", "selectedIndices": [0, 1]}]
 ANSWERS = {"Which database?": "Postgres", "Which features?": "Auth, Export"}
@@ -53,8 +54,8 @@ def recording(ask: Any, answers: object) -> Callable[[AnswerRequest], AnswerOutc
 def on_terminal(monkeypatch: pytest.MonkeyPatch, typed: str = "") -> None:
     """Let the command find a terminal without a screen, at which this is typed."""
     monkeypatch.setattr(Terminal, "here", classmethod(lambda cls, *_: cls(can_ask=True, has_screen=False)))
-    monkeypatch.setattr("hookrouter_ask_user_question.person.asking.sys.stdin", io.StringIO(typed))
-    monkeypatch.setattr("hookrouter_ask_user_question.person.by_hand.login_name", lambda: "alice")
+    monkeypatch.setattr("hookrouter.cli.dialogs.person.asking.sys.stdin", io.StringIO(typed))
+    monkeypatch.setattr("hookrouter.cli.dialogs.person.by_hand.login_name", lambda: "alice")
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: str, **options: Any) -> tuple[int, str, str]:

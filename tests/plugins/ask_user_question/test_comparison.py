@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hookrouter.answering.labels import PLAIN, QUOTED, recorded_label
-from hookrouter_ask_user_question.comparison import Comparison, compare, recorded_value
+from hookrouter.dialogs.comparison import Comparison, compare, recorded_value
 
 ADVERSARIAL = ["A", "A, B", "B", "AA", "B, A", 'say "x"', '"A"', '"A, B"', "A,B", "(notes only)", "C\\", "é, ü"]
 

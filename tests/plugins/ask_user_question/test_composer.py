@@ -14,16 +14,16 @@ from jsonschema import Draft202012Validator
 
 from hookrouter.cli.main import main
 from hookrouter.config import Agent, AnswerConfig, Config
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.composer import QuestionComposer
+from hookrouter.dialogs.documents import PendingAnswer, Question
+from hookrouter.dialogs.messages.formatting import MESSAGE_BYTES, Surroundings, question_message
+from hookrouter.dialogs.messages.guidance import KEPT_SECONDS
+from hookrouter.dialogs.verdicts import Verdict, save_verdict
 from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.gateway import Message
-from hookrouter_ask_user_question import documents
-from hookrouter_ask_user_question.composer import QuestionComposer
-from hookrouter_ask_user_question.documents import PendingAnswer, Question
-from hookrouter_ask_user_question.formatting import MESSAGE_BYTES, Surroundings, question_message
-from hookrouter_ask_user_question.guidance import KEPT_SECONDS
-from hookrouter_ask_user_question.verdicts import Verdict, save_verdict
 
-SCHEMA = json.loads(files("hookrouter_ask_user_question").joinpath("schemas/message.json").read_text("utf-8"))
+SCHEMA = json.loads(files("hookrouter.dialogs").joinpath("schemas/message.json").read_text("utf-8"))
 GATEWAYS = {name: {"type": "recorder"} for name in ("chat", "phone", "other")}
 ADVICE = "# How to decide"
 
@@ -139,7 +139,7 @@ def test_what_was_told_long_ago_is_forgotten(ask_session: Any, monkeypatch: pyte
     delivered(ask_session)
     ask_session.hook("session_start", source="startup")
     assert ask_session.app.store.read("guidance", "s-1:default") is not None
-    monkeypatch.setattr("hookrouter_ask_user_question.guidance.KEPT_SECONDS", -60.0)
+    monkeypatch.setattr("hookrouter.dialogs.messages.guidance.KEPT_SECONDS", -60.0)
     ask_session.hook("session_start", source="startup")
     assert ask_session.app.store.read("guidance", "s-1:default") is None
     assert KEPT_SECONDS > 24 * 3600
@@ -266,7 +266,7 @@ def test_a_person_sees_how_to_answer_on_the_first_screen(
     ask_session: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it is in the default place: 24 rows of 80 columns, the last of them for the prompt."""
-    monkeypatch.setattr("hookrouter_ask_user_question.composer.typed_argv", lambda: ["hookrouter"])
+    monkeypatch.setattr("hookrouter.dialogs.composer.typed_argv", lambda: ["hookrouter"])
     ask_session.config = Config(agents=(Agent("me", gateway="chat", kind="person"),), gateways=GATEWAYS)
     ask_session.environ.pop("HOOKROUTER_HOME")
     ask_session.ask(cwd=str(project), tool_input={"questions": [TYPICAL[0]]})
@@ -326,7 +326,7 @@ def test_questions_shows_one_question_and_the_advice(
     ask_session: Any, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter_ask_user_question.cli.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
     (project / "STATE.md").write_text("")
     ask_session.ask(cwd=str(project))
     ask_session.ask(tool_use_id="toolu_2", agent_id="sub", tool_input={"questions": [SEVERAL]})

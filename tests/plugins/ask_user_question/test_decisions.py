@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.input_limits import MAX_TEXT
+from hookrouter.dialogs.decisions import DecisionError, parse_decisions, to_json
 from hookrouter.tools import AskUserQuestionInput, Option, Question
-from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions, to_json
 
 SINGLE = Question(question="Which one?", header="One", options=(Option(label="A"), Option(label="B")))
 MULTI = Question(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hookrouter.answering.interfaces import TerminalAddress
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.documents import PendingAnswer, Question
 from hookrouter.storage.documents import Store, StoreError
-from hookrouter_ask_user_question import documents
-from hookrouter_ask_user_question.documents import PendingAnswer, Question
 
 FORM = [{"question": "Which?", "header": "Q", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": False}]
 
@@ -163,7 +163,7 @@ def test_answers_that_were_left_behind_are_removed(store: Store) -> None:
 
 
 def test_a_process_that_holds_a_sessions_documents_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookrouter_ask_user_question.documents._LOCK_SECONDS", 0)
+    monkeypatch.setattr("hookrouter.dialogs.documents._LOCK_SECONDS", 0)
     documents.save_question(store, question())
     with documents.holding(store, "main"):
         with pytest.raises(StoreError, match=rf"documents of session main are held by process {os.getpid()}"):

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.tools import AskUserQuestionInput
-from hookrouter.util.text import printable
-from hookrouter_ask_user_question.comparison import compare
-from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions
-from hookrouter_ask_user_question.documents import Question
-from hookrouter_ask_user_question.formatting import (
+from hookrouter.dialogs.comparison import compare
+from hookrouter.dialogs.decisions import DecisionError, parse_decisions
+from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.messages.formatting import (
     answer_command,
     mismatch_message,
     question_message,
@@ -23,6 +21,8 @@ from hookrouter_ask_user_question.formatting import (
     subject,
     unanswered_message,
 )
+from hookrouter.tools import AskUserQuestionInput
+from hookrouter.util.text import printable
 
 ARGV = ["/opt/venv/bin/hookrouter"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.cli.dialogs import history as cli_history
+from hookrouter.dialogs.answers.answer import answer
+from hookrouter.dialogs.stories.history import history
 from hookrouter.storage.journal import Journal
 from hookrouter.util.clock import iso, now
-from hookrouter_ask_user_question import cli_history
-from hookrouter_ask_user_question.answer import answer
-from hookrouter_ask_user_question.history import history
 
 RIGHT = json.dumps([{"action": "select", "optionIndex": 1}, {"action": "multi-select", "selectedIndices": [0]}])
 CHAT = json.dumps([{"action": "chat", "text": "let us talk"}])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter_ask_user_question.last_words import CONTEXT_BYTES, Said, said_before
+from hookrouter.dialogs.messages.last_words import CONTEXT_BYTES, Said, said_before
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "AskUserQuestion", "input": {}}
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hookrouter.config import Agent, Config
+from hookrouter.dialogs import documents
 from hookrouter.storage.documents import Store
-from hookrouter_ask_user_question import documents
 from hookrouter_hook_reply.handover import WAITING, Handover, end_all
 
 from .conftest import FORM

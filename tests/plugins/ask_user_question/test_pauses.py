@@ -10,13 +10,15 @@ import pytest
 
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.cli.dialogs import commands as cli
+from hookrouter.cli.dialogs import pause as cli_pause
 from hookrouter.config import Agent, Config
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.answers.answer import answer
+from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.messaging import pauses
 from hookrouter.storage.documents import Store, StoreError
 from hookrouter.util.clock import iso, local
-from hookrouter_ask_user_question import cli, cli_pause, documents
-from hookrouter_ask_user_question.answer import answer
-from hookrouter_ask_user_question.answer_result import ExitCode
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,15 +10,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hookrouter.answering.input_limits import text_faults
+from hookrouter.cli.dialogs.person import form as model
+from hookrouter.cli.dialogs.person.form import KEYS, State
+from hookrouter.cli.dialogs.person.line import Line
+from hookrouter.cli.dialogs.person.menu import Menu
+from hookrouter.cli.dialogs.person.view import body, foot, head, wrapped
+from hookrouter.dialogs.decisions import DecisionError, check_decisions, parse_decisions, to_json
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter.util.text import printable
 from hookrouter.util.text_width import text_width
-from hookrouter_ask_user_question.decisions import DecisionError, check_decisions, parse_decisions, to_json
-from hookrouter_ask_user_question.person import form as model
-from hookrouter_ask_user_question.person.form import KEYS, State
-from hookrouter_ask_user_question.person.line import Line
-from hookrouter_ask_user_question.person.menu import Menu
-from hookrouter_ask_user_question.person.view import body, foot, head, wrapped
 from support.random_forms import DECEITFUL, seeded_form
 
 SINGLE = {"question": "Which?", "header": "W", "options": [{"label": "A"}, {"label": "B"}, {"label": "C"}]}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookrouter.dialogs.answers.identity import Author, author_option, login_name
+from hookrouter.dialogs.decisions import DecisionError, check_decisions
+from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.messages.to_person import person_message
+from hookrouter.dialogs.messages.words import is_json, line_to_type, read_group, read_words
 from hookrouter.tools import AskUserQuestionInput
-from hookrouter_ask_user_question.decisions import DecisionError, check_decisions
-from hookrouter_ask_user_question.documents import Question
-from hookrouter_ask_user_question.identity import Author, author_option, login_name
-from hookrouter_ask_user_question.person.words import is_json, line_to_type, read_group, read_words
-from hookrouter_ask_user_question.person_messages import person_message
 from support.random_forms import DECEITFUL, seeded_form
 
 NAMING = {

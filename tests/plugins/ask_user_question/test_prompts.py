@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from hookrouter.dialogs.messages.prompts import read_prompt
 from hookrouter.storage.home import Home
-from hookrouter_ask_user_question.prompts import read_prompt
 
 
 @pytest.fixture

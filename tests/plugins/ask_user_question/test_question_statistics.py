@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hookrouter.dialogs.stories.statistics import QuestionStatistics
 from hookrouter.util.clock import iso
-from hookrouter_ask_user_question.statistics import QuestionStatistics
 from plugins.ask_user_question.conftest import AskSession
 
 AT = 1_790_000_000.0

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from hookrouter.cli.dialogs import commands as cli
 from hookrouter.config import AnswerConfig, Config
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.documents import PendingAnswer
 from hookrouter.messaging import notices
 from hookrouter.messaging.gateway import Message
 from hookrouter.util.clock import local
-from hookrouter_ask_user_question import cli, documents
-from hookrouter_ask_user_question.documents import PendingAnswer
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
-from hookrouter_ask_user_question import cli, documents
-from hookrouter_ask_user_question.answer import answer
-from hookrouter_ask_user_question.history import history
+from hookrouter.cli.dialogs import commands as cli
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.answers.answer import answer
+from hookrouter.dialogs.stories.history import history
 
 RECORDED = Path(__file__).parents[2] / "data" / "homes" / "f7037ac"
 D1 = {"session_id": "dddddddd-0000-4000-8000-000000000004", "tool_use_id": "toolu_d1"}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.cli.main import main
 from hookrouter.config import Agent, AnswerConfig, Config
+from hookrouter.dialogs.composer import QuestionComposer
 from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.delivery.deliverer import Deliverer
 from hookrouter.messaging.gateway import ScheduledMessage, SendResult
-from hookrouter_ask_user_question.composer import QuestionComposer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,9 +83,9 @@ def test_an_agent_with_a_gateway_is_reminded_by_default(ask_session: Any, monkey
 
 
 def test_an_agent_that_took_a_question_and_gives_no_sign_is_silent(ask_session: Any) -> None:
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.messages.reminders import silent_since
     from hookrouter.util.clock import iso, seconds
-    from hookrouter_ask_user_question.documents import Question
-    from hookrouter_ask_user_question.reminders import silent_since
 
     question = Question("s", "sid", "t", [], None, "main", "chat")
     config = config_of(ask_session, AnswerConfig(escalate_after=1800))
@@ -177,7 +177,7 @@ def test_questions_says_how_often_the_agent_was_reminded(
 ) -> None:
     ask_session.config = config_of(ask_session, REMINDING)
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter_ask_user_question.cli.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
     ask_session.ask()
     deliver(ask_session, 0, monkeypatch)
 
@@ -202,9 +202,9 @@ def test_questions_says_how_often_the_agent_was_reminded(
 
 
 def test_the_last_reminder_has_no_next_one() -> None:
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.messages.reminders import follow_ups
     from hookrouter.messaging.gateway import Message
-    from hookrouter_ask_user_question.documents import Question
-    from hookrouter_ask_user_question.reminders import follow_ups
 
     question = Question("s", "sid", "t", [], None, "main", "chat")
     wake = Message("question", "main", "chat", "s", "sid", "t", "subject", "text")

@@ -10,11 +10,11 @@ import pytest
 
 from hookrouter.cli.main import main
 from hookrouter.config import Agent, AnswerConfig, Config
+from hookrouter.dialogs import documents
 from hookrouter.messaging import pauses
-from hookrouter_ask_user_question import documents
 
 if TYPE_CHECKING:
-    from hookrouter_ask_user_question.documents import Question
+    from hookrouter.dialogs.documents import Question
 
 PROBLEMS = ("config.toml: answer.remind_aftr: unknown key",)
 GATEWAYS = {name: {"type": "recorder"} for name in ("chat", "other")}
@@ -90,7 +90,7 @@ def test_a_session_that_only_the_corrected_file_manages_is_not_left_behind(
     assert ask_session.wakes() == []
     Path(ask_session.home.config_file).write_text("broken")
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter_ask_user_question.cli.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
     assert main(["questions"]) == 0
     assert "agent not known yet" in capsys.readouterr().out
     ask_session.config = RIGHT
@@ -135,9 +135,9 @@ def test_the_command_that_lists_questions_brings_them_too(
     text = '[[agents]]\nid = "night"\ngateway = "chat"\n[gateways.chat]\ntype = "command"\nargv = ["true"]\n'
     Path(ask_session.home.config_file).write_text(text)
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter_ask_user_question.cli.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
     started: list[object] = []
-    monkeypatch.setattr("hookrouter_ask_user_question.cli.spawn_delivery", lambda *given: started.append(given))
+    monkeypatch.setattr("hookrouter.cli.dialogs.commands.spawn_delivery", lambda *given: started.append(given))
     assert main(["questions", "--json"]) == 0
     [entry] = json.loads(capsys.readouterr().out)["questions"]
     assert (entry["agent"], entry["gateway"]) == ("night", "chat")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hookrouter.cli.dialogs.skill import SkillError, install, skill_text, skills_folder
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
-from hookrouter_ask_user_question.skill import SkillError, install, skill_text, skills_folder
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -46,7 +46,7 @@ def test_its_commands_start_this_hookrouter_with_this_home(home: Home) -> None:
 
 
 def test_every_exit_code_and_every_decision_is_told(home: Home) -> None:
-    from hookrouter_ask_user_question.answer_result import ExitCode
+    from hookrouter.dialogs.answers.result import ExitCode
 
     text = skill_text(home, "claude-code", {})
     told = {int(code) for code in re.findall(r"^ +\| (\d) \|", text, re.MULTILINE)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter_ask_user_question.surroundings import git_branch, gsd_files
+from hookrouter.dialogs.messages.surroundings import git_branch, gsd_files
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerStatus
 from hookrouter.cli.main import main
 from hookrouter.config import AnswerConfig, Config
-from hookrouter_ask_user_question.answer import answer
+from hookrouter.dialogs.answers.answer import answer
 from plugins.ask_user_question.conftest import FORM, AskSession
 from support.views import Run, Views, read_views
 
@@ -43,10 +43,10 @@ def in_process(asking: AskSession) -> Run:
             stack.enter_context(
                 patch("hookrouter.cli.application.Application.from_environ", lambda *_, **__: asking.app)
             )
-            for module in ("ask_user_question.cli", "ask_user_question.cli_history"):
-                stack.enter_context(patch(f"hookrouter_{module}.push"))
+            for module in ("commands", "history"):
+                stack.enter_context(patch(f"hookrouter.cli.dialogs.{module}.push"))
             stack.enter_context(patch("hookrouter.cli.outbox.push"))
-            stack.enter_context(patch("hookrouter_ask_user_question.cli_pause.spawn_delivery"))
+            stack.enter_context(patch("hookrouter.cli.dialogs.pause.spawn_delivery"))
             stack.enter_context(contextlib.redirect_stdout(out))
             main(list(arguments))
         return json.loads(out.getvalue())

@@ -22,9 +22,9 @@ from hookrouter.answering.interfaces import (
     Taken,
     TerminalAddress,
 )
+from hookrouter.dialogs.decisions import check_decisions
 from hookrouter.records import replace
 from hookrouter.tools import AskUserQuestionInput, Option, Question
-from hookrouter_ask_user_question.decisions import check_decisions
 from hookrouter_keystrokes import answer_channel, keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner

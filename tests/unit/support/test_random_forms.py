@@ -7,9 +7,9 @@ import json
 import pytest
 
 from hookrouter.answering.labels import QUOTED, recorded_label
+from hookrouter.dialogs.comparison import compare, recorded_value
+from hookrouter.dialogs.decisions import DecisionError, parse_decisions
 from hookrouter.tools import AskUserQuestionInput
-from hookrouter_ask_user_question.comparison import compare, recorded_value
-from hookrouter_ask_user_question.decisions import DecisionError, parse_decisions
 from support.random_forms import seeded_form
 from support.soak import Result, Verdict, report, table
 

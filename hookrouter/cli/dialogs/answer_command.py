@@ -1,0 +1,156 @@
+"""What ``hookrouter answer`` reads and writes: the decisions from where they are, the result for people or programs.
+
+An agent gives JSON; what is none is a person's, see :mod:`hookrouter.cli.dialogs.person`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.cli.application import Application
+from hookrouter.cli.dialogs.answer_request import UsageError, check_options
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.answers.identity import AGENT, author_option
+from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
+from hookrouter.dialogs.messages.words import is_json
+from hookrouter.messaging.spawn import push
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.text import printable
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from hookrouter.cli.dialogs.answer_request import Request
+
+__all__ = ["run"]
+
+_MAX_BYTES = 1024 * 1024
+
+
+def run(request: Request) -> int:
+    """Answer, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code."""
+    try:
+        result = _answered(request)
+    except UsageError as error:
+        result = AnswerResult("invalid", ExitCode.BAD_INPUT, request.session, reason=str(error))
+    if request.as_json:
+        _write(sys.stdout, json.dumps(result.document()))
+        return result.exit_code
+    failed = result.exit_code not in (ExitCode.OK, ExitCode.RECORDED_DIFFERENTLY)
+    _write(sys.stderr if failed else sys.stdout, "\n".join(_told(result, failed=failed)))
+    return result.exit_code
+
+
+def _answered(request: Request) -> AnswerResult:
+    """Answer with an agent's JSON, or as a person does. Raises UsageError."""
+    if len(request.words) == 2 and not request.names_question and is_json(request.words[1], or_nothing=False):
+        request = request._replace(session=request.words[0], words=request.words[1:])
+    try:
+        author = None if request.author is None else author_option(request.author)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if not request.is_json:
+        from hookrouter.cli.dialogs.person.asking import Terminal
+        from hookrouter.cli.dialogs.person.by_hand import answer_by_hand
+
+        terminal = Terminal.here(os.environ, request.plain)
+        if request.words or terminal.can_ask:
+            check_options(request)
+            return answer_by_hand(request, terminal, author)
+    text = _decisions(request)
+    check_options(request)
+    if not request.names_question:
+        raise UsageError(f"--session is missing{_waiting()}")
+    app = Application.from_environ()
+    push(app.environ, app.home)
+    return request.answered(app, text, author or AGENT)
+
+
+def _told(result: AnswerResult, *, failed: bool) -> list[str]:
+    """Return the lines of a result for people."""
+    outcome, reason = result.outcome.replace("_", " "), result.reason
+    is_persons = result.by == "person"
+    if is_persons and result.outcome == "verified":
+        outcome, reason = "recorded exactly", "Claude Code recorded what you meant"
+    lines = [printable(f"{outcome}: {reason}" if reason else outcome, keep_newlines=True)]
+    if failed:
+        lines[0] = f"hookrouter answer: {lines[0]}"
+    else:
+        lines += [f"  {line}" for entry in result.questions for line in _shown(entry)]
+    if result.outcome == "planned":
+        lines += [printable(f"  {number}. {step}") for number, step in enumerate(result.steps, 1)]
+    return lines
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write a line. If it cannot be written, that changes nothing about the answer, nor its exit code."""
+    try:
+        encoding = stream.encoding or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.flush()
+    except (OSError, ValueError):
+        # What is still buffered would fail again at the interpreter's end.
+        _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
+    try:
+        target = stream.fileno()
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, target)
+        os.close(null)
+    except (OSError, ValueError):
+        return
+
+
+def _decisions(request: Request) -> str:
+    """Return the JSON text from where the command line says it is. Raises UsageError."""
+    file = request.file
+    if len(request.words) > 1:
+        raise UsageError("give the JSON array alone, as one argument")
+    argument = request.words[0] if request.words else None
+    if argument is not None and file is not None:
+        raise UsageError("give the decisions either as an argument or with --file, not both")
+    if argument is None and file is None:
+        raise UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
+    if argument is not None and argument != "-":
+        return argument
+    try:
+        if file is None or file == "-":
+            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        else:
+            with open(file, "rb") as stream:
+                data = stream.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise UsageError(f"the decisions are larger than {_MAX_BYTES} bytes")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"--file {printable(file or '-')}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the decisions are not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _waiting() -> str:
+    try:
+        waiting = documents.list_questions(Application.from_environ().store)
+        names = list(dict.fromkeys(question.session for question in waiting))
+    except StoreError:
+        names = []
+    return f"; these sessions have a question: {', '.join(names)}" if names else "; no session has a question"
+
+
+def _shown(entry: Any) -> list[str]:
+    """Return the lines about one answered question, both sides if they differ."""
+    lines = [f"{printable(entry['question'])}: {printable(entry['intended'])}"]
+    if entry["result"] not in ("match", "unknown", "chat"):
+        recorded = entry["recorded"]
+        shown = recorded if isinstance(recorded, str) else json.dumps(recorded)
+        lines = [printable(entry["question"]), f"  intended: {printable(entry['intended'])}"]
+        lines.append(f"  recorded: {printable(shown) if recorded is not None else '(nothing)'} ({entry['result']})")
+        if entry["result"] == "notes_differ":
+            lines.append(f"  intended note: {printable(str(entry.get('intended_notes') or '(none)'))}")
+            lines.append(f"  recorded note: {printable(str(entry.get('recorded_notes') or '(none)'))}")
+    return lines

@@ -1,0 +1,512 @@
+"""The commands ``hookrouter answer`` and ``hookrouter questions``."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from hookrouter.cli.application import Application
+from hookrouter.dialogs import documents
+from hookrouter.messaging.pauses import pauses
+from hookrouter.messaging.spawn import push, spawn_delivery
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.clock import iso, local, now, seconds
+from hookrouter.util.program import script_argv
+from hookrouter.util.text import duration, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.messaging.message import QueuedMessage
+    from hookrouter.messaging.pauses import Pause
+
+__all__ = ["answer", "questions"]
+
+_Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
+
+
+def _open_sessions() -> list[str]:
+    """Return the sessions that ask, for a shell that completes."""
+    from hookrouter.cli.completion import plain
+
+    return plain(question.session for question in documents.list_questions(Application.from_environ().store))
+
+
+_Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SESSION ANSWER...]",
+        help="The session that asks and your answer; or the decisions as a JSON array, or - for JSON on stdin.",
+        autocompletion=_open_sessions,
+    ),
+]
+_Asking = Annotated[
+    str,
+    typer.Option(
+        "--session",
+        metavar="NAME",
+        help="The session that asks. May be left out with --tool-use-id or --any, which auto means, too, if no "
+        "session is called so.",
+        autocompletion=_open_sessions,
+    ),
+]
+_AnySession = Annotated[bool, typer.Option("--any", help="Whichever session has the one open question.")]
+_File = Annotated[
+    str | None, typer.Option("--file", metavar="FILE", help="Read the decisions from a file, or - for stdin.")
+]
+_ToolUseId = Annotated[
+    str | None, typer.Option("--tool-use-id", metavar="ID", help="Answer this question and no other.")
+]
+_Expect = Annotated[
+    str | None,
+    typer.Option("--expect", metavar="TEXT", help="Answer only a question whose text holds this."),
+]
+_Channel = Annotated[
+    str | None, typer.Option("--channel", metavar="NAME", help="Use this channel instead of the configured ones.")
+]
+_WaitSeconds = Annotated[
+    float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for what Claude Code records; 0: not.")
+]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Check the decisions and show the plan; do nothing.")]
+
+
+_Text = Annotated[
+    bool,
+    typer.Option(
+        "--text",
+        help="Send the words as your own, though they may look like an option; in a form of several questions, those "
+        "that are no option.",
+    ),
+]
+_Chat = Annotated[bool, typer.Option("--chat", help="Decline the whole form, and say the words to Claude instead.")]
+_Plain = Annotated[
+    bool | None,
+    typer.Option(
+        "--plain/--no-plain",
+        help="Ask line by line, as for a screen reader; or on the whole screen. By default on the screen if the "
+        "terminal has one, NO_COLOR is not set, and hookrouter[terminal] is installed.",
+        show_default=False,
+    ),
+]
+_As = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="WHO",
+        help="Who decides: agent, person, or person:NAME. By default a person on a terminal without JSON, else an "
+        "agent.",
+    ),
+]
+
+
+def answer(
+    words: _Words = None,
+    session: _Asking = "",
+    any_session: _AnySession = False,
+    file: _File = None,
+    tool_use_id: _ToolUseId = None,
+    expect: _Expect = None,
+    channel: _Channel = None,
+    wait: _WaitSeconds = 10.0,
+    dry_run: _DryRun = False,
+    as_text: _Text = False,
+    as_chat: _Chat = False,
+    plain: _Plain = None,
+    author: _As = None,
+    as_json: _Json = False,
+) -> int:
+    """Answer the question that a Claude Code session is asking, and say what was recorded.
+
+    On a terminal, `hookrouter answer` shows what waits and asks you; nothing is sent before you have seen all of it.
+    You may also answer at once: with the numbers of options, which count from 0 as `hookrouter questions` shows them,
+    with a label or its beginning, or with words of your own. Words that are no option are asked about, and without a
+    terminal refused, unless --text says that they are meant. A / stands between the answers to a form of several
+    questions.
+
+    What a person answers is recorded as theirs, with their login name, and a pause does not hold it back.
+
+    \b
+    An agent gives a JSON array with one decision for each question, in order; options count from 0:
+      {"action": "select", "optionIndex": N}
+      {"action": "type", "text": T}
+      {"action": "multi-select", "selectedIndices": [...], "text": T}
+      {"action": "chat", "text": T}          say T instead of answering; the last decision of a form
+    "notes": T may go with a choice if options have previews.
+
+    Without --tool-use-id the one open question of the session is meant. If the agent has not been told of it yet, and
+    somebody else has ended the one before, its answer is refused; --expect TEXT says what the question must be about.
+
+    Nothing is done before all of it is checked against the question. The answer goes through the first of the
+    configured channels that can serve the session; then this waits until Claude Code has recorded it, and compares.
+
+    \b
+    Exit codes, and "outcome" in the --json result:
+      0  verified            Claude Code recorded exactly what was meant
+         delivered           with --wait 0: on its way, not waited for
+         chat                the form was declined, and the text was said
+         planned             with --dry-run: "steps" says what would be done (4 if the planner refuses it)
+      2  invalid             bad input: nothing was saved, nothing was done
+      3  mismatch            recorded differently; "questions" holds intended and recorded, side by side
+      4  not_delivered       no such question, several and none named (see "candidates"), or no channel could serve
+         paused              a person has paused the session; `hookrouter resume` ends that
+         answered_by_person  a person was first
+         unanswered          the question was closed without an answer
+      5  not_confirmed       delivered, but what was recorded is not known
+      128+N  interrupted     by the signal N; 130 also if you leave without answering
+
+    \b
+    With --json, the result also has ok, exit_code, session, tool_use_id, channel, reason (one sentence),
+    by and who (who decided: agent or person, and their login name),
+    questions (question, intended, recorded, result for each), steps (what was done) and candidates
+    (session, tool_use_id, asked_at of the open questions, if none could be chosen).
+
+    \b
+    Examples:
+      hookrouter answer                               # show what waits, and ask
+      hookrouter answer work                          # the same for the session "work"
+      hookrouter answer work 2                        # option 2
+      hookrouter answer work 0,2 "and retries"        # options 0 and 2, and your own words
+      hookrouter answer work snake                    # the option whose label begins so
+      hookrouter answer work --text "none of them"    # your own words
+      hookrouter answer work 1 / 0,2 / snake          # a form of three questions
+      hookrouter answer work --chat "wait a bit"      # talk instead of answering
+      hookrouter answer --any '[{"action": "select", "optionIndex": 1}]'
+      hookrouter answer --tool-use-id toolu_01AbC --file decisions.json --json
+      hookrouter answer --session work --dry-run - < decisions.json
+    """
+    from hookrouter.cli.dialogs.answer_command import run
+    from hookrouter.cli.dialogs.answer_request import Request
+
+    return run(
+        Request(
+            words=tuple(words or ()),
+            session=session,
+            any_session=any_session,
+            file=file,
+            tool_use_id=tool_use_id,
+            expect=expect,
+            channel=channel,
+            wait=wait,
+            dry_run=dry_run,
+            as_json=as_json,
+            author=author,
+            as_text=as_text,
+            as_chat=as_chat,
+            plain=plain,
+        )
+    )
+
+
+_OfSession = Annotated[
+    str | None,
+    typer.Option(
+        "--session", metavar="NAME", help="Only this session, with the whole text.", autocompletion=_open_sessions
+    ),
+]
+_Dismiss = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dismiss", metavar="ID", help='Remove a notice that has been read; "all": every notice. Repeatable.'
+    ),
+]
+_OfQuestion = Annotated[
+    str | None, typer.Option("--tool-use-id", metavar="ID", help="Only this question, with the whole text.")
+]
+_Guide = Annotated[
+    bool,
+    typer.Option("--guidance", help="Show the advice on how to decide that an agent gets with its first question."),
+]
+_Watch = Annotated[
+    bool, typer.Option("--watch", help="Stay, and write a line when a question opens and when one closes.")
+]
+
+
+def questions(
+    session: _OfSession = None,
+    dismiss: _Dismiss = None,
+    tool_use_id: _OfQuestion = None,
+    to_guide: _Guide = False,
+    to_watch: _Watch = False,
+    as_json: _Json = False,
+) -> int:
+    """List the questions that wait for an answer, and the notices about questions that have ended.
+
+    Each question is shown with its age, its agent and gateway, whether a hook waits beside its dialog to take the
+    answer, whether an answer is being delivered, how often the agent was reminded, and whether it took the question and
+    gives no sign. With --session or --tool-use-id, the whole message is shown as the agent gets it, with the command
+    that answers it. What was asked while config.toml had mistakes is brought to the agents that it names now.
+
+    With --guidance nothing is listed: the advice on how to decide is shown, for the project of the session's question,
+    or without one for the project in this folder.
+
+    With --watch this goes on until it is interrupted (exit code 130) or nobody reads its output any more: first a line
+    for each question that is open, then one whenever a question opens or closes, with how it ended. With --json each
+    line is a JSON document: "event" is "opened" or "closed", and the rest is what this command or `hookrouter history`
+    shows of the question.
+
+    \b
+    With --json: {"questions": [...], "notices": [...], "paused": [...], "missed": [...]}. Of each question, "command"
+    is what an agent puts before its JSON, and "by_hand" the line that a person types. A question that was asked while
+    its session was paused has "missed": true until its agent is woken by `hookrouter resume`; the list "missed" holds
+    what was asked during the pauses that last, as `hookrouter history` tells it.
+
+    \b
+    Examples:
+      hookrouter questions --session work
+      hookrouter questions --guidance
+      hookrouter questions --dismiss all
+      hookrouter questions --json | jq -r '.questions[].command'
+      hookrouter questions --watch --json | while read -r event; do ...; done
+
+    Exit codes: 0 listed; 1 the state folder cannot be read, or there is no such notice; 2 wrong arguments.
+    """
+    app = Application.from_environ()
+    push(app.environ, app.home)
+    try:
+        if unknown := _dismiss(app, dismiss or (), session):
+            typer.echo(f"hookrouter questions: there is no notice {_safe(', '.join(unknown))}", err=True)
+            return 1
+        if to_guide:
+            typer.echo(_text(_guidance(app, session, tool_use_id)))
+            return 0
+        if to_watch:
+            from hookrouter.cli.dialogs.watching import watch
+
+            return watch(app, lambda one: _entry(app, one, app.outbox.pending()), session, as_json=as_json)
+        _bring_to_agents(app)
+        listing = _listing(app, session, tool_use_id)
+    except (StoreError, OSError) as error:
+        typer.echo(f"hookrouter questions: {error}", err=True)
+        return 1
+    typer.echo(json.dumps(listing.document(), indent=2) if as_json else "\n\n".join(listing.blocks(app)))
+    return 0
+
+
+class _Listing(NamedTuple):
+    """What one call lists: of one session or of one question, if it asks for these."""
+
+    session: str | None
+    tool_use_id: str | None
+    waiting: list[Question]
+    entries: list[dict[str, Any]]
+    """What a program reads about each of these."""
+    notices: list[dict[str, Any]]
+    paused: list[Pause]
+    missed: list[dict[str, Any]]
+    """What became of the questions that were asked during these pauses."""
+
+    def document(self) -> dict[str, Any]:
+        """Return this as JSON."""
+        return {
+            "questions": self.entries,
+            "notices": [{key: value for key, value in one.items() if key != "version"} for one in self.notices],
+            "paused": [one._asdict() for one in self.paused],
+            "missed": self.missed,
+        }
+
+    def blocks(self, app: Application) -> list[str]:
+        """Return this for people, in paragraphs."""
+        if self.session is None and self.tool_use_id is None:
+            blocks = [_summary(entry) for entry in self.entries]
+        else:
+            blocks = [_full(app, question) for question in self.waiting]
+        if not blocks:
+            of_session = f" in session {_safe(self.session)}" if self.session is not None else ""
+            blocks = [f"No question is waiting{of_session}."]
+        notices = (_notice(one, whole=self.session is not None) for one in self.notices)
+        return [*blocks, *_pause_blocks(self.paused, self.missed), *notices]
+
+
+def _listing(app: Application, session: str | None, tool_use_id: str | None) -> _Listing:
+    """Read what is to be listed. Raises StoreError, OSError."""
+    from hookrouter.messaging import notices
+
+    waiting = _waiting(app, session, tool_use_id)
+    kept = notices.listing(app.store, session)
+    messages = app.outbox.pending() if waiting else []
+    entries = [_entry(app, question, messages) for question in waiting]
+    paused = [one for one in pauses(app.store) if session in (None, one.session) or one.session is None]
+    return _Listing(session, tool_use_id, waiting, entries, kept, paused, _missed(app, paused, session))
+
+
+def _bring_to_agents(app: Application) -> None:
+    """Bring what was asked while config.toml had problems to the agents that it names now. Raises StoreError."""
+    found = documents.list_questions(app.store)
+    if any(question.provisional for question in found):
+        from hookrouter.dialogs.rerouting import reroute
+
+        if reroute(app, found):
+            try:
+                spawn_delivery(app.environ, app.home)
+            except OSError as error:
+                app.warn(f"no deliverer could be started: {error}")
+
+
+def _pause_blocks(paused: list[Pause], missed: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what is said of the pauses that last, and of the questions that have ended during them."""
+    for one in paused:
+        yield _safe(f"{one.described()[:1].upper()}{one.described()[1:]}.")
+    if ended := [story for story in missed if story["outcome"] != "open"]:
+        from hookrouter.cli.dialogs.history import story_lines
+
+        yield "\n".join(["Missed during the pause:", *(line for story in ended for line in story_lines(story))])
+
+
+def _dismiss(app: Application, names: Sequence[str], session: str | None) -> list[str]:
+    """Remove notices by their ids, or all (of a session); return the ids that no notice has. Raises StoreError."""
+    from hookrouter.messaging import notices
+
+    if "all" in names:
+        notices.dismiss_all(app.store, session)
+        return []
+    return [name for name in names if not notices.dismiss(app.store, name)]
+
+
+def _missed(app: Application, paused: list[Pause], session: str | None) -> list[dict[str, Any]]:
+    """Return what became of the questions that were asked during pauses that last."""
+    if not paused:
+        return []
+    from hookrouter.cli.dialogs.pause import missed_since
+
+    return [story for story in missed_since(app, paused) if session in (None, story["session"])]
+
+
+def _is_hook_waiting(app: Application, question: Question) -> bool:
+    """Whether a hook waits beside the dialog, to give the answer to Claude Code at once."""
+    from hookrouter.answering.interfaces import WaitingChannel
+    from hookrouter.dialogs.answers.form import FormError, form_of
+
+    channels = [one for one in app.plugins.answer_channels().values() if isinstance(one, WaitingChannel)]
+    try:
+        form = form_of(question)
+        return any(channel.is_waiting(app.store, question.session_id, form) for channel in channels)
+    except FormError:
+        return False
+
+
+def _entry(app: Application, question: Question, messages: list[QueuedMessage]) -> dict[str, Any]:
+    """Return what a program reads about one question."""
+    from hookrouter.dialogs.messages.formatting import answer_command
+    from hookrouter.dialogs.messages.reminders import reminded, silent_since
+    from hookrouter.dialogs.messages.words import line_to_type
+
+    pending = documents.read_pending(app.store, question.session, question.tool_use_id)
+    records = list(app.journal.records(question.session_id, seconds(question.saved_at)))
+    told = reminded(question, records, messages)
+    noted = None
+    if pending is not None:
+        noted = {
+            "saved_at": pending.saved_at,
+            "channel": pending.channel,
+            "running": documents.is_being_answered(app.store, question),
+        }
+    return {
+        "session": question.session,
+        "session_id": question.session_id,
+        "tool_use_id": question.tool_use_id,
+        "asked_at": question.saved_at,
+        "age_seconds": _age(question.saved_at),
+        "agent": question.agent,
+        "gateway": question.gateway,
+        "cwd": question.cwd,
+        "permission_mode": question.permission_mode,
+        "terminal": question.terminal._asdict() if question.terminal is not None else None,
+        "questions": question.questions,
+        "pending_answer": noted,
+        "hook_waits": _is_hook_waiting(app, question),
+        "missed": question.missed,
+        "client_gone": documents.is_client_gone(question),
+        "reminded_at": list(told.reminders),
+        "escalated_at": told.escalated_at,
+        "next_reminder_at": told.next_at,
+        "agent_silent_since": silent_since(question, records, app.config, now()),
+        "command": answer_command(question, script_argv(), os.environ),
+        "by_hand": line_to_type(question, is_alone=not documents.others(app.store, question)),
+    }
+
+
+def _summary(entry: dict[str, Any]) -> str:
+    age, terminal, pending = entry["age_seconds"], entry["terminal"], entry["pending_answer"]
+    facts = [f"asked {duration(age)} ago" if age is not None else "", entry["tool_use_id"]]
+    facts += [f"pane {terminal['target']}" if terminal else "no terminal", f"agent {entry['agent'] or 'not known yet'}"]
+    facts.append(f"gateway {entry['gateway']}")
+    if entry["missed"]:
+        why = "because the session was paused" if entry["agent"] else "because config.toml has problems and names none"
+        facts.append(f"missed: the agent was not woken, {why}")
+    if entry["client_gone"]:
+        facts.append("its client has ended")
+    if entry["hook_waits"]:
+        facts.append("a hook waits for the answer")
+    if pending:
+        how = f"by {pending['channel']}" if pending["channel"] else ""
+        state = "is being delivered" if pending["running"] else "was delivered or given up"
+        facts.append(f"an answer {state} {how}".strip())
+    if entry["reminded_at"]:
+        count = len(entry["reminded_at"])
+        facts.append("reminded once" if count == 1 else f"reminded {count} times")
+    if entry["agent_silent_since"]:
+        facts.append(f"no sign of the agent for {duration(_age(entry['agent_silent_since']) or 0)}")
+    if entry["escalated_at"]:
+        facts.append(f"escalated {duration(_age(entry['escalated_at']) or 0)} ago")
+    lines = [f"{_safe(entry['session'])}: {_safe(', '.join(filter(None, facts)))}"]
+    for number, form in enumerate(entry["questions"], 1):
+        more = " (any number of them)" if form.get("multiSelect") else ""
+        lines.append(_safe(f"  {number}. {form['question']}{more}"))
+        for index, option in enumerate(form["options"]):
+            lines.append(_safe(f"     {index}  {option['label']}"))
+            if isinstance(description := option.get("description"), str) and description:
+                lines.append(_safe(f"        {description}"))
+    lines += [_safe(f"  To answer: {entry['by_hand']}"), "             or without numbers, to be asked"]
+    return "\n".join(lines)
+
+
+def _waiting(app: Application, session: str | None, tool_use_id: str | None) -> list[Question]:
+    """Return the open questions, of one session or with one id if these are given. Raises StoreError."""
+    return [
+        question
+        for question in documents.list_questions(app.store)
+        if session in (None, question.session) and tool_use_id in (None, question.tool_use_id)
+    ]
+
+
+def _full(app: Application, question: Question) -> str:
+    from hookrouter.dialogs.composer import surroundings
+    from hookrouter.dialogs.messages.formatting import question_message
+
+    others, around = documents.others(app.store, question), surroundings(question, app)
+    return question_message(question, script_argv(), os.environ, "", others, surroundings=around).rstrip()
+
+
+def _guidance(app: Application, session: str | None, tool_use_id: str | None) -> str:
+    from hookrouter.dialogs.messages.guidance import guidance
+
+    waiting = _waiting(app, session, tool_use_id) if session or tool_use_id else []
+    return guidance(app, waiting[0].cwd if waiting else os.getcwd())
+
+
+def _notice(notice: dict[str, Any], *, whole: bool) -> str:
+    head = f"Notice {notice.get('id', '')} ({local(notice.get('created_at') or '')}): {notice.get('subject', '')}"
+    return f"{_safe(head)}\n{_text(str(notice.get('text', '')))}".rstrip() if whole else _safe(head)
+
+
+def _age(saved_at: str) -> float | None:
+    """Return the seconds since an ISO 8601 time; None for one that is none."""
+    from datetime import datetime
+
+    try:
+        then, now = datetime.fromisoformat(saved_at), datetime.fromisoformat(iso())
+        return max(0.0, round((now - then).total_seconds(), 1))
+    except (ValueError, TypeError):
+        return None
+
+
+def _safe(text: str) -> str:
+    return printable(text)
+
+
+def _text(text: str) -> str:
+    return printable(text, keep_newlines=True)

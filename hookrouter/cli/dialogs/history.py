@@ -1,0 +1,147 @@
+"""The command ``hookrouter history``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hookrouter.cli.application import Application
+from hookrouter.dialogs.stories.history import history as read_history
+from hookrouter.dialogs.stories.story import OPEN
+from hookrouter.messaging.spawn import push
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.clock import local, moment
+from hookrouter.util.text import duration, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["history", "story_lines"]
+
+
+def history(
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="NAME", help="Only the questions of this session.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="WHEN",
+            help="Only what was asked or ended since then: 45s, 30m, 2h, 3d, 1w, or an ISO 8601 date or time "
+            "(local unless it says otherwise).",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Only the last N questions; 0: all.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")] = False,
+) -> int:
+    """Show Claude's questions and what became of them, in the order in which they were asked.
+
+    For each question: when it was asked, how it ended, who answered (the agent, a person, or nobody), through which
+    channel, how long that took, and what was answered. Of an answer by `hookrouter answer`, "verified" says that Claude
+    Code recorded exactly what was meant, and "mismatch" shows both sides. An unanswered question says why.
+
+    \b
+    Outcomes:
+      verified            `hookrouter answer` answered, and that is what was recorded
+      mismatch            `hookrouter answer` answered, and something else was recorded
+      unverified          an answer was recorded, but it could not be compared
+      answered_by_person  a person answered at the session's terminal
+      chat                somebody chose to talk about it instead of answering
+      unanswered          declined, cancelled, or its session ended; the reason says which
+      open                it waits for an answer
+      unknown             nothing says how it ended
+
+    \b
+    With --json: {"questions": [...]}, each with session, session_id, tool_use_id, agent, asked_at, ended_at, seconds,
+    outcome, by, who (the login name of a person who used `hookrouter answer`), channel, verified, reason,
+    missed (asked during a pause), reminders, escalated, chat,
+    questions (header, question, intended, recorded, result, intended_notes, recorded_notes) and attempts (at, outcome,
+    channel, reason). Times are UTC there; people get local ones with the zone.
+
+    The journal keeps 30 days of silent sessions, and long texts are cut.
+
+    \b
+    Examples:
+      hookrouter history --since 1d
+      hookrouter history --session work --limit 0
+      hookrouter history --json | jq '.questions[] | select(.verified == false)'
+
+    Exit codes: 0 shown; 1 the state folder cannot be read; 2 wrong arguments.
+    """
+    app = Application.from_environ()
+    push(app.environ, app.home)
+    try:
+        earliest = None if since is None else moment(since)
+    except ValueError as error:
+        return _refused(f"--since: {printable(str(error))}", 2)
+    if limit < 0:
+        return _refused("--limit: a number, 0 or more", 2)
+    try:
+        stories = read_history(app.journal, app.store, session=session, since=earliest, limit=limit or None)
+    except StoreError as error:
+        return _refused(str(error), 1)
+    if as_json:
+        typer.echo(json.dumps({"questions": stories}, indent=2))
+    else:
+        _tell(stories, session)
+    return 0
+
+
+def _refused(reason: str, exit_code: int) -> int:
+    typer.echo(f"hookrouter history: {reason}", err=True)
+    return exit_code
+
+
+def _tell(stories: Sequence[Mapping[str, Any]], session: str | None) -> None:
+    """Tell a person of all questions, or those of a session."""
+    if not stories:
+        typer.echo(f"No question{f' of session {printable(session)}' if session is not None else ''} is known.")
+    for story in stories:
+        typer.echo("\n".join(story_lines(story)))
+
+
+def story_lines(story: Mapping[str, Any]) -> list[str]:
+    """Return the lines that tell a person what became of one question, without control characters."""
+    person = f"by person {story['who']}" if story["who"] else "by a person"
+    who = {"agent": f"by agent {story['agent']}", "person": person}.get(story["by"] or "", "")
+    if story["outcome"] == "answered_by_person":
+        who = ""
+    facts = [f"{story['outcome'].replace('_', ' ')} {who}".strip()]
+    if story["channel"]:
+        facts[0] += f" through {story['channel']}"
+    if story["seconds"] is not None:
+        facts.append(f"after {duration(story['seconds'])}")
+    if story["missed"]:
+        facts.append("asked during a pause")
+    if story["reminders"]:
+        facts.append("reminded once" if story["reminders"] == 1 else f"reminded {story['reminders']} times")
+    if story["escalated"]:
+        facts.append("escalated")
+    head = f"{local(story['asked_at'] or story['ended_at'] or '')}  {story['session']}: {', '.join(facts)}"
+    lines = [f"{head}  ({story['tool_use_id']})"]
+    for number, entry in enumerate(story["questions"], 1):
+        lines.append(f"  {number}. {entry['question']}{_answer(entry)}")
+        if story["outcome"] == "mismatch" and entry.get("result") != "match":
+            lines.append(f"     meant: {_shown(entry.get('intended'))}{_note(entry.get('intended_notes'))}")
+    if story["chat"]:
+        lines.append(f"  said: {story['chat']}")
+    if story["reason"] and story["outcome"] not in ("verified", OPEN):
+        lines.append(f"  why: {story['reason']}")
+    return [printable(line) for line in lines]
+
+
+def _answer(entry: Mapping[str, Any]) -> str:
+    return f" -> {_shown(entry['recorded'])}{_note(entry.get('recorded_notes'))}" if "recorded" in entry else ""
+
+
+def _note(text: object) -> str:
+    return f" (note: {text})" if text else ""
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "(nothing)"
+    return value if isinstance(value, str) else json.dumps(value)

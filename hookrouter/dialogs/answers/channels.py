@@ -1,0 +1,85 @@
+"""Which answer channels, planner and terminal of config.toml there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.answering.forms import refusal_of
+from hookrouter.answering.interfaces import WaitingChannel
+from hookrouter.dialogs.answers.result import ExitCode
+from hookrouter.dialogs.decisions import DecisionError
+from hookrouter.util.text import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hookrouter.answering.interfaces import AnswerChannel
+    from hookrouter.cli.application import Application
+    from hookrouter.dialogs.answers.checked_answer import CheckedAnswer
+    from hookrouter.dialogs.answers.result import AnswerResult
+
+__all__ = ["find_channels", "no_channel", "planned", "unknown_parts"]
+
+
+def find_channels(app: Application, chosen: str | None) -> dict[str, AnswerChannel]:
+    """Return the channels to try, in order. Raises DecisionError for a chosen one that does not exist."""
+    available = app.plugins.answer_channels()
+    wanted: Sequence[str] = (chosen,) if chosen is not None else app.config.answer.channels
+    found = {name: available[name] for name in wanted if name in available}
+    if chosen is not None and not found:
+        raise DecisionError([no_channel("--channel", app, wanted)])
+    return found
+
+
+def no_channel(source: str, app: Application, wanted: Sequence[str]) -> str:
+    """Return why none of the wanted channels can be tried; ``source`` says where they were asked for."""
+    offered = sorted(app.plugins.answer_channels())
+    hint = next(filter(None, (_meant(name, offered) for name in wanted)), "")
+    known = ", ".join(offered) or "none"
+    return f"{source}: there is no channel {', '.join(map(repr, wanted))}{hint}; available: {known}"
+
+
+def unknown_parts(app: Application, *, located: bool) -> list[str]:
+    """Return which planner or terminal of config.toml does not exist, with its key and what there is.
+
+    The terminal matters only if the question was ``located`` in none: a located one has the backend that did it.
+    """
+    planner, terminal = app.config.answer.planner, app.config.answer.terminal
+    chosen: list[tuple[str, str, Iterable[str]]] = [("planner", planner, app.plugins.keystroke_planners())]
+    if not located:
+        chosen.append(("terminal", terminal, app.plugins.terminal_backends()))
+    return [
+        f"config.toml: answer.{key}: there is no {key} {name!r}{_meant(name, offered)}; "
+        f"available: {', '.join(sorted(offered)) or 'none'}"
+        for key, name, offered in chosen
+        if name not in offered
+    ]
+
+
+def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> AnswerResult:
+    """Return the result of a dry run: that a waiting hook would get the answer, or the steps of the planner.
+
+    A channel that hands answers to hooks serves only while a hook waits.
+    """
+    for name, channel in answer.channels.items():
+        if not isinstance(channel, WaitingChannel):
+            break
+        if channel.is_waiting(app.store, answer.question.session_id, answer.form):
+            step = f"hand the answer to the hook that waits beside the dialog, through the channel {name}; no key"
+            return result._replace(
+                outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", channel=name, steps=(step,)
+            )
+    planner = app.plugins.keystroke_planners().get(app.config.answer.planner)
+    if planner is None:
+        reason = "; ".join(unknown_parts(app, located=True))
+        return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
+    steps = tuple(planner.outline(answer.form, answer.decisions))
+    refusal = refusal_of(steps)
+    if refusal is not None:
+        return result._replace(reason=f"the planner {planner.name} cannot enter that: {refusal}")
+    return result._replace(outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
+
+
+def _meant(name: str, offered: Iterable[str]) -> str:
+    hint = did_you_mean(name, offered)
+    return f", {hint}" if hint else ""

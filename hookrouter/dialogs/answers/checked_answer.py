@@ -1,0 +1,34 @@
+"""One answer that can be given: the question is chosen, and the decisions fit its form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter.answering.decisions import Decision
+    from hookrouter.answering.interfaces import AnswerChannel
+    from hookrouter.dialogs.answers.identity import Author
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.tools.ask_user_question import AskUserQuestionInput
+
+__all__ = ["CheckedAnswer"]
+
+
+@with_field_docs
+class CheckedAnswer(NamedTuple):
+    """What is to be answered, how, and by whom."""
+
+    question: Question
+    """The question that is meant."""
+    form: AskUserQuestionInput
+    """The question document, read."""
+    decisions: tuple[Decision, ...]
+    """What was decided, checked against the form."""
+    channels: Mapping[str, AnswerChannel]
+    """The channels that are tried, in their order."""
+    author: Author
+    """Who decides. No pause holds back a person's answer."""

@@ -1,0 +1,140 @@
+"""The messages about a question that go to its agent: the question, a mismatch, and an end without an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.dialogs import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hookrouter.config import Config
+    from hookrouter.context import Services
+    from hookrouter.dialogs.comparison import Comparison
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.messaging.gateway import Message, ScheduledMessage
+
+__all__ = ["is_for_person", "tell_end", "tell_mismatch", "wake"]
+
+_MISMATCH_PROMPT = "ask_user_question_mismatch.md"
+
+
+def wake(question: Question, services: Services) -> None:
+    """Put the message about an open question into the outbox, for its agent. Raises StoreError.
+
+    It says all that is needed to answer; the rest is added when it goes out, see
+    :mod:`hookrouter.dialogs.composer`.
+    """
+    from hookrouter.dialogs.messages.formatting import question_message, read_command, subject
+    from hookrouter.util.program import script_argv
+
+    argv, environ = script_argv(), services.environ
+    # Read after this question was saved: of two that are asked at the same time, at least one sees the other.
+    others = documents.others(services.store, question)
+    if is_for_person(services.config, question.agent):
+        from hookrouter.dialogs.messages.to_person import person_message
+
+        text = person_message(question, argv, environ, others)
+    else:
+        text = question_message(question, argv, environ, "", others)
+    message = _message("question", question, subject(question), text)
+    then: tuple[ScheduledMessage, ...] = ()
+    settings = services.config.answer
+    # The inbox takes whatever it gets, and tells nobody.
+    if services.config.is_inbox(question.gateway):
+        settings = settings._with(reminders=0)
+    if settings.reminds or settings.escalate_to:
+        from hookrouter.dialogs.messages.reminders import follow_ups
+
+        then = follow_ups(question, message, settings, read_command(question, argv, environ))
+    is_open = documents.open_condition(question)
+    _once(
+        services,
+        message,
+        question,
+        lambda: services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open),
+    )
+
+
+def is_for_person(config: Config, agent: str) -> bool:
+    """Whether the messages to an agent of this id are written for a person."""
+    return any(one.is_person for one in config.agents if one.id == agent)
+
+
+def tell_mismatch(services: Services, question: Question, comparison: Comparison) -> None:
+    """Put in a message to the agent that something else was recorded than it meant.
+
+    Raises StoreError, noted in the journal.
+    """
+    from hookrouter.dialogs.messages.data import closed_data
+    from hookrouter.dialogs.messages.formatting import mismatch_message, subject
+
+    to_person = is_for_person(services.config, question.agent)
+    text = mismatch_message(question, comparison, "" if to_person else _prompt(services, _MISMATCH_PROMPT))
+    data = closed_data(
+        "mismatch", question, to_person=to_person, reason=comparison.reason, verification=comparison.document()
+    )
+    message = _message("mismatch", question, f"Recorded differently: {subject(question)}", text, data)
+    _put(services, question, message, f"the agent could not be told of the mismatch in {question.tool_use_id}")
+
+
+def tell_end(services: Services, question: Question, kind: str, reason: str) -> None:
+    """Put in a message to the agent that its question has ended without its answer.
+
+    Raises StoreError, noted in the journal.
+
+    ``kind`` is ``unanswered`` or ``warning``.
+    """
+    from hookrouter.dialogs.messages.data import closed_data
+    from hookrouter.dialogs.messages.formatting import subject, unanswered_message
+
+    data = closed_data(kind, question, to_person=is_for_person(services.config, question.agent), reason=reason)
+    message = _message(kind, question, f"No answer: {subject(question)}", unanswered_message(question, reason), data)
+    failed = f"the agent could not be told that {question.tool_use_id} was not answered: {reason}"
+    _put(services, question, message, failed)
+
+
+def _put(services: Services, question: Question, message: Message, failed: str) -> None:
+    try:
+        _once(services, message, question, lambda: services.outbox.put(message, fallbacks=question.fallbacks))
+    except Exception:
+        services.warn(failed)
+        raise
+
+
+def _once(services: Services, message: Message, question: Question, put: Callable[[], object]) -> None:
+    """Put a message in unless an earlier run of the same call has."""
+
+    def is_put() -> bool:
+        known = (message.kind, message.session_id, message.tool_use_id)
+        return any((one.kind, one.session_id, one.tool_use_id) == known for one in services.outbox.pending())
+
+    documents.tell_once(services.store, question, message.kind, put, is_put)
+
+
+def _message(kind: str, question: Question, subject: str, text: str, data: Mapping[str, Any] | None = None) -> Message:
+    from hookrouter.messaging.gateway import Message
+
+    return Message(
+        kind=kind,
+        agent=question.agent,
+        gateway=question.gateway,
+        session=question.session,
+        session_id=question.session_id,
+        tool_use_id=question.tool_use_id,
+        subject=subject,
+        text=text,
+        data=data or {},
+    )
+
+
+def _prompt(services: Services, name: str) -> str:
+    """Return a prompt text; without one the message still says all that is needed to answer."""
+    from hookrouter.dialogs.messages.prompts import read_prompt
+
+    try:
+        return read_prompt(services.home, name)
+    except (OSError, ValueError) as error:
+        services.warn(f"prompt {name}: {error}")
+        return ""

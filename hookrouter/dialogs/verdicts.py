@@ -1,0 +1,154 @@
+"""How a question ended: the ``answer-result`` document, written before the question's own documents go.
+
+Whoever closes a question writes one: PostToolUse, which compared the answer, an event that found the question over, or
+the ``hookrouter answer`` that had its text said. ``hookrouter answer`` waits for it, and ``history`` and ``questions
+--watch`` read it. The journal tells people the same, but nothing depends on it.
+
+A document is named ``<session>:<tool_use_id>`` and removed after :data:`KEPT_SECONDS`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hookrouter.dialogs.documents import own_name
+from hookrouter.dialogs.transcript import CHAT
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.storage.interface import DocumentStore, DocumentWatch
+
+__all__ = [
+    "Verdict",
+    "delete_verdict",
+    "end_of_sweep",
+    "list_verdicts",
+    "prune_verdicts",
+    "read_verdict",
+    "save_verdict",
+    "was_recorded",
+    "watch_verdict",
+]
+
+KIND = "answer-result"
+VERSION = 1
+
+KEPT_SECONDS = 24 * 3600.0
+"""How long a document stays: far longer than any ``answer --wait``, and not so long that many gather."""
+
+
+@with_field_docs
+class Verdict(NamedTuple):
+    """How one question ended."""
+
+    session: str
+    """The session's name."""
+    session_id: str
+    """Claude Code's id of the session."""
+    tool_use_id: str
+    """Claude Code's id of the tool call that asked."""
+    outcome: str
+    """``verified``, ``mismatch``, ``unverified`` (recorded, but not compared), ``answered_by_person``, ``chat`` or
+    ``unanswered``."""
+    reason: str = ""
+    """Why it ended so, in one sentence; empty if the outcome says it."""
+    by: str = ""
+    """``agent``, ``person`` or ``nobody``; empty if that is not known."""
+    who: str = ""
+    """The login name of the person who answered with ``hookrouter answer``; empty for all others."""
+    channel: str = ""
+    """The channel through which ``hookrouter answer`` answered; empty if it did not."""
+    verification: Mapping[str, Any] | None = None
+    """Both sides of a comparison, as the journal has them; None if nothing was compared."""
+    recorded: Mapping[str, str] | None = None
+    """What a person answered, by question, cut like in the journal."""
+    recorded_notes: Mapping[str, str] | None = None
+    """The notes that a person added, likewise; None if that is not known."""
+    told_by: str = ""
+    """``answer`` if a ``hookrouter answer`` has told the agent how the question ended."""
+    agent: str = ""
+    """The agent whose question it was."""
+    asked_at: str = ""
+    """ISO 8601, UTC, like ``at``."""
+    at: str = ""
+    """When it ended."""
+
+
+def save_verdict(store: DocumentStore, verdict: Verdict) -> None:
+    """Write how a question ended; a later word on the same question replaces it. Raises StoreError."""
+    from hookrouter.util.clock import iso
+
+    document = verdict._asdict() | {"version": VERSION, "at": verdict.at or iso()}
+    store.write(KIND, own_name(verdict.session, verdict.tool_use_id), document, durable=False)
+
+
+def read_verdict(store: DocumentStore, question: Question) -> Verdict | None:
+    """Return how this question ended; None if nobody has said so. Raises StoreError."""
+    found = _verdict(store.read(KIND, own_name(question.session, question.tool_use_id)))
+    same = found is not None and (found.session_id, found.tool_use_id) == (question.session_id, question.tool_use_id)
+    return found if same else None
+
+
+def delete_verdict(store: DocumentStore, question: Question) -> None:
+    """Forget how an earlier question with this tool_use_id ended. Raises StoreError."""
+    store.delete(KIND, own_name(question.session, question.tool_use_id))
+
+
+def list_verdicts(store: DocumentStore) -> list[Verdict]:
+    """Return how the questions of the last time ended. Raises StoreError."""
+    return [found for _, document in store.entries(KIND) if (found := _verdict(document)) is not None]
+
+
+def watch_verdict(store: DocumentStore, question: Question) -> DocumentWatch:
+    """Return a watch on the document of this question."""
+    return store.watch(KIND, own_name(question.session, question.tool_use_id))
+
+
+def was_recorded(store: DocumentStore, session_id: str, tool_use_id: str) -> bool:
+    """Whether a PostToolUse has noted how this question ended; a sweep, which says who told of it, does not count."""
+    for _, document in store.entries(KIND, lambda name: name.endswith(f":{tool_use_id}")):
+        found = _verdict(document)
+        if found is not None and (found.session_id, found.tool_use_id) == (session_id, tool_use_id):
+            return found.outcome in ("verified", "mismatch", "answered_by_person") or not found.told_by
+    return False
+
+
+def end_of_sweep(outcome: str, state: str, by: str = "") -> tuple[str, str]:
+    """Return outcome and ``by`` of a question that an event found over, as the journal's ``swept`` has it.
+
+    ``by`` is who decided the answer that was being delivered; empty if none was.
+    """
+    if outcome == "unverified":
+        return "unverified", ""
+    if outcome == "chat":
+        return "chat", by or "agent"
+    return ("chat", "person") if state == CHAT else ("unanswered", "nobody")
+
+
+def prune_verdicts(store: DocumentStore) -> None:
+    """Remove the documents that are older than :data:`KEPT_SECONDS`. Raises StoreError."""
+    from hookrouter.util.clock import iso, now
+
+    earliest = iso(now() - KEPT_SECONDS)
+    for name, document in store.entries(KIND):
+        if _text(document, "at") < earliest:
+            store.delete(KIND, name)
+
+
+def _verdict(document: Mapping[str, object] | None) -> Verdict | None:
+    if document is None:
+        return None
+    tables = ("verification", "recorded", "recorded_notes")
+    texts = {name: _text(document, name) for name in Verdict._fields if name not in tables}
+    if not (texts["session"] and texts["tool_use_id"] and texts["outcome"]):
+        return None
+    found = {name: table if isinstance(table := document.get(name), dict) else None for name in tables}
+    return Verdict(**texts, **found)  # type: ignore[arg-type] # each is what its name says
+
+
+def _text(document: Mapping[str, object], key: str) -> str:
+    value = document.get(key)
+    return value if isinstance(value, str) else ""
