@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["Agent", "AnswerConfig", "Config", "PluginConfig", "ServeConfig"]
+__all__ = ["Agent", "AnswerConfig", "ApprovalRule", "ApprovalsConfig", "Config", "PluginConfig", "ServeConfig"]
 
 INBOX = "inbox"
 """The gateway that always exists, and the type of its plugin."""
@@ -41,6 +41,8 @@ class Agent(Value):
     """Seconds for which a gateway fails before the next one is asked too."""
     kind: str = AGENT
     """Who reads the messages: ``agent``, a program that decides by JSON, or ``person``."""
+    wake_on: tuple[str, ...] = ("question", "permission", "plan", "elicitation")
+    """What it hears of, by the kinds of dialogs."""
 
     @property
     def is_person(self) -> bool:
@@ -75,6 +77,22 @@ class AnswerConfig(Value):
     def reminds(self) -> bool:
         """Whether agents are reminded at all."""
         return self.remind_after > 0 and self.reminders > 0
+
+
+class ApprovalRule(Value):
+    """One ``[[approvals.rules]]`` entry: who decides on the calls that it is about."""
+
+    tool: str
+    """Which calls, in the syntax of Claude Code's permission rules: see :mod:`hookrouter.permission_rules.rule`."""
+    decide: str
+    """``allow``, ``deny``, ``agent`` or ``person``."""
+
+
+class ApprovalsConfig(Value):
+    """``[approvals]``: who decides what Claude asks permission for."""
+
+    rules: tuple[ApprovalRule, ...] = ()
+    """The first one that is about a call says who decides; of none the person at the terminal."""
 
 
 class PluginConfig(Value):
@@ -121,6 +139,7 @@ class Config(Value):
     gateways: Mapping[str, Mapping[str, object]] = NO_ITEMS
     """The ``[gateways.NAME]`` tables with their ``type``; holds ``inbox`` in any case."""
     answer: AnswerConfig = AnswerConfig()
+    approvals: ApprovalsConfig = ApprovalsConfig()
     plugins: Mapping[str, PluginConfig] = NO_ITEMS
     """The ``[plugins.NAME]`` tables; ask :meth:`plugin`, which knows the defaults."""
     problems: tuple[str, ...] = ()

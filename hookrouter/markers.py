@@ -26,7 +26,9 @@ __all__ = [
     "Waits",
     "hookimpl",
     "hookspec",
+    "is_ruled",
     "override",
+    "ruled",
     "waiting",
     "waits",
 ]
@@ -141,3 +143,21 @@ def waiting(function: Callable[..., object]) -> Waits | None:
     """Return how an implementation waits; None for one that is not marked with :func:`waits`."""
     found = getattr(function, _WAITS, None)
     return found if isinstance(found, Waits) else None
+
+
+_RULED = f"{PROJECT_NAME}_ruled"
+
+
+def ruled(function: F) -> F:
+    """Mark a hook implementation that is about the calls of ``[[approvals.rules]]`` alone.
+
+    It is registered for the tools that the rules name, and without any rule neither registered nor called. For another
+    tool it may be called all the same, because another plugin needs that call.
+    """
+    setattr(function, _RULED, True)
+    return function
+
+
+def is_ruled(function: Callable[..., object]) -> bool:
+    """Whether an implementation is marked with :func:`ruled`."""
+    return getattr(function, _RULED, False) is True

@@ -244,6 +244,7 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
             yield f"{key}.gateway", agent.gateway, held
         yield f"{key}.fallback_after", agent.fallback_after, held
         yield f"{key}.kind", agent.kind, held
+        yield f"{key}.wake_on", _json(agent.wake_on), held
     for gateway, table in config.gateways.items():
         for name, value in table.items():
             yield f"gateways.{gateway}.{name}", value, _held(app, value, INBOX if gateway == INBOX else None)
@@ -251,6 +252,8 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
         for key in kind._fields:
             value = getattr(found, key)
             yield f"{header}.{key}", _json(value), _held(app, value, getattr(kind, key))
+    rules = [{"tool": rule.tool, "decide": rule.decide} for rule in config.approvals.rules]
+    yield "approvals.rules", rules, _held(app, rules, [])
     yield "journal.payloads", config.journal_payloads, _held(app, config.journal_payloads, False)
     yield f"plugins.{ORDER}", _json(config.plugin_order), _held(app, config.plugin_order, ())
     yield f"plugins.{LAST}", _json(config.plugin_last), _held(app, config.plugin_last, ())

@@ -23,6 +23,8 @@ __all__ = [
     "CONVERTER",
     "AgentTable",
     "AnswerTable",
+    "ApprovalRuleTable",
+    "ApprovalsTable",
     "ConfigFile",
     "JournalTable",
     "PluginTable",
@@ -124,6 +126,29 @@ def _reader(value: object) -> str:
     return str(value)
 
 
+def _kind_of_dialog(value: object) -> str:
+    if value not in values.Agent.wake_on:
+        raise wrong(value, ", ".join(values.Agent.wake_on))
+    return str(value)
+
+
+def _decider(value: object) -> str:
+    if value not in ("allow", "deny", "agent", "person"):
+        raise wrong(value, _DECIDER.words)
+    return str(value)
+
+
+def _rule(value: object) -> str:
+    from hookrouter.permission_rules.rule import RuleError, parse
+
+    text = _text(value)
+    try:
+        parse(text)
+    except RuleError as error:
+        raise Fault(repr(text), str(error).removeprefix("allowed: ")) from None
+    return text
+
+
 def _loopback(value: object) -> str:
     host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
     if host not in ("127.0.0.1", "[::1]", "localhost") or not (port.isascii() and port.isdigit()):
@@ -161,6 +186,8 @@ _PATIENCE = _Check(f"seconds, at least 0 and at most {_MAX_SECONDS}", _patience)
 _COUNT = _Check(f"a whole number, at least 0 and at most {_MAX_COUNT}", _count)
 _ON_ERROR = _Check('"open" or "closed"', _on_error)
 _READER = _Check('"agent" or "person"', _reader)
+_DECIDER = _Check('"allow", "deny", "agent" or "person"', _decider)
+_RULE = _Check("a permission rule, as in Claude Code's settings", _rule)
 _LOOPBACK = _Check(f"127.0.0.1:PORT, with a port from 1 to {_MAX_PORT}", _loopback)
 _TABLE = _Check("a table", _table)
 
@@ -223,6 +250,13 @@ class AgentTable:
         "Who reads the messages: a program that decides by JSON, or a person, who gets no JSON to read.",
         '"person"',
         _default(values.Agent, "kind"),
+    )
+
+    wake_on: tuple[str, ...] = _key(
+        _list_of(f"a list of {', '.join(values.Agent.wake_on)}", _kind_of_dialog, once="kind"),
+        "What the agent hears of. Of all else it is not told; a person at the terminal decides.",
+        '["question", "plan"]',
+        _default(values.Agent, "wake_on"),
     )
 
     def route(self) -> tuple[str, ...]:
@@ -294,6 +328,40 @@ class AnswerTable:
         '"chat"',
         _default(values.AnswerConfig, "escalate_to"),
     )
+
+
+@attrs.frozen
+class ApprovalRuleTable:
+    """Who decides on the calls that a rule is about: the first rule that is about a call counts, and without any the
+    person at the terminal decides. A command line of several commands gets the strictest of what its commands get."""
+
+    tool: str = _key(
+        _RULE,
+        "Which calls, as in Claude Code's permission rules: `Bash(git push:*)`, `Edit(/src/**)`, `mcp__github`, "
+        "`ExitPlanMode` for plans, `Elicitation` for the forms of MCP servers, `*` for every tool.",
+        '"Bash(npm run *)"',
+    )
+    decide: str = _key(
+        _DECIDER,
+        "`allow` and `deny` decide at once; `agent` asks the session's agent; `person` leaves it to a person, and no "
+        "agent's answer is taken.",
+        '"agent"',
+    )
+
+    def value(self) -> values.ApprovalRule:
+        """Return the rule."""
+        return _value(values.ApprovalRule, self)
+
+
+@attrs.frozen
+class ApprovalsTable:
+    """Who decides what Claude asks permission for."""
+
+    rules: list[ApprovalRuleTable] = attrs.field(factory=list)
+
+    def value(self) -> values.ApprovalsConfig:
+        """Return the rules."""
+        return values.ApprovalsConfig(rules=tuple(one.value() for one in self.rules))
 
 
 @attrs.frozen
@@ -394,6 +462,7 @@ class ConfigFile:
     agents: list[AgentTable] = attrs.field(factory=list)
     gateways: dict[str, dict[str, object]] = attrs.field(factory=dict)
     answer: AnswerTable = attrs.field(factory=AnswerTable)
+    approvals: ApprovalsTable = attrs.field(factory=ApprovalsTable)
     journal: JournalTable = attrs.field(factory=JournalTable)
     serve: ServeTable = attrs.field(factory=ServeTable)
     plugins: PluginTables = attrs.field(factory=PluginTables)
@@ -404,6 +473,7 @@ class ConfigFile:
             agents=tuple(one.value() for one in self.agents) or (values.IMPLICIT_AGENT,),
             gateways=self.gateways,
             answer=_value(values.AnswerConfig, self.answer),
+            approvals=self.approvals.value(),
             plugins={name: plugin_config(table) for name, table in self.plugins.tables.items()},
             plugin_order=self.plugins.order,
             plugin_last=self.plugins.last,
@@ -423,6 +493,7 @@ def schema() -> Iterator[SchemaTable]:
         "the gateway's own; no secret may stand there itself, but `KEY_env` or `KEY_file`, which name where it is",
     )
     yield _described("[answer]", AnswerTable)
+    yield _described("[[approvals.rules]]", ApprovalRuleTable)
     yield _described("[plugins]", PluginTables)
     yield _described("[plugins.NAME]", PluginTable)
     yield _described("[journal]", JournalTable)

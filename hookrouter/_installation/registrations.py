@@ -5,6 +5,7 @@ Facts about Claude Code: measured on 2.1.330.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve, frozen
@@ -16,6 +17,7 @@ from hookrouter._installation.front_command import Front, front_words
 from hookrouter._installation.http_entries import can_be_http, http_keys
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, PluginStatus
 from hookrouter._plugins.scan import SCAN_SECONDS
+from hookrouter.permission_rules.rule import EVERY_TOOL, parse, tool_names
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
 
@@ -33,10 +35,14 @@ __all__ = [
     "RegistrationSource",
     "registration_sources",
     "registrations",
+    "ruled_tools",
     "wanted_registrations",
 ]
 
 MCP_MATCHER = "mcp__.*"
+
+_EXACT = re.compile(r"[\w-]+", re.ASCII)
+"""A tool's name, and no expression that Claude Code searches for."""
 
 REPLACING_EVENTS = ("WorktreeCreate",)
 """Events at which a registered hook takes over from Claude Code: it must create the worktree, and one that prints no
@@ -44,6 +50,8 @@ path fails. ``raw_event``, which only watches, must not register there."""
 
 UNBLOCKED_EVENTS = ("PermissionRequest", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle")
 """Events that can be refused, but not by ``onFailure``: Claude Code ignores it, or (PermissionRequest) exit code 2."""
+
+_EVENT_NAMES = frozenset(record.name for record in EVENTS.values())
 
 _MINIMUM_TIMEOUT = 60.0
 
@@ -94,6 +102,8 @@ class RegistrationSource(NamedTuple):
     """Whether it is set to fail closed."""
     waits: Mapping[str, float] = {}
     """The hooks in which it may wait, each with the most seconds that this adds."""
+    tools: Mapping[str, Sequence[str]] = {}
+    """The hooks that it needs for some tools only: their names, or patterns that Claude Code searches for."""
 
 
 def wanted_registrations(app: Services, front: Front = Front.COLD) -> list[Registration]:
@@ -128,8 +138,18 @@ def registration_sources(plugins: Iterable[PluginInfo], config: Config) -> list[
         closed = settings.on_error == "closed"
         if plugin.status == PluginStatus.ACTIVE or (plugin.status == PluginStatus.BROKEN and closed):
             hooks = plugin.hooks if plugin.hooks_known else UNKNOWN_HOOKS
-            found.append(RegistrationSource(hooks, settings.timeout, closed, plugin.waits))
+            tools = dict.fromkeys(plugin.ruled, ruled_tools(config)) if config.approvals.rules else {}
+            found.append(RegistrationSource(hooks, settings.timeout, closed, plugin.waits, tools))
     return found
+
+
+def ruled_tools(config: Config) -> tuple[str, ...]:
+    """Return the tools whose calls ``[[approvals.rules]]`` do not simply leave to a person; ``*`` for every tool.
+
+    Names, and patterns for the tools of a server.
+    """
+    rules = [parse(one.tool) for one in config.approvals.rules if one.decide != "person"]
+    return tuple(dict.fromkeys(map(tool_names, rules)))
 
 
 def registrations(plugins: Sequence[RegistrationSource], script: Sequence[str], home: str | None) -> list[Registration]:
@@ -155,8 +175,9 @@ def registrations(plugins: Sequence[RegistrationSource], script: Sequence[str], 
             called = {hook: matchers[hook] for hook in plugin.hooks if hook in matchers}
             seconds += plugin.timeout if called else 0
             for hook, matcher in called.items():
-                need = needs.get(matcher, _Needs())
-                needs[matcher] = _Needs(need.closed or plugin.closed, need.waits + plugin.waits.get(hook, 0))
+                for narrowed in _narrowed(hook, matcher, plugin, record):
+                    need = needs.get(narrowed, _Needs())
+                    needs[narrowed] = _Needs(need.closed or plugin.closed, need.waits + plugin.waits.get(hook, 0))
         fixed = event in _FIXED_TIMEOUTS
         timeout = record.timeout if fixed else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
         can_block = record.can_block and event not in UNBLOCKED_EVENTS
@@ -169,6 +190,18 @@ def registrations(plugins: Sequence[RegistrationSource], script: Sequence[str], 
             for matcher, need in _groups(needs)
         )
     return wanted
+
+
+def _narrowed(hook: str, matcher: str | None, plugin: RegistrationSource, event: EventFacts) -> Sequence[str | None]:
+    """Return the matchers for one hook of a plugin: one for each tool, if it needs only some."""
+    if matcher is not None or hook not in plugin.tools:
+        return [matcher]
+    tools = plugin.tools[hook]
+    if not event.is_tool:
+        # The rule for what is no tool's call has the event's own name.
+        return [None] if EVERY_TOOL in tools or event.name in tools else []
+    own = [tool for tool in tools if tool not in _EVENT_NAMES]
+    return [None] if EVERY_TOOL in own else own
 
 
 class _Needs(NamedTuple):
@@ -187,11 +220,11 @@ def _groups(needs: Mapping[str | None, _Needs]) -> list[tuple[str | None, _Needs
         return [(None, _Needs(closed, sum(need.waits for need in needs.values())))]
     groups: list[tuple[str | None, _Needs]] = []
     for need in sorted(set(needs.values())):
-        exact = sorted(name for name in needs if name and name != MCP_MATCHER and needs[name] == need)
+        exact = sorted(name for name in needs if name and _EXACT.fullmatch(name) and needs[name] == need)
         if exact:
             groups.append(("|".join(exact), need))
-    if MCP_MATCHER in needs:
-        groups.append((MCP_MATCHER, needs[MCP_MATCHER]))
+    # One character outside the names makes the whole matcher an expression, so each has a group of its own.
+    groups += [(name, needs[name]) for name in sorted(filter(None, needs)) if not _EXACT.fullmatch(name)]
     return groups
 
 

@@ -92,6 +92,8 @@ class DiscoveredPlugin(Value, kw_only=True):
     waits: tuple[tuple[str, float, str | None], ...] = ()
     """The hooks in which it may wait, each with the most seconds and the setting that it needs
     (:func:`hookrouter.markers.waits`)."""
+    ruled: tuple[str, ...] = ()
+    """The hooks that are about the calls of ``[[approvals.rules]]`` alone (:func:`hookrouter.markers.ruled`)."""
     settings: OwnSettings | None = None
     """The class that it declares for its settings, and what an empty table gives; None if it declares none."""
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from hookrouter._plugins.index import file_stamp
 from hookrouter._plugins.manager import implementations, load_object, validate
 from hookrouter.hookspecs import all_spec_classes
-from hookrouter.markers import PROJECT_NAME, waiting
+from hookrouter.markers import PROJECT_NAME, is_ruled, waiting
 from hookrouter.util.text import describe_error
 from hookrouter.util.value import encode
 
@@ -32,6 +32,7 @@ __all__ = ["describe", "main", "spec_names"]
 CONTRIBUTIONS = {
     "answer_channel": "name",
     "cli_commands": "name",
+    "dialog_kinds": "name",
     "gateway": "type",
     "keystroke_planner": "name",
     "message_composer": "name",
@@ -69,7 +70,15 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         settings = _settings(name, found, table, files)
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
         text = describe_error(error, MAX_ERROR)
-        return {"hooks": None, "waits": {}, "files": _stamped(files), "hints": [], "settings": None, "error": text}
+        return {
+            "hooks": None,
+            "waits": {},
+            "ruled": [],
+            "files": _stamped(files),
+            "hints": [],
+            "settings": None,
+            "error": text,
+        }
     codes = (getattr(inspect.unwrap(function), "__code__", None) for function in (*found.values(), *unmarked.values()))
     files.update(code.co_filename for code in codes if code is not None)
     files.update(_class_files(plugin))
@@ -79,6 +88,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
     return {
         "hooks": sorted(found),
         "waits": waits,
+        "ruled": sorted(hook for hook, function in found.items() if is_ruled(function)),
         "files": _stamped(files),
         "hints": [f"{name} has a hook's name but no @hookimpl" for name in unmarked],
         "settings": settings,
@@ -101,7 +111,7 @@ def _contributions(found: Mapping[str, Callable[..., Any]]) -> list[dict[str, ob
             continue
         try:
             result: Any = found[hook]()
-            items = result if hook == "cli_commands" else [result]
+            items = result if hook in ("cli_commands", "dialog_kinds") else [result]
             names = [str(getattr(item, attribute)) for item in items or () if item is not None]
             keys = _gateway_keys(result) if hook == "gateway" else []
             rows.append({"hook": hook, "names": names, "error": "", "keys": keys})

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hookrouter._plugins.index import OwnSettings
     from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner, TerminalBackend
     from hookrouter.config import Config, PluginConfig
+    from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.hookspecs.commands import Command, StatisticsSection
     from hookrouter.messaging.composer import MessageComposer
     from hookrouter.messaging.gateway import Gateway
@@ -66,6 +67,8 @@ class PluginInfo(Value, kw_only=True):
     """What is probably a mistake in it, one line each."""
     waits: Mapping[str, float] = NO_ITEMS
     """The hooks in which it may wait, each with the most seconds."""
+    ruled: frozenset[str] = frozenset()
+    """The hooks that are about the calls of ``[[approvals.rules]]`` alone."""
     problems: tuple[str, ...] = ()
     """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
 
@@ -99,7 +102,10 @@ class Plugins:
         first = [name for name in config.plugin_order if name in found]
         last = [name for name in config.plugin_last if name in found]
         ordered = [*first, *sorted(found.keys() - {*first, *last}), *last]
-        self._infos = tuple(_info(found[name], config.plugin(name), self._settings.get(name)) for name in ordered)
+        has_rules = bool(config.approvals.rules)
+        self._infos = tuple(
+            _info(found[name], config.plugin(name), self._settings.get(name), has_rules=has_rules) for name in ordered
+        )
 
     def under(self, config: Config, settings: Mapping[str, OwnSettings]) -> Plugins:
         """Return the same plugins under another config; ``settings`` as the constructor takes them."""
@@ -218,6 +224,17 @@ class Plugins:
         """Return the figures that active plugins add to ``hookrouter stats``, by name, each without any yet."""
         return self._contributions("statistics_section", "name")
 
+    def dialog_kinds(self) -> dict[str, DialogKind]:
+        """Return the kinds of dialogs that active plugins contribute, by name."""
+        found: dict[str, DialogKind] = {}
+        for plugin, kinds in self._collect("dialog_kinds"):
+            for kind in kinds:
+                if kind.name in found:
+                    self._report(plugin, f"dialog kind {kind.name!r} is already contributed by another plugin")
+                else:
+                    found[kind.name] = kind
+        return found
+
     def cli_commands(self) -> list[tuple[str, Command]]:
         """Return the commands that active plugins contribute, each with its plugin's name."""
         return [(name, command) for name, commands in self._collect("cli_commands") for command in commands]
@@ -267,7 +284,7 @@ def _possible_hooks(info: PluginInfo) -> tuple[str, ...]:
     return info.hooks if info.hooks_known else UNKNOWN_HOOKS
 
 
-def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | None) -> PluginInfo:
+def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | None, *, has_rules: bool) -> PluginInfo:
     status, reason = PluginStatus.ACTIVE, ""
     problems = () if own is None else own.faults
     settings = config.settings if own is None or own.values is None else own.values
@@ -279,6 +296,8 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         # A guard must not run with other rules than those that somebody wrote.
         status, reason = PluginStatus.BROKEN, "; ".join(problems)
     off = {hook for hook, _, setting in plugin.waits if setting is not None and settings.get(setting) is not True}
+    if not has_rules:
+        off.update(plugin.ruled)
     return PluginInfo(
         name=plugin.name,
         status=status,
@@ -290,6 +309,7 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         hooks_known=plugin.hooks is not None,
         hints=plugin.hints,
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
+        ruled=frozenset(plugin.ruled),
         problems=problems,
     )
 

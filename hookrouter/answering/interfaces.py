@@ -405,10 +405,18 @@ class AnswerRequest(NamedTuple):
     """Whether no other channel is tried after this one."""
     by: str = "agent"
     """Who decided: ``agent`` or ``person``. A pause of the session holds agents back, and no person."""
+    kind: str = "question"
+    """What is answered: ``question``, or another kind, whose decision is in ``reply`` and has no ``decisions``."""
+    reply: Mapping[str, Any] | None = None
+    """What the hook that waits beside the dialog is to be handed; None for a form's answers."""
 
 
 class AnswerChannel(Protocol):
-    """Brings an answer to Claude Code."""
+    """Brings an answer to Claude Code.
+
+    A channel that can also bring the decisions of other kinds of dialogs has an attribute ``kinds`` that names all that
+    it serves; without it, it is asked for the answers to questions alone.
+    """
 
     name: str
 

@@ -48,6 +48,7 @@ def verdict_of(question: Question, outcome: str, **fields: object) -> Verdict:
         "tool_use_id": question.tool_use_id,
         "agent": question.agent,
         "asked_at": question.saved_at,
+        "kind": question.kind,
     }
     return Verdict(outcome=outcome, **known, **fields)  # type: ignore[arg-type] # the callers' keywords are its fields
 

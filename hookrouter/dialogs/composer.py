@@ -124,7 +124,7 @@ def _text(
     others = documents.others(services.store, question)
     if to_person:
         return person_message(question, argv, environ, others, surroundings=around, lead=lead)
-    advice = guidance_for(services, message, reader, question.cwd)
+    advice = guidance_for(services, message, reader, question)
     return question_message(question, argv, environ, advice, others, surroundings=around, lead=lead)
 
 

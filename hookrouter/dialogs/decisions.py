@@ -25,6 +25,7 @@ __all__ = [
     "DecisionError",
     "check_decisions",
     "from_json",
+    "load_json",
     "parse_decisions",
     "question_faults",
     "shown_where",
@@ -50,8 +51,13 @@ class DecisionError(HookrouterError, ValueError):
 
 def parse_decisions(text: str, form: AskUserQuestionInput) -> tuple[Decision, ...]:
     """Return the decisions in a JSON array, checked against ``form``. Raises DecisionError."""
+    return check_decisions(load_json(text), form)
+
+
+def load_json(text: str) -> object:
+    """Return what an agent's JSON text says; a key that is given twice is refused. Raises DecisionError."""
     try:
-        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
     except RecursionError:
         raise DecisionError(["the decisions are nested too deeply"]) from None
     except ValueError as error:
@@ -59,7 +65,6 @@ def parse_decisions(text: str, form: AskUserQuestionInput) -> tuple[Decision, ..
         if "'" in text:
             fault += " (JSON strings stand in double quotes; give the array with --file - to keep the shell out of it)"
         raise DecisionError([fault]) from None
-    return check_decisions(document, form)
 
 
 def check_decisions(document: object, form: AskUserQuestionInput) -> tuple[Decision, ...]:

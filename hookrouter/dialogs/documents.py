@@ -20,7 +20,7 @@ from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.storage.interface import DocumentStore
@@ -41,6 +41,7 @@ __all__ = [
     "is_young",
     "list_questions",
     "near",
+    "new_id",
     "open_condition",
     "open_question",
     "others",
@@ -125,6 +126,11 @@ class Question(NamedTuple):
     """Whether the agent was not woken because the session was paused, or because it has none yet."""
     provisional: bool = False
     """Whether config.toml had problems when it was asked, so that its agent may be another one."""
+    kind: str = QUESTION
+    """What stops the session: ``question``, or the name of another kind, see :mod:`hookrouter.dialogs.kinds`."""
+    request: Mapping[str, Any] = {}
+    """What is to be decided, as the kind has it; empty for a question, whose form says all. Of any other kind the form
+    shows it to people."""
 
 
 @with_field_docs
@@ -185,7 +191,12 @@ def _is_question(question: object) -> bool:
 
 
 def same_words(question: Question, other: Question) -> bool:
-    """Whether two questions of one Claude session have forms that neither a dialog nor a hook can tell apart."""
+    """Whether two questions of one Claude session have forms that neither a dialog nor a hook can tell apart.
+
+    Of the other kinds each is known by its tool call.
+    """
+    if question.kind != QUESTION or other.kind != QUESTION:
+        return False
     return question.session_id == other.session_id and _words(question) == _words(other)
 
 
@@ -217,6 +228,13 @@ def shown_text(text: str) -> str:
     # Escapes make a text longer, so it is cut before and after.
     shown = printable(text[: JOURNALLED_CHARACTERS + 1])
     return shown if len(shown) <= JOURNALLED_CHARACTERS else f"{shown[: JOURNALLED_CHARACTERS - 1]}…"
+
+
+def new_id() -> str:
+    """Return an id for what has none of Claude Code's."""
+    import os
+
+    return os.urandom(8).hex()
 
 
 def own_name(session: str, tool_use_id: str) -> str:
@@ -559,6 +577,8 @@ def _question(document: dict[str, Any] | None) -> Question | None:
         fallbacks=_texts(document.get("fallbacks")),
         missed=document.get("missed") is True,
         provisional=document.get("provisional") is True,
+        kind=_text(document, "kind") or QUESTION,
+        request=request if isinstance(request := document.get("request"), dict) else {},
     )
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "parsed",
     "question_state",
     "reason_of",
+    "result_text",
     "wait_for_state",
 ]
 
@@ -62,6 +63,16 @@ def question_state(path: str, tool_use_id: str) -> str:
             elif block.get("type") == "tool_result" and block.get("tool_use_id") == tool_use_id:
                 return _result_state(block)
     return state
+
+
+def result_text(path: str, tool_use_id: str) -> str:
+    """Return what Claude was told as the result of this tool call; empty if the transcript shows none. Never raises."""
+    needle = tool_use_id.encode("utf-8", "replace")
+    for line in last_lines(path) if needle else []:
+        for block in _blocks(line) if needle in line else []:
+            if block.get("type") == "tool_result" and block.get("tool_use_id") == tool_use_id:
+                return _content(block) or ""
+    return ""
 
 
 def is_prompt_said(path: str, tool_use_id: str, text: str) -> bool:
@@ -149,13 +160,17 @@ def _prompts(line: bytes) -> list[str]:
 def _result_state(block: dict[str, Any]) -> str:
     if not block.get("is_error"):
         return ANSWERED
-    content = block.get("content")
-    if isinstance(content, list):
-        content = "".join(
-            part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)
-        )
-    if not isinstance(content, str):
+    content = _content(block)
+    if content is None:
         return FAILED
     if _CHAT_TEXT in content:
         return CHAT
     return DECLINED if content.startswith(_DECLINE_TEXT) else FAILED
+
+
+def _content(block: dict[str, Any]) -> str | None:
+    """Return the text of a result; None if it has none."""
+    content = block.get("content")
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+    return content if isinstance(content, str) else None

@@ -75,6 +75,8 @@ class Verdict(NamedTuple):
     """ISO 8601, UTC, like ``at``."""
     at: str = ""
     """When it ended."""
+    kind: str = "question"
+    """What had stopped the session, see :mod:`hookrouter.dialogs.kinds`."""
 
 
 def save_verdict(store: DocumentStore, verdict: Verdict) -> None:
@@ -145,6 +147,7 @@ def _verdict(document: Mapping[str, object] | None) -> Verdict | None:
     texts = {name: _text(document, name) for name in Verdict._fields if name not in tables}
     if not (texts["session"] and texts["tool_use_id"] and texts["outcome"]):
         return None
+    texts["kind"] = texts["kind"] or "question"
     found = {name: table if isinstance(table := document.get(name), dict) else None for name in tables}
     return Verdict(**texts, **found)  # type: ignore[arg-type] # each is what its name says
 

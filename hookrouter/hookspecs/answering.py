@@ -11,6 +11,7 @@ from hookrouter.markers import hookspec
 
 if TYPE_CHECKING:
     from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner, TerminalBackend
+    from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.messaging.composer import MessageComposer
     from hookrouter.messaging.gateway import Gateway
 
@@ -41,6 +42,28 @@ class AnswerSpecs:
                 from hookrouter_carrier.channel import CarrierChannel
 
                 return CarrierChannel()
+        """
+
+    @hookspec
+    def dialog_kinds(self) -> list[DialogKind] | None:
+        """When: somebody decides with ``hookrouter answer``, never in a hook process.
+
+        Returns: ``None`` for no kind, or a list of objects with the members of
+        :class:`~hookrouter.dialogs.kinds.DialogKind`. Its ``name`` is the ``kind`` of the documents that it is about.
+
+        Combined: The kind that a document names is asked. Of two plugins with one name the first in plugin order is
+        used, and the other is reported.
+
+        Args:
+            (none): What a kind works on comes with each call of its methods.
+
+        Example::
+
+            @hookimpl
+            def dialog_kinds():
+                from hookrouter_carrier.kinds import PermissionKind
+
+                return [PermissionKind()]
         """
 
     @hookspec

@@ -47,7 +47,7 @@ def post_tool_use_ask_user_question(
 @hookimpl
 def post_tool_use_failure_ask_user_question(event: events.PostToolUseFailure, context: Context) -> None:
     """Close a question whose tool call failed."""
-    from hookrouter_ask_user_question.lifecycle import tool_failed
+    from hookrouter.dialogs.sweeping import tool_failed
 
     tool_failed(event, context)
 
@@ -55,7 +55,7 @@ def post_tool_use_failure_ask_user_question(event: events.PostToolUseFailure, co
 @hookimpl
 def stop(event: events.Stop, context: Context) -> None:
     """Close what this session's finished turn left open."""
-    from hookrouter_ask_user_question.lifecycle import turn_ended
+    from hookrouter.dialogs.sweeping import turn_ended
 
     turn_ended(event, context)
 
@@ -63,7 +63,7 @@ def stop(event: events.Stop, context: Context) -> None:
 @hookimpl
 def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
     """Close a question that was declined before this prompt."""
-    from hookrouter_ask_user_question.lifecycle import prompt_submitted
+    from hookrouter.dialogs.sweeping import prompt_submitted
 
     prompt_submitted(event, context)
 
@@ -71,7 +71,7 @@ def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None
 @hookimpl
 def session_start(event: events.SessionStart, context: Context) -> None:
     """Close what an earlier client in this place left open."""
-    from hookrouter_ask_user_question.lifecycle import session_started
+    from hookrouter.dialogs.sweeping import session_started
 
     session_started(event, context)
 
@@ -79,7 +79,7 @@ def session_start(event: events.SessionStart, context: Context) -> None:
 @hookimpl
 def session_end(event: events.SessionEnd, context: Context) -> None:
     """Close what the ending session leaves open."""
-    from hookrouter_ask_user_question.lifecycle import session_ended
+    from hookrouter.dialogs.sweeping import session_ended
 
     session_ended(event, context)
 

@@ -8,38 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.config import INBOX
 from hookrouter.dialogs import documents, transcript
-from hookrouter.dialogs.closing import CLIENT_GONE, Ending, close, note_end, verdict_of
-from hookrouter.dialogs.messages.outgoing import tell_end, tell_mismatch, wake
+from hookrouter.dialogs.closing import Ending, close, note_end, verdict_of
+from hookrouter.dialogs.messages.outgoing import tell_end, tell_mismatch
+from hookrouter.dialogs.opening import Opening, open_dialog
+from hookrouter.dialogs.sweeping import remove_left_behind
 from hookrouter.dialogs.unmanaged import say_unmanaged
-from hookrouter.dialogs.verdicts import delete_verdict, prune_verdicts, was_recorded
-from hookrouter.messaging.pauses import is_paused
-from hookrouter.util.claude_process import client_pid, is_gone, process_space
-from hookrouter.util.clock import iso
+from hookrouter.dialogs.verdicts import was_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hookrouter import events
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Context
     from hookrouter.dialogs.documents import PendingAnswer, Question
-    from hookrouter.storage.interface import DocumentStore
     from hookrouter.tools import AskUserQuestionInput
 
-__all__ = [
-    "answer_recorded",
-    "prompt_submitted",
-    "question_asked",
-    "session_ended",
-    "session_started",
-    "tool_failed",
-    "turn_ended",
-]
-
-_RESULT_SECONDS = 0.5
-"""How long a result that is due may take to appear in the transcript (measured: within 0.1 s)."""
+__all__ = ["answer_recorded", "question_asked"]
 
 
 def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, context: Context) -> None:
@@ -63,47 +46,17 @@ def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, c
         context.note("level", "warning")
         context.note("reason", "this form cannot be shown to an agent: a question without text, options or tool_use_id")
         return
-    question = documents.Question(
-        session=context.session,
-        session_id=context.session_id,
-        tool_use_id=event.tool_use_id,
-        questions=questions,  # type: ignore[arg-type]
-        terminal=context.terminal,
-        # The corrected file may name one.
-        agent="" if agent is None else agent.id,
-        gateway=INBOX if agent is None else agent.gateway,
-        fallbacks=() if agent is None else agent.fallbacks,
-        cwd=context.cwd,
-        transcript_path=event.transcript_path or "",
-        permission_mode=event.permission_mode or "",
-        agent_id=event.agent_id or "",
-        client_pid=client_pid(context.environ),
-        client_host=process_space(),
-        missed=agent is None or is_paused(context.store, context.session) is not None,
-        provisional=is_unclear,
+    open_dialog(
+        context,
+        Opening(
+            tool_use_id=event.tool_use_id,
+            questions=questions,  # type: ignore[arg-type] # is_form() said so
+            transcript_path=event.transcript_path or "",
+            permission_mode=event.permission_mode or "",
+            agent_id=event.agent_id or "",
+        ),
     )
-    _close_older(question, context)
-    delete_verdict(context.store, question)
-    now = iso()
-    question = documents.open_question(context.store, question._replace(saved_at=now), lambda one: wake(one, context))
     context.note("outcome", "asked")
-    if question.saved_at != now:
-        context.note("repeated", True)
-    context.note("asked_at", question.saved_at)
-    context.note("agent", question.agent)
-    context.note("cwd", question.cwd)
-    context.note("questions", documents.shown_form(questions))  # type: ignore[arg-type]
-    if not question.missed:
-        context.start_delivery()
-        return
-    context.note("missed", True)
-    # Whoever ended the pause since may have looked for missed questions before this one was there.
-    if (
-        agent is not None
-        and is_paused(context.store, context.session) is None
-        and documents.wake_missed(context.store, question, lambda one: wake(one, context))
-    ):
-        context.start_delivery()
 
 
 def answer_recorded(event: events.PostToolUse, tool_input: AskUserQuestionInput, context: Context) -> None:
@@ -131,126 +84,7 @@ def answer_recorded(event: events.PostToolUse, tool_input: AskUserQuestionInput,
         if question is None and pending is None:
             _unknown_question(event, context)
     finally:
-        _remove_left_behind(session, context)
-
-
-def turn_ended(event: events.Stop, context: Context) -> None:
-    """Stop: the main conversation cannot end its turn while it waits for an answer."""
-    if event.agent_id:
-        return
-    endings = []
-    for question in _questions_of(context):
-        state = transcript.wait_for_state(question.transcript_path, question.tool_use_id, _RESULT_SECONDS)
-        # A subagent may go on asking after the main conversation's turn, and its calls have a transcript of their own.
-        if state == transcript.OPEN or (question.agent_id and state == transcript.UNKNOWN):
-            continue
-        endings.append(Ending(question, transcript.reason_of(state) or "Claude's turn ended without an answer", state))
-    close(context, endings)
-
-
-def prompt_submitted(event: events.UserPromptSubmit, context: Context) -> None:
-    """UserPromptSubmit: over, unless the prompt was typed before the dialog was drawn, and waits behind it."""
-    if event.agent_id:
-        return
-    endings = []
-    for question in _questions_of(context):
-        state = transcript.question_state(question.transcript_path, question.tool_use_id)
-        # An answered question's PostToolUse may still be on its way.
-        if state in (transcript.OPEN, transcript.ANSWERED):
-            continue
-        if state == transcript.UNKNOWN and (question.agent_id or documents.is_young(question)):
-            continue
-        endings.append(
-            Ending(question, transcript.reason_of(state) or "a new prompt was given instead of an answer", state)
-        )
-    close(context, endings)
-
-
-def session_started(event: events.SessionStart, context: Context) -> None:
-    """SessionStart: whatever this session, or a client that is gone, had asked has ended."""
-    if event.agent_id:
-        return
-    endings = []
-    for question in _settled(context, documents.list_questions):
-        if question.session_id == context.session_id:
-            # Compaction starts a session again in the middle of a turn, while a subagent may be asking.
-            if event.source == "compact" and question.agent_id:
-                continue
-            endings.append(Ending(question, f"the session was started again ({event.source}) without an answer"))
-        elif question.session == context.session and _is_replaced(
-            question, client_pid(context.environ), context.terminal
-        ):
-            endings.append(Ending(question, "another session was started in its place without an answer"))
-        elif documents.is_client_gone(question):
-            endings.append(Ending(question, CLIENT_GONE))
-    close(context, endings)
-    prune_verdicts(context.store)
-    from hookrouter.dialogs.messages.guidance import prune_guidance
-
-    prune_guidance(context.store)
-
-
-def session_ended(event: events.SessionEnd, context: Context) -> None:
-    """SessionEnd: over in any case."""
-    reason = f"the session ended ({event.reason}) without an answer"
-    close(context, [Ending(question, reason) for question in _questions_of(context)])
-
-
-def tool_failed(event: events.PostToolUseFailure, context: Context) -> None:
-    """PostToolUseFailure of AskUserQuestion: over, with an error."""
-    open_questions = [question for question in _questions_of(context) if question.tool_use_id == event.tool_use_id]
-    close(context, [Ending(question, "the tool call failed in Claude Code") for question in open_questions])
-
-
-def _close_those_over(question: Question, context: Context) -> None:
-    """PreToolUse: close what was asked before this question and has ended.
-
-    Claude may ask several questions at once, whose dialogs come one after the other: one that is not known to be over
-    stays.
-    """
-    endings = []
-    # Those of clients that were killed are looked for when a deliverer starts: they may be many.
-    for older in _settled(context, lambda store: documents.near(store, question.session_id, question.session)):
-        if older.tool_use_id == question.tool_use_id and older.session_id == question.session_id:
-            continue
-        if older.session_id == question.session_id:
-            ending = _older_ending(older, question)
-        elif older.session == question.session and _is_replaced(older, question.client_pid, question.terminal):
-            ending = Ending(older, "another session asked in its place before this one was answered")
-        else:
-            ending = None
-        if ending is not None:
-            endings.append(ending)
-    close(context, endings)
-
-
-def _older_ending(older: Question, question: Question) -> Ending | None:
-    """Return how a question ended that the same Claude session asked before; None if it may be open."""
-    state = transcript.question_state(older.transcript_path, older.tool_use_id)
-    if reason := transcript.reason_of(state):
-        return Ending(older, reason, state)
-    # A subagent's calls are in a transcript of its own, and it asks while the others work.
-    if state == transcript.OPEN or older.agent_id != question.agent_id:
-        return None
-    # One that was asked together with this one may have been answered already, its PostToolUse on the way.
-    if documents.is_young(older):
-        return None
-    return Ending(older, "the next question was asked before this one was answered", state)
-
-
-def _close_older(question: Question, context: Context) -> None:
-    """Close what this session asked before and has ended, and remove answers that were left behind."""
-    try:
-        _close_those_over(question, context)
-        _remove_left_behind(question.session, context)
-    except Exception as error:  # noqa: BLE001 - the new question matters more than the old one
-        context.warn(f"a question before this one could not be closed: {type(error).__name__}: {error}")
-
-
-def _remove_left_behind(session: str, context: Context) -> None:
-    """Remove answers that have nothing left to be compared with."""
-    for tool_use_id in documents.remove_left_behind(context.store, session):
-        context.warn(f"the pending answer to {tool_use_id}, which has ended, was left behind and was removed")
+        remove_left_behind(session, context)
 
 
 def _recorded(response: object) -> dict[str, str]:
@@ -379,40 +213,6 @@ def _idle_reason(response: object) -> str:
     milliseconds = response.get("afkTimeoutMs") if isinstance(response, dict) else None
     seconds = f" after {milliseconds / 1000:g} s" if isinstance(milliseconds, (int, float)) else ""
     return f"the dialog closed by itself{seconds} without input"
-
-
-def _questions_of(context: Context) -> list[Question]:
-    """Return the open questions of the session that this event is about; other sessions' are none of its business."""
-    return _settled(context, lambda store: documents.near(store, context.session_id))
-
-
-def _settled(context: Context, look_up: Callable[[DocumentStore], list[Question]]) -> list[Question]:
-    """Return open questions; those of a time with a broken config.toml are brought to their agents first."""
-    if context.config.problems or not documents.has_provisional(context.store):
-        return look_up(context.store)
-    from hookrouter.dialogs.rerouting import reroute
-
-    moved: list[Question] = []
-    try:
-        moved = reroute(context, documents.list_questions(context.store))
-    except Exception as error:  # noqa: BLE001 - what this event is about matters more
-        context.warn(f"a question could not be brought to its agent: {type(error).__name__}: {error}")
-    if moved:
-        context.note("rerouted", [question.tool_use_id for question in moved])
-        context.start_delivery()
-    return look_up(context.store)
-
-
-def _is_replaced(older: Question, pid: int, terminal: TerminalAddress | None) -> bool:
-    """Whether the client with this process id, in this pane, has taken the place of the one that asked ``older``.
-
-    Two clients may run in panes of one session, and then neither has.
-    """
-    if older.client_pid > 0:
-        # Process ids of another container say nothing here, nor does its terminal.
-        known = older.client_host == process_space()
-        return known and (older.client_pid == pid or is_gone(older.client_pid))
-    return older.terminal is not None and older.terminal == terminal
 
 
 def _raw(view: Any) -> dict[str, Any]:

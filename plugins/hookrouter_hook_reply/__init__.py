@@ -63,7 +63,7 @@ def post_tool_use_ask_user_question(
     context: Context,
 ) -> None:
     """Tell the hook that still waits beside this question, which a person has answered, that it has ended."""
-    from hookrouter_hook_reply.handover import Handover
+    from hookrouter.dialogs.handover import Handover
 
     Handover.of(context.store, context.session_id, tool_input.raw).end()
 
@@ -71,7 +71,7 @@ def post_tool_use_ask_user_question(
 @hookimpl
 def stop(event: events.Stop, context: Context) -> None:
     """End the hooks that still wait when Claude's turn has ended: a chat leaves the hook of the declined question."""
-    from hookrouter_hook_reply.handover import end_all
+    from hookrouter.dialogs.handover import end_all
 
     if not event.agent_id:
         end_all(context.store, context.session_id)

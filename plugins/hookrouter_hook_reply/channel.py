@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.answering.decisions import Chat, Select
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerStatus
 from hookrouter.answering.recording import recorded_answer
+from hookrouter.dialogs.handover import ANSWER, WAITING, Handover
 from hookrouter.storage.interface import StoreError
-from hookrouter_hook_reply.handover import ANSWER, WAITING, Handover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,12 +35,14 @@ class ReplyChannel:
     """The answer channel that hands the answer to the waiting PermissionRequest hook."""
 
     name = "reply"
+    kinds = ("question", "permission", "plan", "elicitation")
+    """It hands over whatever the waiting hook is to say."""
 
     def deliver(self, request: AnswerRequest) -> AnswerOutcome:
         """Hand the answer over. See :class:`hookrouter.answering.interfaces.AnswerChannel`."""
         if request.store is None:
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, "there is no state folder to hand the answer over in")
-        handover = Handover.of(request.store, request.session_id, request.form.raw)
+        handover = _handover(request, request.store)
         try:
             return self._deliver(request, handover)
         except StoreError as error:
@@ -62,14 +64,19 @@ class ReplyChannel:
         if reason := request.stopped():
             return AnswerOutcome(AnswerStatus.REFUSED, reason)
         with handover.store.watch(ANSWER, handover.name) as watch:
-            answer = answer_document(request.form.questions, request.decisions)
+            answer = (
+                dict(request.reply)
+                if request.reply is not None
+                else answer_document(request.form.questions, request.decisions)
+            )
             handover.give({**answer, "by": request.by}, waiting, request.tool_use_id)
             _wait_until_taken(request, handover, waiting, watch)
             if handover.take_back():
                 return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the waiting hook did not take the answer")
             if not _is_given(request, handover, waiting, watch):
                 return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the hook that took the answer ended before it gave it")
-        what = "the message" if isinstance(request.decisions[-1], Chat) else "the answer"
+        is_chat = bool(request.decisions) and isinstance(request.decisions[-1], Chat)
+        what = "the message" if is_chat else "the answer"
         return AnswerOutcome(
             AnswerStatus.DELIVERED,
             f"the waiting hook gave {what} to Claude Code",
@@ -88,6 +95,12 @@ class ReplyChannel:
                 watch.wait(left)
                 found = handover.waiting()
         return found
+
+
+def _handover(request: AnswerRequest, store: DocumentStore) -> Handover:
+    if request.reply is None:
+        return Handover.of(store, request.session_id, request.form.raw)
+    return Handover.of_call(store, request.session_id, request.tool_use_id)
 
 
 def _wait_until_taken(

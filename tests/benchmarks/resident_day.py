@@ -30,6 +30,7 @@ from resident import native_front
 
 from hookrouter._serving.children import SPARES
 from hookrouter.answering.decisions import Select
+from hookrouter.dialogs.handover import Handover
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.testing import sample
@@ -37,7 +38,6 @@ from hookrouter.testing.plugins import write_plugin
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter.util.program import script_argv
 from hookrouter_hook_reply.channel import answer_document
-from hookrouter_hook_reply.handover import Handover
 from support.resident import Resident, eventually
 
 GROWTH_KB = 10 * 1024

@@ -23,10 +23,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from hookrouter.dialogs.handover import ANSWER
+from hookrouter.dialogs.waiting import watches_of
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
-from hookrouter_hook_reply.handover import ANSWER
-from hookrouter_hook_reply.waiting import watches_of
 from support.manual import write_part
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from hookrouter.dialogs.handover import ANSWER
+from hookrouter.dialogs.waiting import watches_of
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
-from hookrouter_hook_reply.handover import ANSWER
-from hookrouter_hook_reply.waiting import watches_of
 
 WAITING = 150
 """Linux allows 128 instances by default."""

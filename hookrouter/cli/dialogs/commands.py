@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from hookrouter.messaging.message import QueuedMessage
     from hookrouter.messaging.pauses import Pause
 
-__all__ = ["answer", "questions"]
+__all__ = ["answer", "open_sessions", "questions"]
+
+_LINES = 12
+"""Of a longer text, such as a plan, the list shows so many lines."""
 
 _Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
 
 
-def _open_sessions() -> list[str]:
+def open_sessions() -> list[str]:
     """Return the sessions that ask, for a shell that completes."""
     from hookrouter.cli.completion import plain
 
@@ -41,7 +44,7 @@ _Words = Annotated[
     typer.Argument(
         metavar="[SESSION ANSWER...]",
         help="The session that asks and your answer; or the decisions as a JSON array, or - for JSON on stdin.",
-        autocompletion=_open_sessions,
+        autocompletion=open_sessions,
     ),
 ]
 _Asking = Annotated[
@@ -51,7 +54,7 @@ _Asking = Annotated[
         metavar="NAME",
         help="The session that asks. May be left out with --tool-use-id or --any, which auto means, too, if no "
         "session is called so.",
-        autocompletion=_open_sessions,
+        autocompletion=open_sessions,
     ),
 ]
 _AnySession = Annotated[bool, typer.Option("--any", help="Whichever session has the one open question.")]
@@ -137,6 +140,14 @@ def answer(
       {"action": "chat", "text": T}          say T instead of answering; the last decision of a form
     "notes": T may go with a choice if options have previews.
 
+    \b
+    On a permission, a plan or a form of an MCP server it gives one decision, of these:
+      {"action": "allow"}                    "input": {...} changes the tool's input, "always": N takes a proposal
+      {"action": "deny", "text": T}          "stop": true ends the turn
+      {"action": "approve"}                  a plan; "mode": M is the mode that follows, "plan": T another plan
+      {"action": "revise", "text": T}
+      {"action": "submit", "content": {...}} a form; or "decline", or "cancel"
+
     Without --tool-use-id the one open question of the session is meant. If the agent has not been told of it yet, and
     somebody else has ended the one before, its answer is refused; --expect TEXT says what the question must be about.
 
@@ -149,7 +160,7 @@ def answer(
          delivered           with --wait 0: on its way, not waited for
          chat                the form was declined, and the text was said
          planned             with --dry-run: "steps" says what would be done (4 if the planner refuses it)
-      2  invalid             bad input: nothing was saved, nothing was done
+      2  invalid             bad input, or a rule forbids it to an agent: nothing was saved, nothing was done
       3  mismatch            recorded differently; "questions" holds intended and recorded, side by side
       4  not_delivered       no such question, several and none named (see "candidates"), or no channel could serve
          paused              a person has paused the session; `hookrouter resume` ends that
@@ -159,7 +170,7 @@ def answer(
       128+N  interrupted     by the signal N; 130 also if you leave without answering
 
     \b
-    With --json, the result also has ok, exit_code, session, tool_use_id, channel, reason (one sentence),
+    With --json, the result also has ok, exit_code, kind, session, tool_use_id, channel, reason (one sentence),
     by and who (who decided: agent or person, and their login name),
     questions (question, intended, recorded, result for each), steps (what was done) and candidates
     (session, tool_use_id, asked_at of the open questions, if none could be chosen).
@@ -204,7 +215,7 @@ def answer(
 _OfSession = Annotated[
     str | None,
     typer.Option(
-        "--session", metavar="NAME", help="Only this session, with the whole text.", autocompletion=_open_sessions
+        "--session", metavar="NAME", help="Only this session, with the whole text.", autocompletion=open_sessions
     ),
 ]
 _Dismiss = Annotated[
@@ -378,12 +389,13 @@ def _missed(app: Application, paused: list[Pause], session: str | None) -> list[
 def _is_hook_waiting(app: Application, question: Question) -> bool:
     """Whether a hook waits beside the dialog, to give the answer to Claude Code at once."""
     from hookrouter.answering.interfaces import WaitingChannel
-    from hookrouter.dialogs.answers.form import FormError, form_of
+    from hookrouter.dialogs.answers.channels import is_awaited
+    from hookrouter.dialogs.form import FormError, form_of
 
     channels = [one for one in app.plugins.answer_channels().values() if isinstance(one, WaitingChannel)]
     try:
         form = form_of(question)
-        return any(channel.is_waiting(app.store, question.session_id, form) for channel in channels)
+        return any(is_awaited(app, question, form, channel) for channel in channels)
     except FormError:
         return False
 
@@ -405,6 +417,7 @@ def _entry(app: Application, question: Question, messages: list[QueuedMessage]) 
             "running": documents.is_being_answered(app.store, question),
         }
     return {
+        "kind": question.kind,
         "session": question.session,
         "session_id": question.session_id,
         "tool_use_id": question.tool_use_id,
@@ -416,6 +429,7 @@ def _entry(app: Application, question: Question, messages: list[QueuedMessage]) 
         "permission_mode": question.permission_mode,
         "terminal": question.terminal._asdict() if question.terminal is not None else None,
         "questions": question.questions,
+        "request": {key: value for key, value in question.request.items() if key not in ("how", "answer_schema")},
         "pending_answer": noted,
         "hook_waits": _is_hook_waiting(app, question),
         "missed": question.missed,
@@ -455,7 +469,11 @@ def _summary(entry: dict[str, Any]) -> str:
     lines = [f"{_safe(entry['session'])}: {_safe(', '.join(filter(None, facts)))}"]
     for number, form in enumerate(entry["questions"], 1):
         more = " (any number of them)" if form.get("multiSelect") else ""
-        lines.append(_safe(f"  {number}. {form['question']}{more}"))
+        first, *others = f"{form['question']}{more}".split("\n")
+        shown = [f"  {number}. {first}", *(f"     {line}" for line in others if line.strip())]
+        lines += map(_safe, shown[:_LINES])
+        if len(shown) > _LINES:
+            lines.append(f"     ({len(shown) - _LINES} more lines: hookrouter questions --session NAME)")
         for index, option in enumerate(form["options"]):
             lines.append(_safe(f"     {index}  {option['label']}"))
             if isinstance(description := option.get("description"), str) and description:
@@ -485,7 +503,7 @@ def _guidance(app: Application, session: str | None, tool_use_id: str | None) ->
     from hookrouter.dialogs.messages.guidance import guidance
 
     waiting = _waiting(app, session, tool_use_id) if session or tool_use_id else []
-    return guidance(app, waiting[0].cwd if waiting else os.getcwd())
+    return guidance(app, waiting[0].cwd, waiting[0].kind) if waiting else guidance(app, os.getcwd())
 
 
 def _notice(notice: dict[str, Any], *, whole: bool) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import signal
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.answering.decisions import Chat
 from hookrouter.answering.interfaces import AnswerStatus
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.awaiting import Awaiting
@@ -14,12 +13,13 @@ from hookrouter.dialogs.answers.channels import find_channels, no_channel, plann
 from hookrouter.dialogs.answers.checked_answer import CheckedAnswer
 from hookrouter.dialogs.answers.choosing import choose, listed, not_over
 from hookrouter.dialogs.answers.ended import already_ended
-from hookrouter.dialogs.answers.form import FormError, form_of
 from hookrouter.dialogs.answers.handing_over import HandingOver
 from hookrouter.dialogs.answers.identity import AGENT
-from hookrouter.dialogs.answers.result import AnswerResult, ExitCode, intended, with_recorded
+from hookrouter.dialogs.answers.result import AnswerResult, ExitCode, with_recorded
 from hookrouter.dialogs.closing import CLIENT_GONE, verdict_of
-from hookrouter.dialogs.decisions import DecisionError, check_decisions, parse_decisions, to_json
+from hookrouter.dialogs.decisions import DecisionError, check_decisions, from_json
+from hookrouter.dialogs.form import FormError, form_of
+from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.transcript import (
     ANSWERED,
     is_prompt_said,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hookrouter.cli.application import Application
     from hookrouter.dialogs.answers.identity import Author
     from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.tools.ask_user_question import AskUserQuestionInput
 
@@ -95,12 +96,20 @@ def answer(
         session = question.session
         result = result._replace(session=session, tool_use_id=question.tool_use_id)
         form = form_of(question)
+        kind = find_kind(app.plugins, question.kind)
+        if kind is None:
+            return result._replace(reason=f"no active plugin serves dialogs of the kind {question.kind!r}")
         if isinstance(decide, str):
-            decisions = parse_decisions(decide, form)
+            given = kind.parse(question, decide)
         else:
-            decisions = check_decisions(decide(question, form), form)
-        result = result._replace(questions=intended(question, decisions))
-        checked = CheckedAnswer(question, form, decisions, find_channels(app, channel), author)
+            given = kind.chosen(question, check_decisions(decide(question, form), form))
+        result = result._replace(kind=kind.name, questions=kind.intended(question, given))
+        if refusal := kind.refusal(question, app.config, is_person=author.is_person):
+            _journal_refusal(app, question, given, author, refusal)
+            return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=refusal)
+        typed = tuple(map(from_json, given)) if kind.name == documents.QUESTION else ()
+        channels = find_channels(app, channel)
+        checked = CheckedAnswer(question, form, tuple(given), channels, author, kind.reply(question, given), typed)
         if dry_run:
             return planned(app, checked, result)
         if not checked.channels:
@@ -111,7 +120,7 @@ def answer(
             app.store.lock(documents.ANSWER_LOCK, own_name, _LOCK_SECONDS),
             _signals(),
         ):
-            return _Answering(app, checked, result).run(wait)
+            return _Answering(app, checked, result, kind).run(wait)
     except DecisionError as error:
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=str(error))
     except FormError as error:
@@ -127,16 +136,17 @@ def answer(
 class _Answering:
     """One answer, under the session's lock."""
 
-    def __init__(self, app: Application, answer: CheckedAnswer, result: AnswerResult) -> None:
+    def __init__(self, app: Application, answer: CheckedAnswer, result: AnswerResult, kind: DialogKind) -> None:
         self._app = app
+        self._kind = kind
         self._author = answer.author
         self._question = answer.question
-        self._decisions = answer.decisions
+        self._given = answer.given
         self._result = result
         self._started = now()
         self._handing_over = HandingOver(app, answer)
         self._awaiting = Awaiting(app, answer.question)
-        self._chat = isinstance(answer.decisions[-1], Chat)
+        self._chat = kind.name == documents.QUESTION and answer.given[-1]["action"] == "chat"
         self._is_closed = False
         """Whether this command has closed the question, so that no hook will."""
 
@@ -197,11 +207,10 @@ class _Answering:
 
     def _is_said(self, delivery: AnswerOutcome) -> bool:
         """Whether the text of a chat arrived although its channel lost sight of it, as when the next dialog opens."""
-        last = self._decisions[-1]
         return (
-            isinstance(last, Chat)
+            self._chat
             and bool(delivery.steps)
-            and is_prompt_said(self._question.transcript_path, self._question.tool_use_id, last.text)
+            and is_prompt_said(self._question.transcript_path, self._question.tool_use_id, self._given[-1]["text"])
         )
 
     def _chatted(self, wait: float) -> AnswerResult:
@@ -237,7 +246,7 @@ class _Answering:
         )
 
     def _verify(self, wait: float) -> AnswerResult:
-        verdict = self._awaiting.wait(wait)
+        verdict = self._awaiting.wait(wait, self._shown)
         if verdict is None:
             return self._result._replace(
                 outcome="not_confirmed",
@@ -245,6 +254,29 @@ class _Answering:
                 reason=f"the answer was delivered, but Claude Code's record of it did not come within {wait:g} s",
             )
         return self._judged(verdict)
+
+    def _shown(self) -> Verdict | None:
+        """Return the verdict that the transcript gives, of what no hook tells; None while it gives none."""
+        question = self._question
+        comparison = self._kind.judge(question, self._given)
+        if comparison is None:
+            return None
+        with documents.holding(self._app.store, question.session):
+            if not documents.is_open(self._app.store, question.session, question.tool_use_id):
+                return None
+            verdict = verdict_of(
+                question,
+                "verified" if comparison.matches else "mismatch",
+                reason=comparison.reason,
+                by=self._author.by,
+                who=self._author.name,
+                channel=self._handing_over.channel,
+                verification=comparison.document(),
+                told_by="answer",
+            )
+            save_verdict(self._app.store, verdict)
+            documents.remove(self._app.store, question.session, question.tool_use_id)
+        return verdict
 
     def _judged(self, verdict: Verdict) -> AnswerResult:
         """Return the result that the verdict on the question means for this answer."""
@@ -308,7 +340,7 @@ class _Answering:
                 "outcome": outcome,
                 "reason": reason,
                 "channel": self._result.channel,
-                "decisions": to_json(self._decisions),
+                "decisions": list(self._given),
                 "steps": list(self._result.steps),
                 "closed": self._is_closed,
                 "by": self._author.by,
@@ -317,6 +349,27 @@ class _Answering:
             },
             self._question.session_id,
         )
+
+
+def _journal_refusal(
+    app: Application, question: Question, given: list[dict[str, Any]], author: Author, reason: str
+) -> None:
+    """Journal that somebody tried to decide what they may not."""
+    app.journal.write(
+        {
+            "level": "warning",
+            "event": "answer",
+            "session_id": question.session_id,
+            "session": question.session,
+            "tool_use_id": question.tool_use_id,
+            "outcome": "invalid",
+            "reason": reason,
+            "decisions": given,
+            "by": author.by,
+            "who": author.name,
+        },
+        question.session_id,
+    )
 
 
 @contextlib.contextmanager

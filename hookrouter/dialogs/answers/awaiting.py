@@ -12,6 +12,8 @@ from hookrouter.dialogs.verdicts import read_verdict, watch_verdict
 from hookrouter.util.clock import now
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hookrouter.cli.application import Application
     from hookrouter.dialogs.documents import Question
     from hookrouter.dialogs.verdicts import Verdict
@@ -20,6 +22,10 @@ __all__ = ["Awaiting"]
 
 _LOOK_SECONDS = 0.5
 """How often to look into the journal for the end of a question that has gone without a verdict."""
+
+
+_SHOWN_SECONDS = 0.1
+"""The same for what the transcript alone shows."""
 
 
 class Awaiting:
@@ -31,12 +37,18 @@ class Awaiting:
         self._question = question
         self._started = now()
 
-    def wait(self, patience: float) -> Verdict | None:
-        """Wait until it is known how the question ended; None if that takes longer than ``patience`` seconds."""
+    def wait(self, patience: float, shown: Callable[[], Verdict | None] | None = None) -> Verdict | None:
+        """Wait until it is known how the question ended; None if that takes longer than ``patience`` seconds.
+
+        ``shown`` looks at what no document tells.
+        """
+        pause = _LOOK_SECONDS if shown is None else _SHOWN_SECONDS
         store, deadline = self._app.store, time.monotonic() + patience
         with watch_verdict(store, self._question) as changes:
-            while (verdict := self.verdict()) is None and (left := deadline - time.monotonic()) > 0:
-                changes.wait(min(left, _LOOK_SECONDS))
+            while (verdict := self.verdict() or (shown and shown())) is None:
+                if (left := deadline - time.monotonic()) <= 0:
+                    break
+                changes.wait(min(left, pause))
         return verdict
 
     def verdict(self) -> Verdict | None:

@@ -8,6 +8,8 @@ from hookrouter.answering.forms import refusal_of
 from hookrouter.answering.interfaces import WaitingChannel
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.decisions import DecisionError
+from hookrouter.dialogs.documents import QUESTION
+from hookrouter.dialogs.handover import Handover
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
     from hookrouter.cli.application import Application
     from hookrouter.dialogs.answers.checked_answer import CheckedAnswer
     from hookrouter.dialogs.answers.result import AnswerResult
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.tools import AskUserQuestionInput
 
-__all__ = ["find_channels", "no_channel", "planned", "unknown_parts"]
+__all__ = ["find_channels", "is_awaited", "no_channel", "planned", "unknown_parts"]
 
 
 def find_channels(app: Application, chosen: str | None) -> dict[str, AnswerChannel]:
@@ -64,11 +68,13 @@ def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> An
     for name, channel in answer.channels.items():
         if not isinstance(channel, WaitingChannel):
             break
-        if channel.is_waiting(app.store, answer.question.session_id, answer.form):
+        if is_awaited(app, answer.question, answer.form, channel):
             step = f"hand the answer to the hook that waits beside the dialog, through the channel {name}; no key"
             return result._replace(
                 outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", channel=name, steps=(step,)
             )
+    if answer.question.kind != QUESTION:
+        return result._replace(reason="no hook is waiting beside the dialog, and no other channel serves it")
     planner = app.plugins.keystroke_planners().get(app.config.answer.planner)
     if planner is None:
         reason = "; ".join(unknown_parts(app, located=True))
@@ -78,6 +84,15 @@ def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> An
     if refusal is not None:
         return result._replace(reason=f"the planner {planner.name} cannot enter that: {refusal}")
     return result._replace(outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
+
+
+def is_awaited(app: Application, question: Question, form: AskUserQuestionInput, channel: WaitingChannel) -> bool:
+    """Whether something waits for the answer to a question, to take it at once through this channel."""
+    if question.kind == QUESTION:
+        return channel.is_waiting(app.store, question.session_id, form)
+    if question.kind not in getattr(channel, "kinds", (QUESTION,)):
+        return False
+    return Handover.of_call(app.store, question.session_id, question.tool_use_id).waiting() is not None
 
 
 def _meant(name: str, offered: Iterable[str]) -> str:

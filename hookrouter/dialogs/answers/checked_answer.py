@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.util.field_docs import with_field_docs
 
@@ -26,9 +26,13 @@ class CheckedAnswer(NamedTuple):
     """The question that is meant."""
     form: AskUserQuestionInput
     """The question document, read."""
-    decisions: tuple[Decision, ...]
-    """What was decided, checked against the form."""
+    given: tuple[dict[str, Any], ...]
+    """What was decided, in its JSON form, checked."""
     channels: Mapping[str, AnswerChannel]
     """The channels that are tried, in their order."""
     author: Author
     """Who decides. No pause holds back a person's answer."""
+    reply: Mapping[str, Any] | None = None
+    """What the hook that waits beside the dialog is handed; None for a form's answers."""
+    decisions: tuple[Decision, ...] = ()
+    """The answers to a form, one for each question; none for another kind of dialog."""

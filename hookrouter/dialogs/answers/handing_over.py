@@ -10,7 +10,6 @@ from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, Answer
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.channels import unknown_parts
 from hookrouter.dialogs.answers.choosing import listed, not_over
-from hookrouter.dialogs.decisions import to_json
 from hookrouter.dialogs.stories.story import shown_id
 from hookrouter.dialogs.transcript import OPEN, client_version, question_state
 from hookrouter.messaging.pauses import is_paused
@@ -132,10 +131,21 @@ class HandingOver:
             client_version=client_version(self._question.transcript_path),
             stopped=self.stopped,
             by=self._answer.author.by,
+            kind=self._question.kind,
+            reply=self._answer.reply,
         )
-        reasons = []
-        last = list(self._answer.channels)[-1]
-        for name, channel in self._answer.channels.items():
+        serving = {
+            name: channel
+            for name, channel in self._answer.channels.items()
+            if self._question.kind in getattr(channel, "kinds", (documents.QUESTION,))
+        }
+        reasons = [
+            f"{name}: it serves no dialog of the kind {self._question.kind}"
+            for name in self._answer.channels
+            if name not in serving
+        ]
+        last = list(serving)[-1] if serving else ""
+        for name, channel in serving.items():
             if reason := self.stopped():
                 return AnswerOutcome(AnswerStatus.REFUSED, reason)
             self._save_pending(name)
@@ -158,7 +168,7 @@ class HandingOver:
                 session=self._question.session,
                 session_id=self._question.session_id,
                 tool_use_id=self._question.tool_use_id,
-                decisions=to_json(self._answer.decisions),
+                decisions=list(self._answer.given),
                 channel=channel,
                 pid=os.getpid(),
                 by=self._answer.author.by,

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.dialogs.comparison import recorded_value
-from hookrouter.dialogs.decisions import to_json
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrouter.answering.decisions import Decision
-    from hookrouter.dialogs.documents import Question
 
-__all__ = ["AnswerResult", "ExitCode", "intended", "with_recorded"]
+__all__ = ["AnswerResult", "ExitCode", "with_recorded"]
 
 
 class ExitCode:
@@ -54,22 +50,12 @@ class AnswerResult(NamedTuple):
     """Who decided: ``agent`` or ``person``."""
     who: str = ""
     """The login name of the person who decided; empty for an agent."""
+    kind: str = "question"
+    """What was decided on: ``question``, ``permission``, ``plan`` or ``elicitation``."""
 
     def document(self) -> dict[str, Any]:
         """Return this as JSON."""
         return {"ok": self.exit_code == ExitCode.OK, **self._asdict()}
-
-
-def intended(question: Question, decisions: Sequence[Decision]) -> tuple[Mapping[str, Any], ...]:
-    """Return what an answer means for each question, as :attr:`AnswerResult.questions` has it."""
-    shown = []
-    for form, decision in zip(question.questions, to_json(decisions), strict=False):
-        value = recorded_value(form, decision)
-        entry = {"question": form["question"], "intended": decision["text"] if value is None else value}
-        if decision.get("notes"):
-            entry["intended_notes"] = decision["notes"]
-        shown.append(entry | {"recorded": None, "result": "chat" if value is None else "unknown"})
-    return tuple(shown)
 
 
 def with_recorded(questions: Sequence[Mapping[str, Any]], verification: object) -> tuple[Mapping[str, Any], ...]:

@@ -37,7 +37,7 @@ def open_data(
     return {
         **_common(kind, question, surroundings, to_person=to_person),
         "command": [*answer_words(question, argv, environ), "--json", "--file", "-"],
-        "answer_schema": answer_schema(question.questions),
+        "answer_schema": question.request.get("answer_schema") or answer_schema(question.questions),
         "reminder": dict(reminder) if reminder else None,
     }
 
@@ -68,6 +68,8 @@ def _common(kind: str, question: Question, around: Surroundings, *, to_person: b
         "asked_at": question.saved_at,
         "attempt": 0,
         "answer_from": PERSON if to_person else AGENT,
+        "dialog": question.kind,
         "questions": question.questions,
+        "request": {key: value for key, value in question.request.items() if key not in ("how", "answer_schema")},
         "context": {**around._asdict(), "earlier": [dict(one) for one in around.earlier]},
     }

@@ -338,6 +338,8 @@ def cut(text: str, size: int, *, lines: bool = False, end: bool = False) -> str:
 
 def _answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     forms, count = question.questions, len(question.questions)
+    if "how" in question.request:
+        return _own_answer_parts(question, argv, environ)
     singles = [form for form in forms if not form.get("multiSelect")]
     where = " (single-select)" if len({kind(form) for form in forms}) > 1 else ""
     lines = []
@@ -363,6 +365,21 @@ def _answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str,
         (
             "Exit code 0: recorded as you meant it. 2: a decision does not fit; correct it as the output says, and run "
             "it again. 3, 4, 5: do what the output says."
+        ),
+    ]
+
+
+def _own_answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Return how to decide on what is no question, as its kind has said when it was asked."""
+    rule = question.request.get("rule")
+    return [
+        *([f"The rule `[[approvals.rules]]` {_code(rule)} gives this decision to you."] if rule else []),
+        "## How to decide\n\nRun this command with a JSON array of exactly one decision, one of these:",
+        "\n".join(printable(line) for line in question.request["how"]),
+        _command_block(question, argv, environ),
+        (
+            "Exit code 0: it happened as you meant it. 2: the decision does not fit, or a rule forbids it; do what the "
+            "output says. 3, 4, 5: do what the output says."
         ),
     ]
 

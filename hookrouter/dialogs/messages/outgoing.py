@@ -24,8 +24,10 @@ def wake(question: Question, services: Services) -> None:
     """Put the message about an open question into the outbox, for its agent. Raises StoreError.
 
     It says all that is needed to answer; the rest is added when it goes out, see
-    :mod:`hookrouter.dialogs.composer`.
+    :mod:`hookrouter.dialogs.composer`. An agent whose ``wake_on`` leaves out the kind is not told.
     """
+    if any(one.id == question.agent and question.kind not in one.wake_on for one in services.config.agents):
+        return
     from hookrouter.dialogs.messages.formatting import question_message, read_command, subject
     from hookrouter.util.program import script_argv
 

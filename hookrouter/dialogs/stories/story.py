@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.dialogs.documents import shown_form
+from hookrouter.dialogs.documents import QUESTION, shown_form
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.verdicts import end_of_sweep
 from hookrouter.util.clock import seconds
@@ -29,7 +29,14 @@ UNKNOWN = "unknown"
 OUTCOMES = ("verified", "mismatch", "unverified", "answered_by_person", "chat", "unanswered")
 """How a question may have ended; of the first four Claude Code recorded an answer."""
 
-WORDS = ('"AskUserQuestion"', '"event":"answer"', '"swept"', f'"kind":"{REMINDER}"', f'"kind":"{ESCALATION}"')
+WORDS = (
+    '"AskUserQuestion"',
+    '"dialog"',
+    '"event":"answer"',
+    '"swept"',
+    f'"kind":"{REMINDER}"',
+    f'"kind":"{ESCALATION}"',
+)
 """Every journal record that a story needs holds one of these."""
 
 Story = dict[str, Any]
@@ -51,12 +58,12 @@ class Stories:
     def add(self, record: Mapping[str, Any]) -> None:
         """Take a journal record; one that tells nothing of a question is passed over. Raises nothing."""
         event, outcome = record.get("event"), record.get("outcome")
-        if event == "PreToolUse" and outcome == "asked":
+        if event in ("PreToolUse", "PermissionRequest", "Elicitation") and outcome == "asked":
             self._asked[_key(record)] = record
         if (
             "swept" in record
             or event == "answer"
-            or (event == "PostToolUse" and record.get("tool") == "AskUserQuestion" and outcome != "repeated")
+            or (_tells_end(record) and outcome != "repeated")
             or (event == "delivery" and outcome == "delivered" and record.get("kind") in (REMINDER, ESCALATION))
         ):
             self._later.append(record)
@@ -79,7 +86,7 @@ class Stories:
             event = record.get("event")
             for entry in _tables(record.get("swept")):
                 _swept(stories, entry, record)
-            if event == "PostToolUse":
+            if _tells_end(record):
                 _recorded(stories, record)
             elif event == "answer":
                 _attempted(stories, record)
@@ -89,7 +96,7 @@ class Stories:
             _judged(stories, verdict, is_known=key in stories)
         for question in self._open.values():
             story = _story(stories, question._asdict())
-            story |= {"session": question.session, "agent": story["agent"] or question.agent}
+            story |= {"session": question.session, "agent": story["agent"] or question.agent, "kind": question.kind}
             if story["asked_at"] is None:
                 form = shown_form(question.questions)
                 story |= {"asked_at": question.saved_at, "missed": question.missed, "questions": form}
@@ -103,11 +110,19 @@ class Stories:
         return stories
 
 
+def _tells_end(record: Mapping[str, Any]) -> bool:
+    """Whether a hook's record says how a dialog has ended."""
+    if record.get("event") == "PostToolUse" and record.get("tool") == "AskUserQuestion":
+        return True
+    return "dialog" in record and record.get("outcome") in ("verified", "mismatch", "answered_by_person")
+
+
 def _asked(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
     story = _story(stories, record)
     story |= {"asked_at": _text(record, "asked_at") or _text(record, "at"), "agent": _text(record, "agent")}
     story["missed"] = record.get("missed") is True
     story["session"] = _text(record, "session")
+    story["kind"] = _text(record, "dialog") or QUESTION
     for entry in _tables(record.get("questions")):
         story["questions"].append({"header": _text(entry, "header"), "question": _text(entry, "question")})
 
@@ -120,6 +135,7 @@ def _recorded(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
         # Of a session that no agent manages, or a question that was never seen.
         return
     story = _story(stories, record)
+    story["kind"] = _text(record, "dialog") or story["kind"]
     story["ended_at"] = _text(record, "at")
     story["reason"] = _text(record, "reason")
     if compared:
@@ -140,7 +156,7 @@ def _judged(stories: dict[_Key, Story], verdict: Verdict, *, is_known: bool) -> 
     """Take a verdict: it says how the question ended, if the journal does not."""
     story = _story(stories, verdict._asdict())
     if not is_known:
-        story |= {"asked_at": verdict.asked_at or None}
+        story |= {"asked_at": verdict.asked_at or None, "kind": verdict.kind}
     if story["outcome"] is not None:
         return
     by, compared = verdict.by or None, verdict.outcome in ("verified", "mismatch")
@@ -213,6 +229,7 @@ def _story(stories: dict[_Key, Story], record: Mapping[str, Any]) -> Story:
     key = _key(record)
     if key not in stories:
         stories[key] = {
+            "kind": QUESTION,
             "session": _text(record, "session"),
             "session_id": key[0],
             "tool_use_id": key[1],

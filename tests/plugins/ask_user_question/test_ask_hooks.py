@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from hookrouter.config import Agent, Config
-from hookrouter.dialogs import documents
+from hookrouter.dialogs import documents, opening
 from hookrouter.dialogs.closing import Ending, close
 from hookrouter.dialogs.composer import QuestionComposer
 from hookrouter.dialogs.documents import ANSWER_LOCK, PendingAnswer
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.storage.documents import StoreError
-from hookrouter_ask_user_question import lifecycle
 
 USE: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": "AskUserQuestion", "input": {}}
 DECLINED = "The user doesn't want to proceed with this tool use. STOP what you are doing and wait"
@@ -567,7 +566,7 @@ def test_a_client_of_another_machine_is_not_known_to_be_gone(
     ask_session: Any, gone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(lifecycle, "process_space", lambda: "elsewhere pid:[1]")
+        patch.setattr(opening, "process_space", lambda: "elsewhere pid:[1]")
         ask_session.ask(environ={"CLAUDE_PID": gone})
     other = {"environ": {"FAKE_SESSION": "elsewhere", "CLAUDE_PID": str(os.getpid())}, "session_id": "s-2"}
     assert "swept" not in ask_session.hook("session_start", **other, source="startup")
@@ -634,7 +633,7 @@ def test_a_client_of_another_container_is_not_taken_for_dead_in_the_same_place(
     ask_session: Any, gone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(lifecycle, "process_space", lambda: "elsewhere pid:[1]")
+        patch.setattr(opening, "process_space", lambda: "elsewhere pid:[1]")
         ask_session.ask(environ={"CLAUDE_PID": gone})
     record = ask_session.hook("session_start", session_id="s-2", source="startup")
     assert "swept" not in record

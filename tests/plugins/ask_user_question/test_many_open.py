@@ -9,8 +9,8 @@ import pytest
 
 from hookrouter.config import Agent, Config
 from hookrouter.dialogs import documents
+from hookrouter.dialogs.handover import WAITING, Handover, end_all
 from hookrouter.storage.documents import Store
-from hookrouter_hook_reply.handover import WAITING, Handover, end_all
 
 from .conftest import FORM
 

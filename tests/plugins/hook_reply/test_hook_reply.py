@@ -16,13 +16,13 @@ from hookrouter._sandbox.waiting import wait_until
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, WaitingChannel
 from hookrouter.config import AnswerConfig, Config
+from hookrouter.dialogs.handover import ANSWER, Handover, end_all, identity
 from hookrouter.messaging import pauses
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter_hook_reply import channel
 from hookrouter_hook_reply.channel import ReplyChannel, answer_document
-from hookrouter_hook_reply.handover import ANSWER, Handover, end_all, identity
 from hookrouter_hook_reply.waiting import beside_the_dialog, instead_of_a_dialog
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ import pytest
 from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus, TerminalAddress
+from hookrouter.dialogs.handover import Handover
 from hookrouter.storage.documents import Store
 from hookrouter.testing import Hooks
 from hookrouter.testing.contracts import AnswerChannelContract, Recorded
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter_hook_reply.channel import ReplyChannel
-from hookrouter_hook_reply.handover import Handover
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 

@@ -136,6 +136,9 @@ def test_every_key_is_read(file):
     )
 
 
+KEYS = "agents, gateways, answer, approvals, journal, serve, plugins"
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -143,7 +146,7 @@ def test_every_key_is_read(file):
             '[[agents]]\nid = "a"\nsesions = []',
             (
                 "agents[0].sesions: unknown key, did you mean 'sessions'?; "
-                "allowed: id, sessions, workdirs, enabled, gateway, gateways, fallback_after, kind"
+                "allowed: id, sessions, workdirs, enabled, gateway, gateways, fallback_after, kind, wake_on"
             ),
         ),
         (
@@ -178,7 +181,7 @@ def test_every_key_is_read(file):
         ('[answer]\nescalate_to = "me"', "answer.escalate_to: found 'me'; allowed: inbox"),
         (
             "plugin = 1",
-            "plugin: unknown key, did you mean 'plugins'?; allowed: agents, gateways, answer, journal, serve, plugins",
+            f"plugin: unknown key, did you mean 'plugins'?; allowed: {KEYS}",
         ),
         ("[[agents]]\nenabled = true", "agents[0].id: missing; it is required"),
         ('[[agents]]\nid = ""', "agents[0].id: found ''; allowed: a text that is not empty"),
@@ -552,6 +555,7 @@ def test_every_key_is_described(file):
         "[[agents]]",
         "[gateways.NAME]",
         "[answer]",
+        "[[approvals.rules]]",
         "[plugins]",
         "[plugins.NAME]",
         "[journal]",
@@ -563,8 +567,9 @@ def test_every_key_is_described(file):
         for key in table.keys:
             assert key.help.endswith(".")
             assert key.type
-            assert key.required is (key.name in ("id", "type"))
-            needed = 'id = "a"\n' if header == "[[agents]]" and key.name != "id" else ""
+            assert key.required is (key.name in ("id", "type", "tool", "decide"))
+            others = {"[[agents]]": {"id": '"a"'}, "[[approvals.rules]]": {"tool": '"Bash"', "decide": '"agent"'}}
+            needed = "".join(f"{name} = {one}\n" for name, one in others.get(header, {}).items() if name != key.name)
             text = f"{header}\n{needed}{key.name} = {key.example}\n"
             gateways = "[gateways.chat]\ntype = 'webhook'\n"
             assert file.load(gateways + text).problems == (), text

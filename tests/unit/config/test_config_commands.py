@@ -128,7 +128,7 @@ on_error = [
 """
 
 
-KEYS_OF_AN_AGENT = "allowed: id, sessions, workdirs, enabled, gateway, gateways, fallback_after, kind"
+KEYS_OF_AN_AGENT = "allowed: id, sessions, workdirs, enabled, gateway, gateways, fallback_after, kind, wake_on"
 
 
 def test_check_tells_all_problems_with_their_lines(file: Path, run: Any) -> None:

@@ -14,6 +14,7 @@ from hookrouter import context, events, hookimpl, replies, tools
 from hookrouter._contract.tables import EVENTS, TOOLS
 from hookrouter._plugins.manager import collect
 from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner, TerminalBackend
+from hookrouter.dialogs.kinds import DialogKind
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.hookspecs.commands import Command
 from hookrouter.markers import PROJECT_NAME
@@ -29,6 +30,7 @@ NAMES = {
     "Any": Any,
     "Command": Command,
     "Context": context.Context,
+    "DialogKind": DialogKind,
     "Gateway": Gateway,
     "MessageComposer": MessageComposer,
     "KeystrokePlanner": KeystrokePlanner,

@@ -61,6 +61,7 @@ def test_there_is_one_spec_for_each_event_and_for_each_tool_of_the_tool_events()
         "gateway",
         "message_composer",
         "cli_commands",
+        "dialog_kinds",
         "plugin_settings",
         "statistics_section",
     }

@@ -1,8 +1,8 @@
 """How an answer gets from ``hookrouter answer`` to the hook that waits: two documents and a lock, by question.
 
-PermissionRequest payloads have no ``tool_use_id``, so a question is known by its session and its own words. The same
-words may be asked again, so an answer is addressed to the hook that was seen waiting (its ``token``), and no hook takes
-one that was meant for an earlier one.
+PermissionRequest payloads have no ``tool_use_id``, so a question is known by its session and its own words, and a
+dialog of another kind by the call that its plugin has found for it. The same words may be asked again, so an answer is
+addressed to the hook that was seen waiting (its ``token``), and no hook takes one that was meant for an earlier one.
 
 ``reply-waiting``: written by the hook when it begins to wait, removed when it ends, or by whoever knows that the
 question has ended. While the hook lives, it holds the lock of the same name, so that a killed one leaves no doubt. It
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.answering.labels import recorded_label
 from hookrouter.util import fastjson
 from hookrouter.util.claude_process import is_gone, process_space
+from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.filenames import digest
 
 if TYPE_CHECKING:
@@ -64,16 +65,24 @@ def end_all(store: DocumentStore, session_id: str) -> None:
             Handover(store, name).end()
 
 
+@with_field_docs
 class Handover(NamedTuple):
     """The documents and the lock of one question."""
 
     store: DocumentStore
+    """Where the documents are."""
     name: str
+    """The name of both documents, and of the lock."""
 
     @classmethod
     def of(cls, store: DocumentStore, session_id: str, tool_input: object) -> Handover:
         """Return those of a question, known by its session and its raw tool input."""
         return cls(store, identity(session_id, tool_input))
+
+    @classmethod
+    def of_call(cls, store: DocumentStore, session_id: str, tool_use_id: str) -> Handover:
+        """Return those of a dialog that is known by its tool call."""
+        return cls(store, f"{_session_part(session_id)}{digest(tool_use_id)}")
 
     def lock(self, timeout: float = 0) -> DocumentLock:
         """Return the lock that the waiting hook holds."""

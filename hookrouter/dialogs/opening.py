@@ -1,0 +1,91 @@
+"""Opens a dialog: saves it, wakes the session's agent, and closes what was open before and has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hookrouter.config import INBOX
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.messages.outgoing import wake
+from hookrouter.dialogs.sweeping import close_older
+from hookrouter.dialogs.verdicts import delete_verdict
+from hookrouter.messaging.pauses import is_paused
+from hookrouter.util.claude_process import client_pid, process_space
+from hookrouter.util.clock import iso
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter.context import Context
+    from hookrouter.dialogs.documents import Question
+
+__all__ = ["Opening", "open_dialog"]
+
+
+@with_field_docs
+class Opening(NamedTuple):
+    """What a hook knows of a dialog; the rest is known from its context."""
+
+    tool_use_id: str
+    """Claude Code's id of the tool call that asks."""
+    questions: list[dict[str, Any]]
+    """The form, see :func:`hookrouter.dialogs.documents.is_form`."""
+    transcript_path: str = ""
+    """Where Claude Code writes the session's transcript."""
+    permission_mode: str = ""
+    """The session's permission mode."""
+    agent_id: str = ""
+    """The subagent that asks; empty for the main conversation."""
+    kind: str = documents.QUESTION
+    """What stops the session, see :mod:`hookrouter.dialogs.kinds`."""
+    request: Mapping[str, Any] = {}
+    """What is to be decided, as the kind has it."""
+
+
+def open_dialog(context: Context, opening: Opening) -> Question:
+    """Save a dialog, put the wake in the outbox, and have it delivered; return what is saved.
+
+    While the session is paused it is saved as missed, and nobody is woken; so it is if no agent manages the session
+    while config.toml has problems, because the corrected file may name one. The journal record gets ``asked_at``,
+    ``agent``, ``cwd``, ``questions`` and, for a run that finds the dialog saved by an earlier run for the same call,
+    ``repeated``. Raises StoreError if the dialog or the wake cannot be saved.
+    """
+    agent, is_unclear = context.agent, bool(context.config.problems)
+    question = documents.Question(
+        session=context.session,
+        session_id=context.session_id,
+        terminal=context.terminal,
+        # The corrected file may name one.
+        agent="" if agent is None else agent.id,
+        gateway=INBOX if agent is None else agent.gateway,
+        fallbacks=() if agent is None else agent.fallbacks,
+        cwd=context.cwd,
+        client_pid=client_pid(context.environ),
+        client_host=process_space(),
+        missed=agent is None or is_paused(context.store, context.session) is not None,
+        provisional=is_unclear,
+        **opening._asdict(),
+    )
+    close_older(question, context)
+    delete_verdict(context.store, question)
+    now = iso()
+    question = documents.open_question(context.store, question._replace(saved_at=now), lambda one: wake(one, context))
+    if question.saved_at != now:
+        context.note("repeated", True)
+    context.note("asked_at", question.saved_at)
+    context.note("agent", question.agent)
+    context.note("cwd", question.cwd)
+    context.note("questions", documents.shown_form(question.questions))
+    if not question.missed:
+        context.start_delivery()
+        return question
+    context.note("missed", True)
+    # Whoever ended the pause since may have looked for missed questions before this one was there.
+    if (
+        agent is not None
+        and is_paused(context.store, context.session) is None
+        and documents.wake_missed(context.store, question, lambda one: wake(one, context))
+    ):
+        context.start_delivery()
+    return question

@@ -1,0 +1,142 @@
+"""Brings what Claude asks permission for to the session's agent: tool calls, plans and the forms of MCP servers.
+
+``[[approvals.rules]]`` says who decides. A call that a rule gives to the agent is saved and told like a question
+(:mod:`hookrouter.dialogs`), and this plugin's hook waits beside the dialog for the decision; the person at the terminal
+may decide first. PostToolUse, or the transcript, says whether what was decided has happened.
+
+This module holds the hooks only. What they need is imported when they are called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.markers import hookimpl, ruled, waits
+
+if TYPE_CHECKING:
+    from hookrouter import events
+    from hookrouter.context import Context
+    from hookrouter.dialogs.kinds import DialogKind
+    from hookrouter.hookspecs.commands import Command
+    from hookrouter.replies import ElicitationReply, PermissionRequestReply
+    from hookrouter_approvals.settings import ApprovalsSettings
+
+__all__: list[str] = []
+
+LONGEST_WAIT = 24 * 3600.0
+"""Seconds for which a decision is waited for; ``[answer] wait`` can make it less."""
+
+
+@hookimpl
+@ruled
+def pre_tool_use(event: events.PreToolUse, context: Context) -> None:
+    """Note the call: a permission request does not say which call it is about."""
+    from hookrouter_approvals.calls import note_call
+
+    note_call(event, context)
+
+
+@hookimpl
+@ruled
+@waits(LONGEST_WAIT)
+def permission_request(event: events.PermissionRequest, context: Context) -> PermissionRequestReply | None:
+    """Decide by the rules, or have somebody decide; None leaves the dialog as it is."""
+    from hookrouter_approvals.lifecycle import permission_requested
+
+    return permission_requested(event, context)
+
+
+@hookimpl
+@ruled
+@waits(LONGEST_WAIT)
+def elicitation(event: events.Elicitation, context: Context) -> ElicitationReply | None:
+    """Decide by the rules, or have somebody decide; None lets the dialog open."""
+    from hookrouter_approvals.lifecycle import form_requested
+
+    return form_requested(event, context)
+
+
+@hookimpl
+@ruled
+def post_tool_use(event: events.PostToolUse, context: Context) -> None:
+    """Compare what ran with what was decided."""
+    from hookrouter_approvals.lifecycle import tool_ran
+
+    tool_ran(event, context)
+
+
+@hookimpl
+@ruled
+def post_tool_use_failure(event: events.PostToolUseFailure, context: Context) -> None:
+    """Compare what ran, and failed, with what was decided."""
+    from hookrouter_approvals.lifecycle import tool_ran
+
+    tool_ran(event, context)
+
+
+@hookimpl
+@ruled
+def stop(event: events.Stop, context: Context) -> None:
+    """Close what this session's finished turn left open."""
+    from hookrouter_approvals.lifecycle import turn_ended
+
+    turn_ended(event, context)
+
+
+@hookimpl
+@ruled
+def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
+    """Close what was refused by hand before this prompt."""
+    from hookrouter_approvals.lifecycle import prompt_submitted
+
+    prompt_submitted(event, context)
+
+
+@hookimpl
+@ruled
+def session_start(event: events.SessionStart, context: Context) -> None:
+    """Close what an earlier client in this place left open."""
+    from hookrouter_approvals.lifecycle import session_started
+
+    session_started(event, context)
+
+
+@hookimpl
+@ruled
+def session_end(event: events.SessionEnd, context: Context) -> None:
+    """Close what the ending session leaves open."""
+    from hookrouter_approvals.lifecycle import session_ended
+
+    session_ended(event, context)
+
+
+@hookimpl
+def cli_commands() -> list[Command]:
+    """Contribute the short commands for people."""
+    from hookrouter.hookspecs.commands import Command
+
+    helps = {
+        "allow": "Allow the tool call that Claude asks permission for.",
+        "deny": "Refuse the tool call that Claude asks permission for.",
+        "approve": "Approve the plan that Claude has made.",
+        "revise": "Send Claude's plan back, and say what is missing.",
+    }
+    return [
+        Command(name=name, help=told, target=f"hookrouter.cli.dialogs.deciding:{name}") for name, told in helps.items()
+    ]
+
+
+@hookimpl
+def plugin_settings() -> type[ApprovalsSettings]:
+    """Declare the settings."""
+    from hookrouter_approvals.settings import ApprovalsSettings
+
+    return ApprovalsSettings
+
+
+@hookimpl
+def dialog_kinds() -> list[DialogKind]:
+    """Contribute the kinds ``permission``, ``plan`` and ``elicitation``."""
+    from hookrouter_approvals.kinds import ElicitationKind, PermissionKind, PlanKind
+
+    return [PermissionKind(), PlanKind(), ElicitationKind()]

@@ -1,0 +1,101 @@
+"""Which tool call a permission request is about: PreToolUse notes each call, because the request has no id of it.
+
+``call-<session id>:<tool_use_id>`` is removed once the call has ended. A request is about a noted call of the same
+session, tool, input and prompt. If two are, nobody can tell which, and the decision is left to the person.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.dialogs.documents import find_question
+from hookrouter.dialogs.transcript import OPEN, UNKNOWN, question_state
+from hookrouter.util.clock import iso, now
+from hookrouter.util.filenames import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter import events
+    from hookrouter.context import Context
+    from hookrouter.storage.interface import DocumentStore
+
+__all__ = ["CALL", "find_calls", "forget_call", "forget_calls", "input_digest", "note_call"]
+
+CALL = "call"
+VERSION = 1
+
+KEPT_SECONDS = 24 * 3600.0
+"""After so long a call of a client that was killed is forgotten."""
+
+
+def note_call(event: events.PreToolUse, context: Context) -> None:
+    """Save that a call has begun. Raises StoreError."""
+    if context.agent is None:
+        context.debug(f"unmanaged session {context.session}: no [[agents]] entry matches it and {context.cwd}")
+        return
+    document = {
+        "version": VERSION,
+        "session_id": context.session_id,
+        "tool_use_id": event.tool_use_id,
+        "tool": event.tool_name,
+        "input": input_digest(event.tool_input),
+        "prompt_id": event.prompt_id or "",
+        "agent_id": event.agent_id or "",
+        "at": iso(),
+    }
+    context.store.write(CALL, _name(context.session_id, event.tool_use_id), document, durable=False)
+
+
+def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:
+    """Return the ids of the calls that a request may be about. Raises StoreError."""
+    wanted = (event.tool_name, input_digest(event.tool_input), event.prompt_id or "", event.agent_id or "")
+    found = []
+    for name, document in _entries(context.store, context.session_id):
+        tool_use_id = str(document.get("tool_use_id"))
+        if tuple(document.get(key) for key in ("tool", "input", "prompt_id", "agent_id")) != wanted:
+            continue
+        state = question_state(event.transcript_path or "", tool_use_id)
+        if state not in (OPEN, UNKNOWN):
+            # It has ended, and no hook has told.
+            context.store.delete(CALL, name)
+        elif find_question(context.store, context.session_id, tool_use_id) is None:
+            found.append(tool_use_id)
+    return found
+
+
+def forget_call(store: DocumentStore, session_id: str, tool_use_id: str) -> None:
+    """Forget a call that has ended. Raises StoreError."""
+    store.delete(CALL, _name(session_id, tool_use_id))
+
+
+def forget_calls(store: DocumentStore, session_id: str) -> None:
+    """Forget the calls of a session that has none any more, and those that are too old. Raises StoreError."""
+    earliest = iso(now() - KEPT_SECONDS)
+    for name, document in store.entries(CALL):
+        if document.get("session_id") == session_id or str(document.get("at") or "") < earliest:
+            store.delete(CALL, name)
+
+
+def input_digest(tool_input: Mapping[str, Any]) -> str:
+    """Return what tells one input of a tool from another, in whatever order its keys stand."""
+    return digest(_canonical(tool_input))
+
+
+def _canonical(value: object) -> str:
+    from hookrouter.util import fastjson
+
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{fastjson.dumps(key)}:{_canonical(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_canonical, value)) + "]"
+    return fastjson.dumps(value)
+
+
+def _entries(store: DocumentStore, session_id: str) -> list[tuple[str, Mapping[str, Any]]]:
+    entries = store.entries(CALL, lambda name: name.startswith(f"{session_id}:"))
+    return [(name, document) for name, document in entries if document.get("session_id") == session_id]
+
+
+def _name(session_id: str, tool_use_id: str) -> str:
+    return f"{session_id}:{tool_use_id}"

@@ -1,0 +1,100 @@
+"""Compares what happened with what was decided, and says both sides in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.dialogs.comparison import Comparison, QuestionResult
+from hookrouter.dialogs.transcript import DECLINED, FAILED
+from hookrouter.util import fastjson
+from hookrouter_approvals.requests import PLAN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrouter.dialogs.documents import Question
+
+__all__ = ["compared", "compared_refusal", "meaning", "ran"]
+
+
+def meaning(decision: Mapping[str, Any]) -> str:
+    """Return a decision in words."""
+    rest = {key: value for key, value in decision.items() if key != "action"}
+    text = rest.pop("text", None)
+    words = str(decision["action"])
+    if isinstance(text, str):
+        words += f": {text}"
+    return f"{words} {fastjson.dumps(rest)}" if rest else words
+
+
+def compared_refusal(question: Question, decision: Mapping[str, Any], state: str, told: str) -> Comparison | None:
+    """Return both sides of a refusal that the transcript shows; None if it shows none, or none was decided.
+
+    ``state`` is how the call stands there, ``told`` what Claude was told. A refusal that ends the turn is told of in
+    the client's own words (measured on Claude Code 2.1.330).
+    """
+    if decision["action"] not in ("deny", "revise"):
+        return None
+    if decision.get("stop"):
+        if state not in (DECLINED, FAILED):
+            return None
+        return _comparison(question, decision, f"deny, and the turn has ended: {told}", state == DECLINED, "it goes on")
+    if state != FAILED:
+        return None
+    # The router names the plugin that refuses before its words.
+    matches = told == decision["text"] or told.endswith(f": {decision['text']}")
+    return _comparison(question, decision, f"deny: {told}", matches, "Claude was told something else")
+
+
+def compared(
+    question: Question,
+    decision: Mapping[str, Any],
+    *,
+    tool_input: Mapping[str, Any],
+    mode: str | None = None,
+    plan: str | None = None,
+) -> Comparison:
+    """Return both sides of a decision, of a call that ran.
+
+    ``tool_input`` is what ran, with ``mode`` and ``plan`` if it was the approval of a plan.
+    """
+    recorded = ran(tool_input, mode=mode, plan=plan)
+    if decision["action"] in ("deny", "revise"):
+        return _comparison(question, decision, recorded, False, "it ran although it was refused")
+    if question.kind == PLAN:
+        wanted = decision.get("plan") or (question.request.get("input") or {}).get("plan")
+        is_plan = plan is None or wanted is None or plan == wanted
+        is_mode = "mode" not in decision or mode == decision["mode"]
+        reason = "another plan was approved" if not is_plan else f"the mode is {mode}"
+        return _comparison(question, decision, recorded, is_plan and is_mode, reason)
+    wanted_input = decision.get("input") or question.request.get("input") or {}
+    matches = _same(tool_input, wanted_input)
+    return _comparison(question, decision, recorded, matches, "another input ran than was allowed")
+
+
+def ran(tool_input: Mapping[str, Any], *, mode: str | None = None, plan: str | None = None) -> str:
+    """Return in words what ran."""
+    if plan is not None or mode is not None:
+        return f"approve {fastjson.dumps({'mode': mode, 'plan': plan})}"
+    return f"allow {fastjson.dumps({'input': dict(tool_input)})}"
+
+
+def _comparison(
+    question: Question, decision: Mapping[str, Any], recorded: str, matches: bool, reason: str
+) -> Comparison:
+    result = QuestionResult(
+        question=question.questions[0]["question"],
+        result="match" if matches else "different",
+        intended=meaning(decision),
+        recorded=recorded,
+    )
+    return Comparison(matches, "call", (result,), (), "" if matches else reason)
+
+
+def _same(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether two inputs are the same, but for keys without a value."""
+    return _without_nothing(found) == _without_nothing(wanted)
+
+
+def _without_nothing(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: one for key, one in value.items() if one is not None}

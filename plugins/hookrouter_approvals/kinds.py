@@ -1,0 +1,96 @@
+"""The kinds of dialogs that this plugin serves, for ``hookrouter answer``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.dialogs.transcript import question_state, result_text
+from hookrouter_approvals.comparing import compared_refusal, meaning
+from hookrouter_approvals.decisions import chosen, parse
+from hookrouter_approvals.requests import ELICITATION, PERMISSION, PLAN
+from hookrouter_approvals.rules import AGENT, ALLOW, ruling
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hookrouter.answering.decisions import Decision
+    from hookrouter.config import Config
+    from hookrouter.dialogs.comparison import Comparison
+    from hookrouter.dialogs.documents import Question
+
+__all__ = ["ElicitationKind", "PermissionKind", "PlanKind"]
+
+
+class _Kind:
+    """What the kinds have in common. See :class:`hookrouter.dialogs.kinds.DialogKind`."""
+
+    name = ""
+
+    def parse(self, question: Question, text: str) -> list[dict[str, Any]]:
+        """Return the decision in a JSON text, checked."""
+        return parse(question, text)
+
+    def chosen(self, question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+        """Return what a person's choice on the form means."""
+        return chosen(question, decisions)
+
+    def intended(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+        """Return what the decision means, in words."""
+        [decision] = decisions
+        text = question.questions[0]["question"]
+        return ({"question": text, "intended": meaning(decision), "recorded": None, "result": "unknown"},)
+
+    def refusal(self, question: Question, config: Config, *, is_person: bool) -> str:
+        """Return why an agent may not decide this, by the rules of now; a person always may."""
+        if is_person:
+            return ""
+        rules = config.approvals.rules
+        found = ruling(rules, self._tool(question), self._input(question), question.cwd)
+        if found.decide in (AGENT, ALLOW):
+            return ""
+        why = f"the rule {found.rule!r} says {found.decide!r}" if found.rule else "no rule gives it to an agent"
+        return f"config.toml: [[approvals.rules]]: {why}, so no agent may decide this; a person can"
+
+    def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """Return what the waiting hook is handed: the decision itself."""
+        return {"decision": dict(decisions[0])}
+
+    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Comparison | None:
+        """Compare the refusal that the transcript shows Claude was told."""
+        state = question_state(question.transcript_path, question.tool_use_id)
+        told = result_text(question.transcript_path, question.tool_use_id)
+        return compared_refusal(question, decisions[0], state, told)
+
+    def _tool(self, question: Question) -> str:
+        return str(question.request.get("tool", ""))
+
+    def _input(self, question: Question) -> Mapping[str, Any]:
+        found = question.request.get("input")
+        return found if isinstance(found, dict) else {}
+
+
+class PermissionKind(_Kind):
+    """A tool call that Claude Code asks permission for."""
+
+    name = PERMISSION
+
+
+class PlanKind(_Kind):
+    """A plan that Claude wants approved."""
+
+    name = PLAN
+
+
+class ElicitationKind(_Kind):
+    """A form of an MCP server."""
+
+    name = ELICITATION
+
+    def _tool(self, question: Question) -> str:  # noqa: ARG002 - the same for all
+        return "Elicitation"
+
+    def _input(self, question: Question) -> Mapping[str, Any]:
+        return {"server": question.request.get("server", "")}
+
+    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> None:
+        """Nothing in the transcript tells: see the hook."""

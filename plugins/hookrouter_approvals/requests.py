@@ -1,0 +1,201 @@
+"""What is asked, as a dialog's document has it: the form that people see, and the request that decisions are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.dialogs.opening import Opening
+from hookrouter.util import fastjson
+from hookrouter.util.difference import unified
+from hookrouter.util.text import printable
+from hookrouter_approvals.schema import answer_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hookrouter import events
+
+__all__ = ["ELICITATION", "MODES", "PERMISSION", "PLAN", "form_request", "permission_request", "plan_request", "words"]
+
+PERMISSION, PLAN, ELICITATION = "permission", "plan", "elicitation"
+
+MODES = ("default", "acceptEdits", "auto")
+"""The permission modes in which an approved plan may be carried out."""
+
+_TEXT_TOOLS = {"Edit": ("old_string", "new_string"), "Write": ("", "content")}
+
+_TEXT = {"type": "string", "minLength": 1, "pattern": r"\S"}
+
+_DENY = {"label": "Deny", "description": "Claude is told that it may not; your own words say why"}
+
+
+def permission_request(event: events.PermissionRequest, tool_use_id: str, rule: str) -> Opening:
+    """Return what is asked by a tool call."""
+    tool, tool_input = event.tool_name, dict(event.raw.get("tool_input") or {})
+    suggestions = [dict(one) for one in event.permission_suggestions or ()]
+    always = [{"label": f"Allow, and {words(one)}", "description": "the client's own proposal"} for one in suggestions]
+    text = f"Claude wants to use {tool}:\n\n{_shown(tool, tool_input)}"
+    return Opening(
+        tool_use_id=tool_use_id,
+        questions=[_form(tool, text, [{"label": "Allow", "description": "this one call"}, *always, _DENY])],
+        kind=PERMISSION,
+        request={
+            "tool": tool,
+            "input": tool_input,
+            "suggestions": suggestions,
+            "rule": rule,
+            "how": [
+                '- `{"action": "allow"}`: this one call, as it is',
+                '- `{"action": "allow", "input": {...}}`: with this input in place of the whole of Claude\'s own',
+                *(
+                    f'- `{{"action": "allow", "always": {number}}}`: and {words(one)}'
+                    for number, one in enumerate(suggestions)
+                ),
+                '- `{"action": "deny", "text": "..."}`: Claude is told the text and goes on',
+                '- `{"action": "deny", "text": "...", "stop": true}`: and its turn ends',
+            ],
+            "answer_schema": answer_schema(
+                {
+                    "allow": {
+                        "input": {"type": "object"},
+                        **({"always": {"enum": list(range(len(suggestions)))}} if suggestions else {}),
+                    },
+                    "deny": {"text": _TEXT, "stop": {"type": "boolean"}},
+                },
+                ("input", "always", "stop"),
+            ),
+        },
+        **_place(event),
+    )
+
+
+def plan_request(event: events.PermissionRequest, tool_use_id: str, rule: str) -> Opening:
+    """Return what is asked by ExitPlanMode."""
+    tool_input = dict(event.raw.get("tool_input") or {})
+    plan = tool_input.get("plan")
+    text = f"Claude has a plan:\n\n{plan}" if isinstance(plan, str) else "Claude wants to leave the plan mode."
+    options = [
+        {"label": "Approve", "description": "each edit is asked for, as before the plan"},
+        {"label": "Approve, accept edits", "description": "edits are not asked for"},
+        {"label": "Approve, auto mode", "description": "Claude Code decides what is asked for"},
+        {"label": "Keep planning", "description": "your own words say what is missing"},
+    ]
+    return Opening(
+        tool_use_id=tool_use_id,
+        questions=[_form("Plan", text, options)],
+        kind=PLAN,
+        request={
+            "tool": event.tool_name,
+            "input": tool_input,
+            "rule": rule,
+            "how": [
+                '- `{"action": "approve"}`: carry the plan out, in the mode before the plan',
+                f'- `{{"action": "approve", "mode": "acceptEdits"}}`: in this mode, one of {", ".join(MODES)}',
+                '- `{"action": "approve", "plan": "..."}`: with this plan in place of its own; `mode` may go with it',
+                '- `{"action": "revise", "text": "..."}`: Claude is told the text and plans on',
+            ],
+            "answer_schema": answer_schema(
+                {"approve": {"mode": {"enum": list(MODES)}, "plan": _TEXT}, "revise": {"text": _TEXT}},
+                ("mode", "plan"),
+            ),
+        },
+        **_place(event),
+    )
+
+
+def form_request(event: events.Elicitation, tool_use_id: str, rule: str) -> Opening:
+    """Return what an MCP server asks. It is known by an id of its own: the payload names no tool call."""
+    schema = dict(event.raw.get("requested_schema") or {})
+    properties = schema.get("properties")
+    fields = [_field(name, one) for name, one in (properties if isinstance(properties, dict) else {}).items()]
+    shown = "\n".join([event.message, *fields, *([event.url] if event.url else [])])
+    options = [
+        {"label": "Decline", "description": "the server is told that you do not want to"},
+        {"label": "Cancel", "description": "the server is told that nobody decided"},
+    ]
+    submit = ['- `{"action": "submit", "content": {...}}`: the values of the form, by name']
+    return Opening(
+        tool_use_id=tool_use_id,
+        questions=[_form(event.mcp_server_name, f"The MCP server {event.mcp_server_name} asks:\n\n{shown}", options)],
+        kind=ELICITATION,
+        request={
+            "server": event.mcp_server_name,
+            "message": event.message,
+            "mode": event.mode or "form",
+            "url": event.url or "",
+            "schema": schema,
+            "rule": rule,
+            "how": [
+                *submit,
+                '- `{"action": "decline"}`: the server is told that it gets no answer',
+                '- `{"action": "cancel"}`: the server is told that nobody decided',
+            ],
+            "answer_schema": answer_schema(
+                {"submit": {"content": {**schema, "type": "object"}}, "decline": {}, "cancel": {}},
+                ("content",) if event.mode == "url" else (),
+            ),
+        },
+        **_place(event),
+    )
+
+
+def words(suggestion: Mapping[str, Any]) -> str:
+    """Return in words what one of the client's proposals does."""
+    where = {"session": "for this session", "localSettings": "in this project, for you"}.get(
+        str(suggestion.get("destination")), f"in {suggestion.get('destination')}"
+    )
+    kind = suggestion.get("type")
+    if kind == "setMode":
+        return printable(f"switch to the mode {suggestion.get('mode')} {where}")
+    if kind == "addDirectories":
+        folders = ", ".join(map(str, suggestion.get("directories") or ()))
+        return printable(f"work in {folders} too, {where}")
+    rules = suggestion.get("rules")
+    if kind == "addRules" and isinstance(rules, list):
+        named = ", ".join(_rule(rule) for rule in rules if isinstance(rule, dict))
+        return printable(f"always {suggestion.get('behavior')} {named} {where}")
+    return printable(fastjson.dumps(dict(suggestion)))
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    content = rule.get("ruleContent")
+    return f"{rule.get('toolName')}({content})" if content else str(rule.get("toolName"))
+
+
+def _form(header: str, text: str, options: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    return {"header": header, "question": text, "multiSelect": False, "options": [dict(one) for one in options]}
+
+
+def _place(event: events.PermissionRequest | events.Elicitation) -> dict[str, str]:
+    return {
+        "transcript_path": event.transcript_path or "",
+        "permission_mode": event.permission_mode or "",
+        "agent_id": event.agent_id or "",
+    }
+
+
+def _shown(tool: str, tool_input: Mapping[str, Any]) -> str:
+    """Return a tool's input for people: a command as it is, an edit as a difference, all else as JSON."""
+    if tool == "Bash" and isinstance(tool_input.get("command"), str):
+        rest = {key: value for key, value in tool_input.items() if key != "command"}
+        return "\n".join([tool_input["command"], *([_json(rest)] if rest else [])])
+    path = tool_input.get("file_path")
+    if tool in _TEXT_TOOLS and isinstance(path, str):
+        before, after = (tool_input.get(key) for key in _TEXT_TOOLS[tool])
+        if isinstance(after, str):
+            rest = {key: value for key, value in tool_input.items() if key not in ("file_path", *_TEXT_TOOLS[tool])}
+            changed = unified(path, before if isinstance(before, str) else None, after)
+            return "\n".join([path, changed.rstrip("\n"), *([_json(rest)] if rest else [])])
+    return _json(tool_input)
+
+
+def _json(value: object) -> str:
+    from json import dumps
+
+    return dumps(value, indent=2, ensure_ascii=False)
+
+
+def _field(name: str, schema: object) -> str:
+    facts = schema if isinstance(schema, dict) else {}
+    kind = facts.get("enum") or facts.get("type") or "any"
+    return f"- {name} ({kind}){': ' + str(facts['title']) if facts.get('title') else ''}"

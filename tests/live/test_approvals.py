@@ -1,0 +1,370 @@
+"""Permissions, plans and forms of MCP servers on the real client: decided by ``hookrouter answer``, and verified."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrouter._sandbox.client import ClientSession, find_client
+from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ToolUses, bash
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.waiting import wait_until
+from support.managed_client import press_until
+
+if TYPE_CHECKING:
+    from hookrouter._sandbox.tmux_server import PrivateTmux
+
+pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
+
+ECHO, FORM = "mcp__demo__echo", "mcp__demo__form"
+
+BOB = {"name": "bob", "ok": True}
+
+CONFIG = """\
+[[agents]]
+id = "tester"
+sessions = ["managed*"]
+
+[answer]
+channels = ["reply"]
+
+[[approvals.rules]]
+tool = "Bash(touch forbidden*)"
+decide = "deny"
+
+[[approvals.rules]]
+tool = "Bash(mkdir:*)"
+decide = "allow"
+
+[[approvals.rules]]
+tool = "Bash(rmdir:*)"
+decide = "person"
+
+[[approvals.rules]]
+tool = "Bash"
+decide = "agent"
+
+[[approvals.rules]]
+tool = "mcp__demo"
+decide = "agent"
+
+[[approvals.rules]]
+tool = "ExitPlanMode"
+decide = "agent"
+
+[[approvals.rules]]
+tool = "Elicitation"
+decide = "agent"
+"""
+
+
+class Session:
+    """A managed client that asks for permission."""
+
+    def __init__(self, folder: Path, server: PrivateTmux, model: ScriptedModel, mode: str) -> None:
+        self.model = model
+        self._turns = 0
+        self.stage = Stage(str(folder), CONFIG)
+        self.stage.record("PostToolUse", "Stop")
+        self.stage.install()
+        self._listed = folder / "listed"
+        program = Path(__file__).parents[1] / "support" / "mcp_server.py"
+        servers = folder / "mcp.json"
+        demo = {"command": sys.executable, "args": [str(program), str(self._listed)]}
+        servers.write_text(json.dumps({"mcpServers": {"demo": demo}}))
+        client = find_client()
+        assert client is not None
+        environ = {**self.stage.environ, **self.stage.client_home.environ(model), "ENABLE_TOOL_SEARCH": "false"}
+        words = [client, "--mcp-config", str(servers), "--permission-mode", mode]
+        self.client = ClientSession(words, server, self.stage.client_home, environ, session="managed")
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.stage.client_home.project)
+
+    def has_servers_tools(self) -> bool:
+        return self._listed.exists()
+
+    def call(self, *uses: ToolUse) -> None:
+        self._turns += 1
+        self.model.script(f"t{self._turns}", uses[0] if len(uses) == 1 else ToolUses(uses))
+        self.client.submit(f"please RUN t{self._turns}")
+
+    def waiting(self, count: int = 1) -> list[dict[str, Any]]:
+        """Return what waits for a decision, once so many hooks wait for one."""
+
+        def listed() -> list[dict[str, Any]]:
+            done = self.stage.run("questions", "--json")
+            found: list[dict[str, Any]] = json.loads(done.stdout)["questions"]
+            return [one for one in found if one["hook_waits"]]
+
+        wait_until(lambda: len(listed()) >= count, 30, "what waits", self.told)
+        return listed()
+
+    def decide(self, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
+        said = decision if isinstance(decision, str) else json.dumps(decision)
+        done = self.stage.run("answer", "--session", "managed", "--json", "--wait", "30", *options, said)
+        assert done.returncode == code, (done.stdout, done.stderr, self.told())
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    def decided(self, use: ToolUse, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
+        """Have Claude call a tool, decide, and return the result once the turn has ended."""
+        stops = self.count("Stop")
+        self.call(use)
+        self.waiting()
+        result = self.decide(decision, *options, code=code)
+        wait_until(lambda: self.count("Stop") > stops, 30, "the end of the turn", self.told)
+        self.client.wait_idle()
+        return result
+
+    def count(self, event: str) -> int:
+        return len(self.stage.payloads(event))
+
+    def said(self) -> str:
+        """Return what Claude was told of its last call."""
+        return list(self.model.tool_results().values())[-1]
+
+    def told(self) -> str:
+        return f"{self.client.screen()}\n{self.stage.journal()[-8:]}"
+
+    def history(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.stage.run("history", "--json").stdout)["questions"]
+        return found
+
+
+Start = Callable[..., Session]
+
+
+@pytest.fixture
+def start(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Start]:
+    with ExitStack() as stack:
+
+        def started(mode: str = "default") -> Session:
+            model = stack.enter_context(ScriptedModel())
+            one = Session(tmp_path, tmux_server, model, mode)
+            stack.enter_context(one.client)
+            wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
+            return one
+
+        yield started
+
+
+def test_a_command_is_allowed_changed_or_refused(start: Start) -> None:
+    one = start()
+    result = one.decided(bash(f"touch {one.folder}/one"), {"action": "allow"})
+    assert (result["outcome"], result["kind"], result["channel"]) == ("verified", "permission", "reply")
+    assert (one.folder / "one").exists()
+
+    changed = {"command": f"touch {one.folder}/changed", "description": "another"}
+    assert one.decided(bash(f"touch {one.folder}/two"), {"action": "allow", "input": changed})["outcome"] == "verified"
+    assert (one.folder / "changed").exists()
+    assert not (one.folder / "two").exists()
+
+    result = one.decided(bash(f"touch {one.folder}/three"), [{"action": "deny", "text": "Not this one"}])
+    assert result["outcome"] == "verified"
+    assert not (one.folder / "three").exists()
+    assert one.said().endswith("Not this one")
+    assert [(story["kind"], story["outcome"], story["by"]) for story in one.history()] == [
+        ("permission", "verified", "agent")
+    ] * 3
+
+
+def test_a_refusal_ends_the_turn(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"))
+    one.waiting()
+    result = one.decide({"action": "deny", "text": "Stop it all", "stop": True})
+    assert result["outcome"] == "verified"
+    one.client.wait_idle()
+    assert not (one.folder / "one").exists()
+    assert one.count("Stop") == 0
+
+
+def test_a_proposal_of_the_client_holds_for_the_next_call(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"))
+    [asked] = one.waiting()
+    [mode] = [number for number, one in enumerate(asked["request"]["suggestions"]) if one["type"] == "setMode"]
+    assert one.decide({"action": "allow", "always": mode})["outcome"] == "verified"
+    wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
+    one.client.wait_idle()
+    one.call(bash(f"touch {one.folder}/two"))
+    wait_until(lambda: one.count("Stop") == 2, 30, "the end of the turn", one.told)
+    assert (one.folder / "two").exists()
+
+
+def test_a_tool_of_an_mcp_server(start: Start) -> None:
+    one = start()
+    assert one.decided(ToolUse(ECHO, {"text": "one"}), {"action": "allow"})["outcome"] == "verified"
+    assert "echo one" in one.said()
+    changed = {"action": "allow", "input": {"text": "other"}}
+    assert one.decided(ToolUse(ECHO, {"text": "two"}), changed)["outcome"] == "verified"
+    assert "echo other" in one.said()
+    assert one.decided(ToolUse(ECHO, {"text": "three"}), {"action": "deny", "text": "no"})["outcome"] == "verified"
+
+
+def test_rules_decide_at_once_and_no_agent_oversteps_them(start: Start) -> None:
+    one = start()
+    one.call(bash("touch forbidden-1"))
+    wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
+    assert "A rule of the user forbids this" in one.said()
+    one.client.wait_idle()
+    one.call(bash(f"mkdir {one.folder}/allowed"))
+    wait_until(lambda: one.count("Stop") == 2, 30, "the end of the turn", one.told)
+    assert (one.folder / "allowed").is_dir()
+    one.client.wait_idle()
+    # The strictest of the commands counts: this one is a person's.
+    one.call(bash(f"mkdir {one.folder}/b && rmdir {one.folder}/b"))
+    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
+    assert json.loads(one.stage.run("questions", "--json").stdout)["questions"] == []
+    press_until(one.client, "Escape", lambda: "Do you want" not in one.client.screen(), one.told)
+    one.client.wait_idle()
+    # A rule that was made stricter meanwhile holds when the answer comes.
+    one.call(bash(f"touch {one.folder}/late"))
+    one.waiting()
+    with open(one.stage.home.config_file, encoding="utf-8") as file:
+        text = file.read()
+    with open(one.stage.home.config_file, "w", encoding="utf-8") as file:
+        file.write(text.replace('tool = "Bash"\ndecide = "agent"', 'tool = "Bash"\ndecide = "person"'))
+    refused = one.decide({"action": "allow"}, code=2)
+    assert "no agent may decide this" in refused["reason"]
+    assert not (one.folder / "late").exists()
+    assert one.decide({"action": "allow"}, "--as", "person:eve")["outcome"] == "verified"
+    assert (one.folder / "late").exists()
+
+
+def test_a_person_may_be_first(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"))
+    one.waiting()
+    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
+    press_until(one.client, "Enter", lambda: "Do you want" not in one.client.screen(), one.told)
+    wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
+    assert (one.folder / "one").exists()
+    wait_until(lambda: one.history()[-1]["outcome"] == "answered_by_person", 15, "its end", one.told)
+    late = one.decide({"action": "deny", "text": "too late"}, code=4)
+    assert late["outcome"] == "answered_by_person"
+    assert one.stage.documents("reply-waiting") == []
+
+
+def test_escape_refuses(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"))
+    one.waiting()
+    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
+    press_until(one.client, "Escape", lambda: "Do you want" not in one.client.screen(), one.told)
+    one.client.wait_idle()
+    one.call(bash(f"mkdir {one.folder}/next"))
+    wait_until(lambda: one.count("Stop") >= 1, 30, "the end of the next turn", one.told)
+    assert one.history()[-1]["outcome"] == "answered_by_person"
+    assert json.loads(one.stage.run("questions", "--json").stdout)["questions"] == []
+
+
+def test_two_calls_at_once_are_told_apart(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"), bash(f"touch {one.folder}/two"))
+    first = one.waiting()[0]
+    text = first["request"]["input"]["command"]
+    decided = one.decide({"action": "deny", "text": f"not {text}"}, "--tool-use-id", first["tool_use_id"])
+    assert decided["outcome"] == "verified"
+    wait_until(lambda: [w["tool_use_id"] for w in one.waiting()] != [first["tool_use_id"]], 30, "the other", one.told)
+    [second] = one.waiting()
+    assert one.decide({"action": "allow"}, "--tool-use-id", second["tool_use_id"])["outcome"] == "verified"
+    wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
+    assert not Path(text.removeprefix("touch ")).exists()
+    assert Path(second["request"]["input"]["command"].removeprefix("touch ")).exists()
+
+
+def test_the_same_call_twice_at_once_is_left_to_the_person(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"), bash(f"touch {one.folder}/one"))
+    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
+    listed = json.loads(one.stage.run("questions", "--json").stdout)["questions"]
+    if listed:
+        # The client began the second only after the first: then it is known which is meant.
+        assert len(listed) == 1
+        assert one.decide({"action": "allow"})["outcome"] == "verified"
+    else:
+        assert "it could be any of" in str(one.stage.journal())
+
+
+@pytest.mark.parametrize(
+    ("decision", "expected"),
+    [
+        (
+            {"action": "submit", "content": {"name": "bob", "ok": True}},
+            {"action": "accept", "content": {"name": "bob", "ok": True}},
+        ),
+        ({"action": "decline"}, {"action": "decline"}),
+        ({"action": "cancel"}, {"action": "cancel"}),
+    ],
+    ids=["submit", "decline", "cancel"],
+)
+def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[str, Any]) -> None:
+    one = start()
+    one.call(ToolUse(FORM, {}))
+    [asked] = one.waiting()
+    assert (
+        one.decide({"action": "allow"}, "--tool-use-id", asked["tool_use_id"], "--wait", "0")["outcome"] == "delivered"
+    )
+    wait_until(lambda: [w["kind"] for w in one.waiting()] == ["elicitation"], 30, "the form", one.told)
+    [asked] = one.waiting()
+    own = ("--tool-use-id", asked["tool_use_id"])
+    wrong = one.decide({"action": "submit", "content": {"ok": "yes"}}, *own, code=2)
+    assert wrong["reason"] == '"name" is missing\n"ok" is "yes"; allowed is a value of the type boolean'
+    assert one.decide(decision, *own)["outcome"] == "verified"
+    wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
+    assert {name: value for name, value in json.loads(one.said()).items() if value} == expected
+
+
+def planned(one: Session, text: str) -> ToolUse:
+    """Write the session's plan file, and return the call that offers it."""
+    stops = one.count("Stop")
+    one.client.submit("begin")
+    wait_until(lambda: one.count("Stop") > stops, 30, "the end of the turn", one.client.screen)
+    one.client.wait_idle()
+    said = json.dumps([request.body for request in one.model.requests])
+    path = re.findall(r"(/[^\s\"\\]+/plans/[\w.-]+\.md)", said)[-1]
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    Path(path).write_text(text)
+    return ToolUse("ExitPlanMode", {"plan": text})
+
+
+def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
+    one = start("plan")
+    use = planned(one, "# Plan\n1. do x\n")
+    result = one.decided(use, {"action": "revise", "text": "Add a step 3: tests"})
+    assert (result["outcome"], result["kind"]) == ("verified", "plan")
+    assert one.said().endswith("Add a step 3: tests")
+    changed = {"action": "approve", "mode": "acceptEdits", "plan": "# Plan\n1. do y\n"}
+    assert one.decided(use, changed)["outcome"] == "verified"
+    recorded = one.stage.payloads("PostToolUse")[-1]
+    assert recorded["permission_mode"] == "acceptEdits"
+    assert "do y" in Path(recorded["tool_response"]["filePath"]).read_text()
+
+
+@pytest.mark.parametrize("mode", [None, "default", "auto"])
+def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
+    one = start("plan")
+    use = planned(one, "# Plan\n1. do x\n")
+    result = one.decided(use, {"action": "approve", **({"mode": mode} if mode else {})})
+    assert result["outcome"] == "verified", result
+    assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == (mode or "default")
+
+
+def test_a_person_types_no_json(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"))
+    one.waiting()
+    done = one.stage.run("answer", "managed", "0", "--json", "--wait", "30")
+    assert json.loads(done.stdout)["outcome"] == "verified", (done.stdout, done.stderr)
+    assert (one.folder / "one").exists()

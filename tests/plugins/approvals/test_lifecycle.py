@@ -1,0 +1,287 @@
+"""Permissions, plans and forms, from the request to the verdict."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from hookrouter.config import Agent, Config
+from hookrouter.dialogs.answers.identity import Author
+from hookrouter.dialogs.stories.history import history
+from hookrouter.dialogs.verdicts import list_verdicts
+from hookrouter.messaging import pauses
+from hookrouter.replies import ElicitationReply, PermissionRequestReply, Reply
+
+COMMAND = {"command": "touch x", "description": "Make a file"}
+PLAN = {"plan": "# Plan\n1. x\n", "planFilePath": "/plans/a.md"}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "size": {"enum": ["s", "l"]},
+        "count": {"type": "integer", "minimum": 1},
+    },
+    "required": ["name"],
+}
+
+
+def verdicts(asking: Any) -> list[tuple[str, str, str]]:
+    return [(one.kind, one.outcome, one.by) for one in list_verdicts(asking.app.store)]
+
+
+def test_an_allowed_call_is_verified_by_what_ran(asking: Any) -> None:
+    question = asking.asked("Bash", COMMAND)
+    assert (question.kind, question.tool_use_id, question.agent) == ("permission", "toolu_1", "night")
+    assert question.request["input"] == COMMAND
+    [message] = asking.wakes()
+    assert "> touch x" in message.text
+    assert '{"action": "deny", "text": "..."}' in message.text
+    assert "The rule `[[approvals.rules]]` `Bash` gives this decision to you." in message.text
+    result = asking.decide({"action": "allow"})
+    assert (result.outcome, result.kind, result.channel) == ("delivered", "permission", "reply")
+    reply = asking.given()
+    assert reply == PermissionRequestReply.allow()
+    record = asking.ran("Bash", COMMAND)
+    assert record["outcome"] == "verified"
+    assert verdicts(asking) == [("permission", "verified", "agent")]
+    assert asking.open() == []
+    [story] = history(asking.app.journal, asking.app.store)
+    assert (story["kind"], story["outcome"], story["by"]) == ("permission", "verified", "agent")
+
+
+def test_another_input_than_was_allowed_is_a_mismatch_and_the_agent_is_told(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    changed = {"command": "touch y", "description": "Make a file"}
+    asking.decide({"action": "allow", "input": changed})
+    assert asking.given() == PermissionRequestReply.allow(updated_input=changed)
+    record = asking.ran("Bash", COMMAND)
+    assert (record["outcome"], record["reason"]) == ("mismatch", "another input ran than was allowed")
+    assert [one.kind for one in asking.wakes()][-1] == "mismatch"
+    assert '"touch y"' in asking.wakes()[-1].text
+
+
+def test_a_proposal_of_the_client_is_given_back_as_it_came(asking: Any) -> None:
+    proposal = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    question = asking.asked("Bash", COMMAND, permission_suggestions=[proposal])
+    assert question.questions[0]["options"][1]["label"] == "Allow, and switch to the mode acceptEdits for this session"
+    refused = asking.decide({"action": "allow", "always": 1})
+    assert (refused.outcome, refused.reason) == ("invalid", '"always" is 1; allowed: 0 to 0')
+    asking.decide({"action": "allow", "always": 0})
+    assert asking.given() == PermissionRequestReply.allow(updated_permissions=[proposal])
+
+
+def test_a_refusal_is_verified_by_what_claude_was_told(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    asking.decide({"action": "deny", "text": "use y"})
+    assert asking.given() == PermissionRequestReply.deny("use y")
+    asking.refused("approvals: use y")
+    asking.hook("stop", stop_hook_active=False)
+    assert verdicts(asking) == [("permission", "verified", "agent")]
+    assert asking.open() == []
+
+
+def test_answer_itself_sees_the_refusal_in_the_transcript(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    told = threading.Thread(target=lambda: (asking.given(), asking.refused("approvals: use y")))
+    told.start()
+    assert asking.decide({"action": "deny", "text": "use y"}, wait=10).outcome == "verified"
+    told.join()
+    assert asking.open() == []
+
+
+def test_other_words_than_were_meant_are_a_mismatch(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    asking.decide({"action": "deny", "text": "use y"})
+    asking.given()
+    asking.refused("another hook: no")
+    asking.hook("stop", stop_hook_active=False)
+    assert verdicts(asking) == [("permission", "mismatch", "agent")]
+
+
+def test_a_refused_call_that_runs_is_a_mismatch(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    asking.decide({"action": "deny", "text": "no"})
+    asking.given()
+    assert asking.ran("Bash", COMMAND)["reason"] == "it ran although it was refused"
+
+
+def test_a_person_may_be_first(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    assert asking.ran("Bash", COMMAND)["outcome"] == "answered_by_person"
+    assert asking.given() is None
+    late = asking.decide({"action": "deny", "text": "no"}, tool_use_id="toolu_1")
+    assert (late.outcome, late.exit_code) == ("answered_by_person", 4)
+
+
+def test_a_persons_refusal_shows_in_the_transcript(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    asking.refused("The user doesn't want to proceed with this tool use.")
+    asking.hook("user_prompt_submit", prompt="go on")
+    assert verdicts(asking) == [("permission", "answered_by_person", "person")]
+
+
+def test_a_client_that_ends_leaves_nothing(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    asking.hook("session_end", reason="other")
+    assert verdicts(asking) == [("permission", "unanswered", "nobody")]
+    assert asking.open() == []
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm x", PermissionRequestReply.deny("A rule of the user forbids this. (Bash(rm:*))")),
+        ("ls", PermissionRequestReply.allow()),
+        ("make", None),
+    ],
+)
+def test_rules_decide_at_once(asking: Any, command: str, expected: Reply | None) -> None:
+    asking.call("Bash", {"command": command})
+    reply, record = asking.request("Bash", {"command": command})
+    assert reply == expected
+    assert asking.open() == []
+    assert asking.wakes() == []
+    assert record["rule"]["tool"].startswith("Bash(")
+
+
+def test_nothing_is_decided_while_the_session_is_paused(asking: Any) -> None:
+    pauses.begin(asking.app.store, None)
+    for command in ("rm x", "ls"):
+        asking.call("Bash", {"command": command})
+        assert asking.request("Bash", {"command": command})[0] is None
+    question = asking.asked("Bash", COMMAND)
+    assert question.missed
+    assert asking.wakes() == []
+    assert asking.decide({"action": "allow"}, tool_use_id="toolu_1").outcome == "paused"
+    assert asking.decide({"action": "allow"}, author=Author("person", "eve")).outcome == "delivered"
+
+
+def test_a_session_that_nobody_manages_is_left_alone(asking: Any) -> None:
+    asking.config = asking.config._with(agents=(Agent(id="night", sessions=("other",)),))
+    asking.call("Bash", {"command": "rm x"})
+    assert asking.request("Bash", {"command": "rm x"})[0] is None
+
+
+def test_no_agent_oversteps_a_rule_that_was_made_stricter_meanwhile(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    strict = asking.config.approvals._with(rules=asking.config.approvals.rules[:3])
+    asking.config = asking.config._with(approvals=strict)
+    refused = asking.decide({"action": "allow"})
+    assert (refused.outcome, refused.exit_code) == ("invalid", 2)
+    assert "no rule gives it to an agent, so no agent may decide this" in refused.reason
+    assert [record["outcome"] for record in asking.app.journal.records("s-1") if record["event"] == "answer"] == [
+        "invalid"
+    ]
+    assert asking.decide({"action": "allow"}, author=Author("person", "eve")).outcome == "delivered"
+
+
+def test_two_calls_that_are_the_same_are_left_to_the_person(asking: Any) -> None:
+    asking.call("Bash", COMMAND)
+    asking.call("Bash", COMMAND, "toolu_2")
+    reply, record = asking.request("Bash", COMMAND)
+    assert reply is None
+    assert "it could be any of" in record["reason"]
+    # Once one of them has ended, the other is known.
+    asking.ran("Bash", COMMAND)
+    assert asking.wait("permission_request", tool_name="Bash", tool_input=COMMAND).tool_use_id == "toolu_2"
+
+
+def test_a_call_that_was_refused_is_not_taken_for_the_same_one_again(asking: Any) -> None:
+    asking.call("Bash", COMMAND)
+    asking.refused("no")
+    asking.call("Bash", COMMAND, "toolu_2")
+    assert asking.wait("permission_request", tool_name="Bash", tool_input=COMMAND).tool_use_id == "toolu_2"
+
+
+def test_a_request_without_a_call_is_left_to_the_person(asking: Any) -> None:
+    reply, record = asking.request("Bash", COMMAND)
+    assert reply is None
+    assert "no call was seen to begin" in record["reason"]
+
+
+def test_a_plan_is_approved_in_a_mode_and_with_a_change(asking: Any) -> None:
+    question = asking.asked("ExitPlanMode", PLAN)
+    assert question.kind == "plan"
+    refused = asking.decide({"action": "approve", "mode": "bypassPermissions"})
+    assert refused.reason == '"mode" is "bypassPermissions"; allowed are default, acceptEdits, auto'
+    asking.decide({"action": "approve", "mode": "acceptEdits", "plan": "# Other"})
+    assert asking.given() == PermissionRequestReply.allow(
+        updated_input={**PLAN, "plan": "# Other"},
+        updated_permissions=[{"type": "setMode", "mode": "acceptEdits", "destination": "session"}],
+    )
+    record = asking.ran(
+        "ExitPlanMode", {"plan": "# Other"}, tool_response={"plan": "# Other"}, permission_mode="acceptEdits"
+    )
+    assert record["outcome"] == "verified"
+
+
+@pytest.mark.parametrize(
+    ("mode", "plan", "reason"),
+    [("auto", "# Other", "the mode is auto"), ("acceptEdits", "# Third", "another plan was approved")],
+)
+def test_another_mode_or_plan_is_a_mismatch(asking: Any, mode: str, plan: str, reason: str) -> None:
+    asking.asked("ExitPlanMode", PLAN)
+    asking.decide({"action": "approve", "mode": "acceptEdits", "plan": "# Other"})
+    asking.given()
+    record = asking.ran("ExitPlanMode", {}, tool_response={"plan": plan}, permission_mode=mode)
+    assert (record["outcome"], record["reason"]) == ("mismatch", reason)
+
+
+def test_a_form_is_submitted(asking: Any) -> None:
+    fields = {"mcp_server_name": "demo", "message": "Your name?", "mode": "form", "requested_schema": SCHEMA}
+    question = asking.wait("elicitation", **fields)
+    assert question.kind == "elicitation"
+    wrong = asking.decide({"action": "submit", "content": {"size": "m", "count": 0, "other": 1}})
+    assert wrong.reason.splitlines() == [
+        '"name" is missing',
+        '"size" is "m"; allowed are s, l',
+        '"count" is 0; allowed is at least 1',
+        '"other" is no field of the form; allowed are name, size, count',
+    ]
+    result = asking.decide({"action": "submit", "content": {"name": "bob"}}, wait=10)
+    assert result.outcome == "verified"
+    assert asking.given() == ElicitationReply.accept({"name": "bob"})
+    assert verdicts(asking) == [("elicitation", "verified", "agent")]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("{}", '"action" is missing; allowed are allow, deny'),
+        ('{"action": "alow"}', "did you mean"),
+        ('{"action": "approve"}', "allowed are allow, deny"),
+        ('{"action": "allow", "text": "x"}', '"text" is no key of allow; allowed are input, always'),
+        ('{"action": "allow", "input": 3}', '"input" must be an object'),
+        ('{"action": "allow", "always": true}', "allowed: none, because the client proposes nothing"),
+        ('{"action": "deny"}', '"text" must be a text that is not empty'),
+        ('{"action": "deny", "text": "x", "stop": 1}', '"stop" must be true or false'),
+        ("[]", "0 decisions for one permission"),
+        ("[3]", "the decision must be an object"),
+        ("nope", "not JSON"),
+    ],
+)
+def test_bad_input_is_told_and_nothing_is_done(asking: Any, said: str, told: str) -> None:
+    asking.asked("Bash", COMMAND)
+    result = asking.decide(said)
+    assert (result.outcome, result.exit_code) == ("invalid", 2)
+    assert told in result.reason
+    assert asking.app.store.stamps("pending-answer") == {}
+
+
+def test_a_choice_on_the_form_means_a_decision(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    result = asking.decide([{"action": "select", "optionIndex": 0}])
+    assert result.questions[0]["intended"] == "allow"
+    asking.given()
+
+
+def test_an_agent_that_does_not_want_to_hear_of_it_is_not_told(asking: Any) -> None:
+    asking.config = Config(
+        agents=(Agent(id="night", wake_on=("question",)),),
+        answer=asking.config.answer,
+        approvals=asking.config.approvals,
+    )
+    asking.asked("Bash", COMMAND)
+    assert asking.wakes() == []

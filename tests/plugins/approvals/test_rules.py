@@ -1,0 +1,78 @@
+"""Who decides on a call, by the rules of config.toml."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrouter.config import ApprovalRule
+from hookrouter_approvals.rules import ruling
+
+RULES = (
+    ApprovalRule(tool="Bash(rm:*)", decide="deny"),
+    ApprovalRule(tool="Bash(git push:*)", decide="person"),
+    ApprovalRule(tool="Bash(ls:*)", decide="allow"),
+    ApprovalRule(tool="Bash(git:*)", decide="agent"),
+    ApprovalRule(tool="Edit(/src/**)", decide="agent"),
+    ApprovalRule(tool="mcp__demo", decide="agent"),
+)
+
+
+def decided(tool: str, rules: tuple[ApprovalRule, ...] = RULES, **tool_input: Any) -> str:
+    return ruling(rules, tool, tool_input, "/work").decide
+
+
+@pytest.mark.parametrize(
+    ("command", "decide"),
+    [
+        ("ls -la", "allow"),
+        ("ls && ls", "allow"),
+        ("ls && git log", "agent"),
+        ("git log | wc", "person"),
+        ("git log && git push", "person"),
+        ("git push; rm x", "deny"),
+        ("ls; sudo rm x", "deny"),
+        ("/bin/rm x", "deny"),
+        ("make", "person"),
+        ("ls $(git push)", "person"),
+        ("ls > x", "person"),
+        ("LD_PRELOAD=x ls", "person"),
+        ("`ls`", "person"),
+        ("", "person"),
+    ],
+)
+def test_the_strictest_of_the_commands_counts(command: str, decide: str) -> None:
+    assert decided("Bash", command=command) == decide
+
+
+def test_other_tools() -> None:
+    assert decided("Edit", file_path="/work/src/a.py") == "agent"
+    assert decided("Edit", file_path="/work/a.py") == "person"
+    assert decided("mcp__demo__echo") == "agent"
+    assert decided("Read", file_path="/work/src/a.py") == "person"
+
+
+def test_a_rule_for_the_whole_tool_covers_what_cannot_be_taken_apart_unless_a_stricter_one_stands_before_it() -> None:
+    every = ApprovalRule(tool="Bash", decide="agent")
+    assert decided("Bash", (every,), command="ls > x") == "agent"
+    assert decided("Bash", (RULES[0], every), command="ls > x") == "person"
+    assert decided("Bash", (RULES[2], every), command="ls > x") == "agent"
+    assert decided("Bash", (ApprovalRule(tool="*", decide="deny"),), command="ls > x") == "deny"
+
+
+def test_the_first_rule_counts() -> None:
+    first = ApprovalRule(tool="Bash(rm build)", decide="allow")
+    assert decided("Bash", (first, RULES[0]), command="rm build") == "allow"
+    assert decided("Bash", (first, RULES[0]), command="rm build x") == "deny"
+
+
+TEXTS = st.text(alphabet="lsrmgit push;&|$()`'\"\\\n <>*", max_size=30)
+
+
+@given(TEXTS)
+def test_nothing_that_holds_a_forbidden_command_is_allowed(text: str) -> None:
+    for line in (f"rm {text}", f"{text}; rm x", f"ls && rm {text}", f"ls $(rm {text})", f"ls '{text}' & rm x"):
+        assert decided("Bash", command=line) != "allow", line
