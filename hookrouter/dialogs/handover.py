@@ -59,9 +59,12 @@ def _words(question: object) -> list[object]:
 
 
 def end_all(store: DocumentStore, session_id: str) -> None:
-    """Tell every hook that waits in this session that its question has ended. Raises StoreError."""
+    """Tell every hook that waits in this session's main conversation that its question has ended. Raises StoreError.
+
+    A subagent works on after the main conversation's turn, and may go on waiting.
+    """
     for name, document in store.entries(WAITING, lambda name: name.startswith(_session_part(session_id))):
-        if document.get("session_id") == session_id:
+        if document.get("session_id") == session_id and not document.get("agent_id"):
             Handover(store, name).end()
 
 
@@ -88,8 +91,10 @@ class Handover(NamedTuple):
         """Return the lock that the waiting hook holds."""
         return self.store.lock(WAITING, self.name, timeout)
 
-    def begin(self, session: str, session_id: str, client: int = 0) -> str:
+    def begin(self, session: str, session_id: str, client: int = 0, agent_id: str = "") -> str:
         """Note that a hook of a client (its process id, 0 if not known) waits; return the token for answers to it.
+
+        ``agent_id`` is of the subagent that asks; empty for the main conversation.
 
         An answer to an earlier hook is taken back by who gave it, and never given here; one that nobody addressed is
         removed. Only for the lock's holder.
@@ -98,7 +103,7 @@ class Handover(NamedTuple):
         if "to" not in (self.store.read(ANSWER, self.name) or {"to": ""}):
             self.store.delete(ANSWER, self.name)
         document = {"version": VERSION, "session": session, "session_id": session_id, "pid": os.getpid()}
-        place = {"client_pid": client, "client_host": process_space()}
+        place = {"client_pid": client, "client_host": process_space(), "agent_id": agent_id}
         self.store.write(WAITING, self.name, {**document, **place, "token": token}, durable=False)
         return token
 

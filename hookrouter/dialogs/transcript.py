@@ -7,6 +7,7 @@ read, and a line that is not what is looked for is passed over.
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = [
     "question_state",
     "reason_of",
     "result_text",
+    "transcript_of",
     "wait_for_state",
 ]
 
@@ -46,6 +48,20 @@ TAIL_BYTES = 1024 * 1024
 
 _CHAT_TEXT = "The user wants to clarify these questions"
 _DECLINE_TEXT = "The user doesn't want to"
+
+
+def transcript_of(path: str, agent_id: str) -> str:
+    """Return the transcript that has a subagent's calls; the session's own, ``path``, if that is none, or not there.
+
+    It is beside the session's, in ``<session id>/subagents/agent-<agent id>.jsonl`` (seen on Claude Code 2.1.330).
+    """
+    if not agent_id.isalnum():
+        return path
+    own = os.path.join(path.removesuffix(".jsonl"), "subagents", f"agent-{agent_id}.jsonl")
+    try:
+        return own if os.path.isfile(own) else path
+    except ValueError:
+        return path
 
 
 def question_state(path: str, tool_use_id: str) -> str:

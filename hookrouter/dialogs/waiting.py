@@ -44,13 +44,15 @@ def wait_for_answer(
     handover: Handover,
     make: Callable[[Mapping[str, Any]], R | None],
     *,
+    agent_id: str = "",
     longest: float = float("inf"),
 ) -> R | None:
     """Wait for the answer that is handed over here and return the reply that ``make`` makes of it.
 
-    ``make`` gets what ``hookrouter answer`` handed over, and returns None for what cannot be used. None, and a reason
-    in the journal, if the dialog has ended, the client is gone, ``[answer] wait`` or ``longest`` seconds have passed,
-    or another hook waits for the same. Raises StoreError if the state folder fails.
+    ``agent_id`` is of the subagent that asks, empty for the main conversation. ``make`` gets what ``hookrouter answer``
+    handed over, and returns None for what cannot be used. None, and a reason in the journal, if the dialog has ended,
+    the client is gone, ``[answer] wait`` or ``longest`` seconds have passed, or another hook waits for the same. Raises
+    StoreError if the state folder fails.
     """
     seconds = min(context.config.answer.wait, longest)
     if "reply" not in context.config.answer.channels or not seconds:
@@ -60,7 +62,7 @@ def wait_for_answer(
     try:
         with ExitStack() as stack:
             stack.enter_context(handover.lock(patience))
-            token = handover.begin(context.session, context.session_id, client_pid(context.environ))
+            token = handover.begin(context.session, context.session_id, client_pid(context.environ), agent_id)
             stack.callback(handover.end)
             reply = _wait(make, handover, token, context, seconds)
             if reply is not None:

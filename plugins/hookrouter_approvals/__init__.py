@@ -85,6 +85,15 @@ def stop(event: events.Stop, context: Context) -> None:
 
 @hookimpl
 @ruled
+def subagent_stop(event: events.SubagentStop, context: Context) -> None:
+    """Close what this subagent was refused."""
+    from hookrouter_approvals.lifecycle import subagent_ended
+
+    subagent_ended(event, context)
+
+
+@hookimpl
+@ruled
 def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
     """Close what was refused by hand before this prompt."""
     from hookrouter_approvals.lifecycle import prompt_submitted

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs.documents import find_question
-from hookrouter.dialogs.transcript import OPEN, UNKNOWN, question_state
+from hookrouter.dialogs.transcript import OPEN, UNKNOWN, question_state, transcript_of
 from hookrouter.util.clock import iso, now
 from hookrouter.util.filenames import digest
 
@@ -50,12 +50,13 @@ def note_call(event: events.PreToolUse, context: Context) -> None:
 def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:
     """Return the ids of the calls that a request may be about. Raises StoreError."""
     wanted = (event.tool_name, input_digest(event.tool_input), event.prompt_id or "", event.agent_id or "")
+    transcript = transcript_of(event.transcript_path or "", event.agent_id or "")
     found = []
     for name, document in _entries(context.store, context.session_id):
         tool_use_id = str(document.get("tool_use_id"))
         if tuple(document.get(key) for key in ("tool", "input", "prompt_id", "agent_id")) != wanted:
             continue
-        state = question_state(event.transcript_path or "", tool_use_id)
+        state = question_state(transcript, tool_use_id)
         if state not in (OPEN, UNKNOWN):
             # It has ended, and no hook has told.
             context.store.delete(CALL, name)
@@ -69,11 +70,15 @@ def forget_call(store: DocumentStore, session_id: str, tool_use_id: str) -> None
     store.delete(CALL, _name(session_id, tool_use_id))
 
 
-def forget_calls(store: DocumentStore, session_id: str) -> None:
-    """Forget the calls of a session that has none any more, and those that are too old. Raises StoreError."""
+def forget_calls(store: DocumentStore, session_id: str, *, subagents: bool = True) -> None:
+    """Forget the calls of a session that has none any more, and those that are too old. Raises StoreError.
+
+    Without ``subagents`` those of the session's subagents are kept.
+    """
     earliest = iso(now() - KEPT_SECONDS)
     for name, document in store.entries(CALL):
-        if document.get("session_id") == session_id or str(document.get("at") or "") < earliest:
+        is_over = document.get("session_id") == session_id and (subagents or not document.get("agent_id"))
+        if is_over or str(document.get("at") or "") < earliest:
             store.delete(CALL, name)
 
 

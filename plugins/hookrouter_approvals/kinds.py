@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.dialogs.transcript import question_state, result_text
+from hookrouter.dialogs.transcript import question_state, result_text, transcript_of
 from hookrouter_approvals.comparing import compared_refusal, meaning
 from hookrouter_approvals.decisions import chosen, parse
 from hookrouter_approvals.requests import ELICITATION, PERMISSION, PLAN
@@ -57,8 +57,8 @@ class _Kind:
 
     def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Comparison | None:
         """Compare the refusal that the transcript shows Claude was told."""
-        state = question_state(question.transcript_path, question.tool_use_id)
-        told = result_text(question.transcript_path, question.tool_use_id)
+        path = transcript_of(question.transcript_path, question.agent_id)
+        state, told = question_state(path, question.tool_use_id), result_text(path, question.tool_use_id)
         return compared_refusal(question, decisions[0], state, told)
 
     def _tool(self, question: Question) -> str:

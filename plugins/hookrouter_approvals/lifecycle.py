@@ -9,7 +9,7 @@ from hookrouter.dialogs.closing import note_end, verdict_of
 from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.messages.outgoing import tell_mismatch
 from hookrouter.dialogs.opening import open_dialog
-from hookrouter.dialogs.transcript import DECLINED, FAILED, result_text, wait_for_state
+from hookrouter.dialogs.transcript import DECLINED, FAILED, result_text, transcript_of, wait_for_state
 from hookrouter.dialogs.unmanaged import say_unmanaged
 from hookrouter.dialogs.verdicts import was_recorded
 from hookrouter.dialogs.waiting import wait_for_answer
@@ -43,6 +43,7 @@ __all__ = [
     "prompt_submitted",
     "session_ended",
     "session_started",
+    "subagent_ended",
     "tool_ran",
     "turn_ended",
 ]
@@ -81,7 +82,9 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     build = plan_request if event.tool_name == _PLAN_TOOL else permission_request
     question = _open(context, build(event, calls[0], found.rule))
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
-    return wait_for_answer(context, handover, lambda answer: _permission_reply(question, answer))
+    return wait_for_answer(
+        context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id
+    )
 
 
 def form_requested(event: events.Elicitation, context: Context) -> ElicitationReply | None:
@@ -150,10 +153,14 @@ def turn_ended(event: events.Stop, context: Context) -> None:
     if event.agent_id:
         return
     _settle_refusals(context, _RESULT_SECONDS)
-    for question in sweeping.open_dialogs(context, KINDS):
-        Handover.of_call(context.store, context.session_id, question.tool_use_id).end()
     sweeping.turn_ended(event, context, KINDS)
-    forget_calls(context.store, context.session_id)
+    # Those of subagents may still be asked for.
+    forget_calls(context.store, context.session_id, subagents=False)
+
+
+def subagent_ended(event: events.SubagentStop, context: Context) -> None:
+    """SubagentStop: what it was refused has ended, and no hook said so."""
+    _settle_refusals(context, _RESULT_SECONDS, event.agent_id or "")
 
 
 def prompt_submitted(event: events.UserPromptSubmit, context: Context) -> None:
@@ -308,20 +315,22 @@ def _by_person(context: Context, question: Question, recorded: str) -> dict[str,
     return {"dialog": question.kind, "outcome": "answered_by_person", "recorded": kept}
 
 
-def _settle_refusals(context: Context, patience: float = 0) -> None:
+def _settle_refusals(context: Context, patience: float = 0, agent_id: str = "") -> None:
     """Close what has ended in a refusal, as the transcript shows: no hook tells of one.
 
-    ``patience`` is for how many seconds a result may be missing that is due. Each gets a journal record of its own.
+    ``patience`` is for how many seconds a result may be missing that is due, of the subagent ``agent_id`` or, if that
+    is empty, of the main conversation. Each gets a journal record of its own.
     """
     for question in sweeping.open_dialogs(context, KINDS):
-        state = wait_for_state(question.transcript_path, question.tool_use_id, patience)
+        path = transcript_of(question.transcript_path, question.agent_id)
+        state = wait_for_state(path, question.tool_use_id, patience if question.agent_id == agent_id else 0)
         if state not in (FAILED, DECLINED):
             continue
         with documents.holding(context.store, question.session):
             if not documents.is_open(context.store, question.session, question.tool_use_id):
                 continue
             pending = documents.read_pending(context.store, question.session, question.tool_use_id)
-            told = result_text(question.transcript_path, question.tool_use_id)
+            told = result_text(path, question.tool_use_id)
             comparison = None if pending is None else compared_refusal(question, pending.decisions[0], state, told)
             if pending is not None and comparison is not None:
                 record = _verified(context, question, pending, comparison)

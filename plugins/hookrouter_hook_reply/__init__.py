@@ -33,14 +33,14 @@ LONGEST_WAIT = 24 * 3600.0
 @hookimpl
 @waits(LONGEST_WAIT)
 def permission_request_ask_user_question(
-    event: events.PermissionRequest,  # noqa: ARG001 - the hook's signature
+    event: events.PermissionRequest,
     tool_input: AskUserQuestionInput,
     context: Context,
 ) -> PermissionRequestReply | None:
     """Wait beside the dialog for the agent's answer; None if it is not needed any more, or did not come."""
     from hookrouter_hook_reply.waiting import beside_the_dialog
 
-    return beside_the_dialog(tool_input.raw, context)
+    return beside_the_dialog(tool_input.raw, context, event.agent_id or "")
 
 
 @hookimpl

@@ -26,14 +26,14 @@ _WITHOUT_DIALOG = ("sdk-cli", "sdk-py", "sdk-ts")
 able to answer: ``cli`` is a session at a terminal, and 2.1.330 knows several of editors and apps."""
 
 
-def beside_the_dialog(tool_input: Any, context: Context) -> PermissionRequestReply | None:
+def beside_the_dialog(tool_input: Any, context: Context, agent_id: str = "") -> PermissionRequestReply | None:
     """Wait for the answer to the question whose dialog is open, and return it as PermissionRequest's reply.
 
     None leaves the dialog as it is. Raises StoreError if the state folder fails.
     """
     from hookrouter.replies import PermissionRequestReply
 
-    return _reply(PermissionRequestReply, tool_input, context)
+    return _reply(PermissionRequestReply, tool_input, context, agent_id)
 
 
 def instead_of_a_dialog(tool_input: Any, context: Context) -> PreToolUseReply | None:
@@ -53,7 +53,7 @@ def instead_of_a_dialog(tool_input: Any, context: Context) -> PreToolUseReply | 
     return _reply(PreToolUseReply, tool_input, context)
 
 
-def _reply(kind: type[R], tool_input: Any, context: Context) -> R | None:
+def _reply(kind: type[R], tool_input: Any, context: Context, agent_id: str = "") -> R | None:
     """Wait for the answer to a question and return it as a reply of this kind.
 
     None, and a reason in the journal, if no agent is to answer, or as :func:`wait_for_answer` says.
@@ -62,7 +62,7 @@ def _reply(kind: type[R], tool_input: Any, context: Context) -> R | None:
         context.debug(f"unmanaged session {context.session}: no [[agents]] entry matches it and {context.cwd}")
         return None
     handover = Handover.of(context.store, context.session_id, tool_input)
-    return wait_for_answer(context, handover, lambda answer: _made(kind, tool_input, answer))
+    return wait_for_answer(context, handover, lambda answer: _made(kind, tool_input, answer), agent_id=agent_id)
 
 
 def _made(kind: type[R], tool_input: Any, answer: Mapping[str, Any]) -> R | None:

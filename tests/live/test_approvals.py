@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
+import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter._sandbox.client import ClientSession, find_client
-from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ToolUses, bash
-from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.client import find_client
+from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash, write
 from hookrouter._sandbox.waiting import wait_until
+from support.approval_session import ECHO, FORM, ApprovalSession
 from support.managed_client import press_until
 
 if TYPE_CHECKING:
@@ -24,133 +25,18 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
 
-ECHO, FORM = "mcp__demo__echo", "mcp__demo__form"
-
 BOB = {"name": "bob", "ok": True}
 
-CONFIG = """\
-[[agents]]
-id = "tester"
-sessions = ["managed*"]
-
-[answer]
-channels = ["reply"]
-
-[[approvals.rules]]
-tool = "Bash(touch forbidden*)"
-decide = "deny"
-
-[[approvals.rules]]
-tool = "Bash(mkdir:*)"
-decide = "allow"
-
-[[approvals.rules]]
-tool = "Bash(rmdir:*)"
-decide = "person"
-
-[[approvals.rules]]
-tool = "Bash"
-decide = "agent"
-
-[[approvals.rules]]
-tool = "mcp__demo"
-decide = "agent"
-
-[[approvals.rules]]
-tool = "ExitPlanMode"
-decide = "agent"
-
-[[approvals.rules]]
-tool = "Elicitation"
-decide = "agent"
-"""
-
-
-class Session:
-    """A managed client that asks for permission."""
-
-    def __init__(self, folder: Path, server: PrivateTmux, model: ScriptedModel, mode: str) -> None:
-        self.model = model
-        self._turns = 0
-        self.stage = Stage(str(folder), CONFIG)
-        self.stage.record("PostToolUse", "Stop")
-        self.stage.install()
-        self._listed = folder / "listed"
-        program = Path(__file__).parents[1] / "support" / "mcp_server.py"
-        servers = folder / "mcp.json"
-        demo = {"command": sys.executable, "args": [str(program), str(self._listed)]}
-        servers.write_text(json.dumps({"mcpServers": {"demo": demo}}))
-        client = find_client()
-        assert client is not None
-        environ = {**self.stage.environ, **self.stage.client_home.environ(model), "ENABLE_TOOL_SEARCH": "false"}
-        words = [client, "--mcp-config", str(servers), "--permission-mode", mode]
-        self.client = ClientSession(words, server, self.stage.client_home, environ, session="managed")
-
-    @property
-    def folder(self) -> Path:
-        return Path(self.stage.client_home.project)
-
-    def has_servers_tools(self) -> bool:
-        return self._listed.exists()
-
-    def call(self, *uses: ToolUse) -> None:
-        self._turns += 1
-        self.model.script(f"t{self._turns}", uses[0] if len(uses) == 1 else ToolUses(uses))
-        self.client.submit(f"please RUN t{self._turns}")
-
-    def waiting(self, count: int = 1) -> list[dict[str, Any]]:
-        """Return what waits for a decision, once so many hooks wait for one."""
-
-        def listed() -> list[dict[str, Any]]:
-            done = self.stage.run("questions", "--json")
-            found: list[dict[str, Any]] = json.loads(done.stdout)["questions"]
-            return [one for one in found if one["hook_waits"]]
-
-        wait_until(lambda: len(listed()) >= count, 30, "what waits", self.told)
-        return listed()
-
-    def decide(self, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
-        said = decision if isinstance(decision, str) else json.dumps(decision)
-        done = self.stage.run("answer", "--session", "managed", "--json", "--wait", "30", *options, said)
-        assert done.returncode == code, (done.stdout, done.stderr, self.told())
-        result: dict[str, Any] = json.loads(done.stdout)
-        return result
-
-    def decided(self, use: ToolUse, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
-        """Have Claude call a tool, decide, and return the result once the turn has ended."""
-        stops = self.count("Stop")
-        self.call(use)
-        self.waiting()
-        result = self.decide(decision, *options, code=code)
-        wait_until(lambda: self.count("Stop") > stops, 30, "the end of the turn", self.told)
-        self.client.wait_idle()
-        return result
-
-    def count(self, event: str) -> int:
-        return len(self.stage.payloads(event))
-
-    def said(self) -> str:
-        """Return what Claude was told of its last call."""
-        return list(self.model.tool_results().values())[-1]
-
-    def told(self) -> str:
-        return f"{self.client.screen()}\n{self.stage.journal()[-8:]}"
-
-    def history(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self.stage.run("history", "--json").stdout)["questions"]
-        return found
-
-
-Start = Callable[..., Session]
+Start = Callable[..., ApprovalSession]
 
 
 @pytest.fixture
 def start(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Start]:
     with ExitStack() as stack:
 
-        def started(mode: str = "default") -> Session:
+        def started(mode: str = "default") -> ApprovalSession:
             model = stack.enter_context(ScriptedModel())
-            one = Session(tmp_path, tmux_server, model, mode)
+            one = ApprovalSession(tmp_path, tmux_server, model, mode)
             stack.enter_context(one.client)
             wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
             return one
@@ -326,7 +212,7 @@ def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[s
     assert {name: value for name, value in json.loads(one.said()).items() if value} == expected
 
 
-def planned(one: Session, text: str) -> ToolUse:
+def planned(one: ApprovalSession, text: str) -> ToolUse:
     """Write the session's plan file, and return the call that offers it."""
     stops = one.count("Stop")
     one.client.submit("begin")
@@ -368,3 +254,83 @@ def test_a_person_types_no_json(start: Start) -> None:
     done = one.stage.run("answer", "managed", "0", "--json", "--wait", "30")
     assert json.loads(done.stdout)["outcome"] == "verified", (done.stdout, done.stderr)
     assert (one.folder / "one").exists()
+
+
+SUBAGENT = ToolUse(
+    "Agent",
+    {"description": "Look", "prompt": "RUN sub", "subagent_type": "general-purpose", "run_in_background": False},
+)
+
+
+@pytest.mark.parametrize(
+    "decision", [{"action": "allow"}, {"action": "deny", "text": "not below"}], ids=["allow", "deny"]
+)
+def test_a_subagents_call(start: Start, decision: dict[str, Any]) -> None:
+    one = start()
+    one.model.script("sub", bash(f"touch {one.folder}/below"))
+    one.call(SUBAGENT)
+    [asked] = one.waiting()
+    assert asked["request"]["input"]["command"] == f"touch {one.folder}/below"
+    assert one.decide(decision)["outcome"] == "verified"
+    wait_until(lambda: one.count("Stop") >= 1, 30, "the end of the turn", one.told)
+    assert (one.folder / "below").exists() == (decision["action"] == "allow")
+    assert one.history()[-1]["outcome"] == "verified"
+
+
+def test_a_killed_client_leaves_nothing(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"))
+    [asked] = one.waiting()
+    with open(os.path.join(one.stage.home.state, one.stage.documents("question")[0]), encoding="utf-8") as file:
+        os.kill(json.load(file)["client_pid"], signal.SIGKILL)
+    wait_until(lambda: one.stage.documents("reply-waiting") == [], 20, "the end of the hook", one.told)
+    late = one.decide({"action": "allow"}, "--tool-use-id", asked["tool_use_id"], code=4)
+    assert late["outcome"] == "unanswered"
+    assert json.loads(one.stage.run("questions", "--json").stdout)["questions"] == []
+
+
+def test_an_edit_is_shown_as_a_difference(start: Start) -> None:
+    one = start()
+    one.call(write(f"{one.folder}/new.txt", "first\nsecond\n"))
+    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
+    # No rule gives writing to the agent.
+    assert json.loads(one.stage.run("questions", "--json").stdout)["questions"] == []
+    with open(one.stage.home.config_file, "a", encoding="utf-8") as file:
+        file.write('\n[[approvals.rules]]\ntool = "Write(/**)"\ndecide = "agent"\n')
+    press_until(one.client, "Escape", lambda: "Do you want" not in one.client.screen(), one.told)
+    one.client.wait_idle()
+    # A tool that a new rule names has to be registered.
+    one.stage.install()
+    one.client.stop()
+    one.client.start()
+    one.call(write(f"{one.folder}/new.txt", "first\nsecond\n"))
+    [asked] = one.waiting()
+    assert "+first\n+second" in asked["questions"][0]["question"]
+    assert one.decide({"action": "allow"})["outcome"] == "verified"
+    assert (one.folder / "new.txt").read_text() == "first\nsecond\n"
+
+
+def test_without_any_terminal(tmp_path: Path, tmux_server: PrivateTmux) -> None:
+    """``claude -p`` draws no dialog: what it asks permission for is refused, unless somebody decides."""
+    with ScriptedModel() as model:
+        one = ApprovalSession(tmp_path, tmux_server, model, "default", sessions='["*"]')
+        model.script("t1", bash(f"touch {one.folder}/one"))
+        program = find_client()
+        assert program is not None
+        process = subprocess.Popen(
+            [program, "-p", "please RUN t1"],
+            env={**one.stage.environ, **one.stage.client_home.environ(model)},
+            cwd=one.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            [asked] = one.waiting()
+            done = one.stage.run("allow", "--session", asked["session"], "--json", "--wait", "30")
+            assert json.loads(done.stdout)["outcome"] == "verified", (done.stdout, done.stderr)
+            assert process.wait(30) == 0
+            assert (one.folder / "one").exists()
+        finally:
+            process.kill()
+            process.communicate()

@@ -1,0 +1,134 @@
+"""A managed client of the real Claude Code that asks for permission, on a stage: rules, an agent, an MCP server."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hookrouter._sandbox.client import ClientSession, find_client
+from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ToolUses
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.waiting import wait_until
+
+if TYPE_CHECKING:
+    from hookrouter._sandbox.tmux_server import PrivateTmux
+
+__all__ = ["CONFIG", "ECHO", "FORM", "ApprovalSession"]
+
+ECHO, FORM = "mcp__demo__echo", "mcp__demo__form"
+
+CONFIG = """\
+[[agents]]
+id = "tester"
+sessions = SESSIONS
+
+[answer]
+channels = ["reply"]
+
+[[approvals.rules]]
+tool = "Bash(touch forbidden*)"
+decide = "deny"
+
+[[approvals.rules]]
+tool = "Bash(mkdir:*)"
+decide = "allow"
+
+[[approvals.rules]]
+tool = "Bash(rmdir:*)"
+decide = "person"
+
+[[approvals.rules]]
+tool = "Bash"
+decide = "agent"
+
+[[approvals.rules]]
+tool = "mcp__demo"
+decide = "agent"
+
+[[approvals.rules]]
+tool = "ExitPlanMode"
+decide = "agent"
+
+[[approvals.rules]]
+tool = "Elicitation"
+decide = "agent"
+"""
+
+
+class ApprovalSession:
+    """A managed client that asks for permission."""
+
+    def __init__(
+        self, folder: Path, server: PrivateTmux, model: ScriptedModel, mode: str, sessions: str = '["managed*"]'
+    ) -> None:
+        self.model = model
+        self._turns = 0
+        self.stage = Stage(str(folder), CONFIG.replace("SESSIONS", sessions))
+        self.stage.record("PostToolUse", "Stop")
+        self.stage.install()
+        self._listed = folder / "listed"
+        program = Path(__file__).with_name("mcp_server.py")
+        servers = folder / "mcp.json"
+        demo = {"command": sys.executable, "args": [str(program), str(self._listed)]}
+        servers.write_text(json.dumps({"mcpServers": {"demo": demo}}))
+        client = find_client()
+        assert client is not None
+        environ = {**self.stage.environ, **self.stage.client_home.environ(model), "ENABLE_TOOL_SEARCH": "false"}
+        words = [client, "--mcp-config", str(servers), "--permission-mode", mode]
+        self.client = ClientSession(words, server, self.stage.client_home, environ, session="managed")
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.stage.client_home.project)
+
+    def has_servers_tools(self) -> bool:
+        return self._listed.exists()
+
+    def call(self, *uses: ToolUse) -> None:
+        self._turns += 1
+        self.model.script(f"t{self._turns}", uses[0] if len(uses) == 1 else ToolUses(uses))
+        self.client.submit(f"please RUN t{self._turns}")
+
+    def waiting(self, count: int = 1) -> list[dict[str, Any]]:
+        """Return what waits for a decision, once so many hooks wait for one."""
+
+        def listed() -> list[dict[str, Any]]:
+            done = self.stage.run("questions", "--json")
+            found: list[dict[str, Any]] = json.loads(done.stdout)["questions"]
+            return [one for one in found if one["hook_waits"]]
+
+        wait_until(lambda: len(listed()) >= count, 30, "what waits", self.told)
+        return listed()
+
+    def decide(self, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
+        said = decision if isinstance(decision, str) else json.dumps(decision)
+        done = self.stage.run("answer", "--session", "managed", "--json", "--wait", "30", *options, said)
+        assert done.returncode == code, (done.stdout, done.stderr, self.told())
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    def decided(self, use: ToolUse, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
+        """Have Claude call a tool, decide, and return the result once the turn has ended."""
+        stops = self.count("Stop")
+        self.call(use)
+        self.waiting()
+        result = self.decide(decision, *options, code=code)
+        wait_until(lambda: self.count("Stop") > stops, 30, "the end of the turn", self.told)
+        self.client.wait_idle()
+        return result
+
+    def count(self, event: str) -> int:
+        return len(self.stage.payloads(event))
+
+    def said(self) -> str:
+        """Return what Claude was told of its last call."""
+        return list(self.model.tool_results().values())[-1]
+
+    def told(self) -> str:
+        return f"{self.client.screen()}\n{self.stage.journal()[-8:]}"
+
+    def history(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.stage.run("history", "--json").stdout)["questions"]
+        return found
