@@ -51,7 +51,8 @@ path fails. ``raw_event``, which only watches, must not register there."""
 UNBLOCKED_EVENTS = ("PermissionRequest", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle")
 """Events that can be refused, but not by ``onFailure``: Claude Code ignores it, or (PermissionRequest) exit code 2."""
 
-_EVENT_NAMES = frozenset(record.name for record in EVENTS.values())
+_FORM_EVENT = "Elicitation"
+"""What a rule names the forms of MCP servers by, which are no tool's calls: their event."""
 
 _MINIMUM_TIMEOUT = 60.0
 
@@ -197,10 +198,11 @@ def _narrowed(hook: str, matcher: str | None, plugin: RegistrationSource, event:
     if matcher is not None or hook not in plugin.tools:
         return [matcher]
     tools = plugin.tools[hook]
+    if event.name == _FORM_EVENT:
+        return [None] if EVERY_TOOL in tools or _FORM_EVENT in tools else []
     if not event.is_tool:
-        # The rule for what is no tool's call has the event's own name.
-        return [None] if EVERY_TOOL in tools or event.name in tools else []
-    own = [tool for tool in tools if tool not in _EVENT_NAMES]
+        return [None]
+    own = [tool for tool in tools if tool != _FORM_EVENT]
     return [None] if EVERY_TOOL in own else own
 
 
@@ -218,14 +220,30 @@ def _groups(needs: Mapping[str | None, _Needs]) -> list[tuple[str | None, _Needs
     if None in needs:
         closed = any(need.closed for need in needs.values())
         return [(None, _Needs(closed, sum(need.waits for need in needs.values())))]
+    named = _merged({name: need for name, need in needs.items() if name is not None})
     groups: list[tuple[str | None, _Needs]] = []
-    for need in sorted(set(needs.values())):
-        exact = sorted(name for name in needs if name and _EXACT.fullmatch(name) and needs[name] == need)
+    for need in sorted(set(named.values())):
+        exact = sorted(name for name in named if _EXACT.fullmatch(name) and named[name] == need)
         if exact:
             groups.append(("|".join(exact), need))
     # One character outside the names makes the whole matcher an expression, so each has a group of its own.
-    groups += [(name, needs[name]) for name in sorted(filter(None, needs)) if not _EXACT.fullmatch(name)]
+    groups += [(name, named[name]) for name in sorted(named) if not _EXACT.fullmatch(name)]
     return groups
+
+
+def _merged(needs: Mapping[str, _Needs]) -> dict[str, _Needs]:
+    """Give what a pattern takes to that pattern, so that no call starts hookrouter twice.
+
+    Every pattern is the beginning of names, with ``.*`` behind it.
+    """
+    patterns = sorted((name for name in needs if not _EXACT.fullmatch(name)), key=len)
+    merged: dict[str, _Needs] = {}
+    for name, need in needs.items():
+        beginning = name.removesuffix(".*")
+        home = next((one for one in patterns if beginning.startswith(one.removesuffix(".*"))), name)
+        known = merged.get(home, _Needs())
+        merged[home] = _Needs(known.closed or need.closed, known.waits + need.waits)
+    return merged
 
 
 def _matchers(event: EventFacts) -> dict[str, str | None]:

@@ -75,9 +75,9 @@ def parse(text: str) -> Rule:
 
 def tool_names(rule: Rule) -> str:
     """Return what a matcher of Claude Code's settings needs for the rule's tool: a name, a pattern, or ``*``."""
-    if rule.tool.startswith("mcp__") and (rule.tool.endswith("*") or rule.tool.count("__") == 1):
-        return f"{re.escape(rule.tool.rstrip('*').rstrip('_'))}__.*"
-    return rule.tool
+    if rule.tool.startswith("mcp__") and rule.tool.endswith("*"):
+        return f"{rule.tool[:-1]}.*"
+    return f"{rule.tool}__.*" if _is_server(rule.tool) else rule.tool
 
 
 def covers(rule: Rule, tool: str, tool_input: Mapping[str, Any], folder: str, *, strict: bool) -> bool:
@@ -131,7 +131,12 @@ def _is_tool(wanted: str, tool: str) -> bool:
         return False
     if wanted.endswith("*"):
         return fnmatchcase(tool, wanted)
-    return wanted.count("__") == 1 and tool.startswith(f"{wanted}__")
+    return _is_server(wanted) and tool.startswith(f"{wanted}__")
+
+
+def _is_server(tool: str) -> bool:
+    """Whether a rule's tool is a server: all its tools are meant."""
+    return tool.startswith("mcp__") and tool.count("__") == 1
 
 
 def _matches(specifier: str, words: Sequence[str]) -> bool:

@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._contract.tables import EVENTS
+from hookrouter._installation.matchers import matches
 from hookrouter._installation.registrations import (
     RegistrationSource,
     registration_sources,
     registrations,
+    ruled_tools,
 )
 from hookrouter._plugins.registry import NOT_INSTALLED, UNKNOWN_HOOKS, PluginInfo, Plugins, PluginStatus
-from hookrouter.config import Config, PluginConfig
+from hookrouter.config import ApprovalRule, ApprovalsConfig, Config, PluginConfig
 
 if TYPE_CHECKING:
     pass
@@ -48,6 +50,52 @@ def test_a_hook_registers_the_event_and_the_narrowest_matcher(
     hooks: list[str], expected: list[tuple[str, str | None]]
 ) -> None:
     assert shape(wanted(*hooks)) == expected
+
+
+RULED = ("pre_tool_use", "permission_request", "elicitation", "stop")
+
+
+def ruled(*tools: str) -> RegistrationSource:
+    config = Config(approvals=ApprovalsConfig(rules=tuple(ApprovalRule(tool=one, decide="agent") for one in tools)))
+    return RegistrationSource(RULED, 1, False, {}, dict.fromkeys(RULED, ruled_tools(config)))
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        (["Bash(git:*)", "Edit"], [("PreToolUse", "Bash|Edit"), ("PermissionRequest", "Bash|Edit"), ("Stop", None)]),
+        (
+            ["mcp__a", "mcp__a__b", "mcp__b__c", "Elicitation"],
+            [
+                *(("PreToolUse", one) for one in ("mcp__b__c", "mcp__a__.*")),
+                *(("PermissionRequest", one) for one in ("mcp__b__c", "mcp__a__.*")),
+                ("Stop", None),
+                ("Elicitation", None),
+            ],
+        ),
+        (["*"], [("PreToolUse", None), ("PermissionRequest", None), ("Stop", None), ("Elicitation", None)]),
+    ],
+)
+def test_only_tools_that_a_rule_names_start_a_hook(tools: list[str], expected: list[tuple[str, str | None]]) -> None:
+    entries = shape(registrations([ruled(*tools)], SCRIPT, None))
+    assert sorted(entries, key=str) == sorted(expected, key=str)
+
+
+def test_a_rule_that_leaves_it_to_a_person_starts_none() -> None:
+    rules = (ApprovalRule(tool="Bash", decide="agent"), ApprovalRule(tool="Edit", decide="person"))
+    assert ruled_tools(Config(approvals=ApprovalsConfig(rules=rules))) == ("Bash",)
+
+
+TOOL_RULES = st.sampled_from(["Bash", "Edit", "*", "mcp__a", "mcp__a__b", "mcp__a__b*", "mcp__b__c", "Elicitation"])
+
+
+@given(st.lists(TOOL_RULES, unique=True), st.sets(HOOKS))
+def test_no_ruled_call_matches_two_entries(tools: list[str], hooks: set[str]) -> None:
+    entries = registrations([ruled(*tools), RegistrationSource(tuple(hooks), 1, False)], SCRIPT, None)
+    for event in ("PreToolUse", "PermissionRequest"):
+        for tool in ("Bash", "Edit", "mcp__a__b", "mcp__a__bc", "mcp__b__c", "mcp__c__d"):
+            matching = [one for one in entries if one.event == event and matches(event, one.matcher, tool)]
+            assert len(matching) <= 1, (tool, matching)
 
 
 def test_the_raw_hook_registers_every_event_but_the_one_that_a_hook_takes_over() -> None:
