@@ -41,7 +41,6 @@ __all__ = [
     "is_young",
     "list_questions",
     "near",
-    "new_id",
     "open_condition",
     "open_question",
     "others",
@@ -228,13 +227,6 @@ def shown_text(text: str) -> str:
     # Escapes make a text longer, so it is cut before and after.
     shown = printable(text[: JOURNALLED_CHARACTERS + 1])
     return shown if len(shown) <= JOURNALLED_CHARACTERS else f"{shown[: JOURNALLED_CHARACTERS - 1]}…"
-
-
-def new_id() -> str:
-    """Return an id for what has none of Claude Code's."""
-    import os
-
-    return os.urandom(8).hex()
 
 
 def own_name(session: str, tool_use_id: str) -> str:

@@ -41,7 +41,7 @@ def pre_tool_use(event: events.PreToolUse, context: Context) -> None:
 @waits(LONGEST_WAIT)
 def permission_request(event: events.PermissionRequest, context: Context) -> PermissionRequestReply | None:
     """Decide by the rules, or have somebody decide; None leaves the dialog as it is."""
-    from hookrouter_approvals.lifecycle import permission_requested
+    from hookrouter_approvals.requesting import permission_requested
 
     return permission_requested(event, context)
 
@@ -51,7 +51,7 @@ def permission_request(event: events.PermissionRequest, context: Context) -> Per
 @waits(LONGEST_WAIT)
 def elicitation(event: events.Elicitation, context: Context) -> ElicitationReply | None:
     """Decide by the rules, or have somebody decide; None lets the dialog open."""
-    from hookrouter_approvals.lifecycle import form_requested
+    from hookrouter_approvals.requesting import form_requested
 
     return form_requested(event, context)
 
@@ -60,7 +60,7 @@ def elicitation(event: events.Elicitation, context: Context) -> ElicitationReply
 @ruled
 def post_tool_use(event: events.PostToolUse, context: Context) -> None:
     """Compare what ran with what was decided."""
-    from hookrouter_approvals.lifecycle import tool_ran
+    from hookrouter_approvals.ending import tool_ran
 
     tool_ran(event, context)
 
@@ -69,7 +69,7 @@ def post_tool_use(event: events.PostToolUse, context: Context) -> None:
 @ruled
 def post_tool_use_failure(event: events.PostToolUseFailure, context: Context) -> None:
     """Compare what ran, and failed, with what was decided."""
-    from hookrouter_approvals.lifecycle import tool_ran
+    from hookrouter_approvals.ending import tool_ran
 
     tool_ran(event, context)
 
@@ -78,7 +78,7 @@ def post_tool_use_failure(event: events.PostToolUseFailure, context: Context) ->
 @ruled
 def stop(event: events.Stop, context: Context) -> None:
     """Close what this session's finished turn left open."""
-    from hookrouter_approvals.lifecycle import turn_ended
+    from hookrouter_approvals.ending import turn_ended
 
     turn_ended(event, context)
 
@@ -87,7 +87,7 @@ def stop(event: events.Stop, context: Context) -> None:
 @ruled
 def subagent_stop(event: events.SubagentStop, context: Context) -> None:
     """Close what this subagent was refused."""
-    from hookrouter_approvals.lifecycle import subagent_ended
+    from hookrouter_approvals.ending import subagent_ended
 
     subagent_ended(event, context)
 
@@ -96,7 +96,7 @@ def subagent_stop(event: events.SubagentStop, context: Context) -> None:
 @ruled
 def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
     """Close what was refused by hand before this prompt."""
-    from hookrouter_approvals.lifecycle import prompt_submitted
+    from hookrouter_approvals.ending import prompt_submitted
 
     prompt_submitted(event, context)
 
@@ -105,7 +105,7 @@ def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None
 @ruled
 def session_start(event: events.SessionStart, context: Context) -> None:
     """Close what an earlier client in this place left open."""
-    from hookrouter_approvals.lifecycle import session_started
+    from hookrouter_approvals.ending import session_started
 
     session_started(event, context)
 
@@ -114,7 +114,7 @@ def session_start(event: events.SessionStart, context: Context) -> None:
 @ruled
 def session_end(event: events.SessionEnd, context: Context) -> None:
     """Close what the ending session leaves open."""
-    from hookrouter_approvals.lifecycle import session_ended
+    from hookrouter_approvals.ending import session_ended
 
     session_ended(event, context)
 

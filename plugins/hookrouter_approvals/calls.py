@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs.documents import find_question
+from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.transcript import OPEN, UNKNOWN, question_state, transcript_of
 from hookrouter.util.clock import iso, now
 from hookrouter.util.filenames import digest
@@ -48,7 +49,11 @@ def note_call(event: events.PreToolUse, context: Context) -> None:
 
 
 def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:
-    """Return the ids of the calls that a request may be about. Raises StoreError."""
+    """Return the ids of the calls that a request may be about. Raises StoreError.
+
+    One whose hook waits already is none of them. One whose dialog is open while no hook waits may be: a hook that was
+    killed, with its router, is called again.
+    """
     wanted = (event.tool_name, input_digest(event.tool_input), event.prompt_id or "", event.agent_id or "")
     transcript = transcript_of(event.transcript_path or "", event.agent_id or "")
     found = []
@@ -60,7 +65,10 @@ def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:
         if state not in (OPEN, UNKNOWN):
             # It has ended, and no hook has told.
             context.store.delete(CALL, name)
-        elif find_question(context.store, context.session_id, tool_use_id) is None:
+        elif (
+            find_question(context.store, context.session_id, tool_use_id) is None
+            or Handover.of_call(context.store, context.session_id, tool_use_id).waiting() is None
+        ):
             found.append(tool_use_id)
     return found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
 from hookrouter.dialogs.transcript import DECLINED, FAILED
 from hookrouter.util import fastjson
-from hookrouter_approvals.requests import PLAN
+from hookrouter_approvals.names import PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,8 @@ from hookrouter.answering.decisions import Chat, FreeText, Select
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, load_json
 from hookrouter.dialogs.form import form_of
 from hookrouter.util.text import did_you_mean, printable
-from hookrouter_approvals.requests import ELICITATION, MODES, PERMISSION, PLAN
+from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
+from hookrouter_approvals.requests import MODES
 from hookrouter_approvals.schema import content_faults
 
 if TYPE_CHECKING:

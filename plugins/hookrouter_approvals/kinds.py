@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs.transcript import question_state, result_text, transcript_of
 from hookrouter_approvals.comparing import compared_refusal, meaning
 from hookrouter_approvals.decisions import chosen, parse
-from hookrouter_approvals.requests import ELICITATION, PERMISSION, PLAN
+from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
 from hookrouter_approvals.rules import AGENT, ALLOW, ruling
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from hookrouter.dialogs.opening import Opening
 from hookrouter.util import fastjson
 from hookrouter.util.difference import unified
 from hookrouter.util.text import printable
+from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
 from hookrouter_approvals.schema import answer_schema
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 
     from hookrouter import events
 
-__all__ = ["ELICITATION", "MODES", "PERMISSION", "PLAN", "form_request", "permission_request", "plan_request", "words"]
-
-PERMISSION, PLAN, ELICITATION = "permission", "plan", "elicitation"
+__all__ = ["MODES", "form_request", "permission_request", "plan_request", "words"]
 
 MODES = ("default", "acceptEdits", "auto")
 """The permission modes in which an approved plan may be carried out."""

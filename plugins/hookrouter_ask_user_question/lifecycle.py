@@ -183,6 +183,8 @@ def _unknown_question(event: events.PostToolUse, context: Context) -> None:
         return
     endings = []
     for other in documents.near(context.store, context.session_id):
+        if other.kind != documents.QUESTION:
+            continue
         state = transcript.question_state(other.transcript_path, other.tool_use_id)
         # The PostToolUse of one that was answered may be on its way.
         if reason := transcript.reason_of(state):

@@ -283,6 +283,11 @@ def journal_reference() -> str:
         "closed the question) and `ms`. `hookrouter logs --event answer --json` shows them; "
         "`hookrouter history --json` has `steps` in `attempts`."
     )
+    lines.append(
+        "\nA permission, a plan or a form writes records with the event `dialog`: `outcome` (`asked`, or how it "
+        "ended), `dialog` (its kind), `hook` (the event at which that was seen) and what a question's hooks write of "
+        "it. The record of a permission request's hook has `rule`: what the rules say."
+    )
     lines.append("\nA plugin adds keys with `context.note(key, value)`, and warnings with `context.warn(text)`.")
     return "\n".join(lines) + "\n"
 

@@ -11,6 +11,7 @@ from hookrouter._sandbox.client import ClientSession, find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ToolUses
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
+from support.managed_client import press_until
 
 if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -32,6 +33,10 @@ tool = "Bash(touch forbidden*)"
 decide = "deny"
 
 [[approvals.rules]]
+tool = "Bash(* forbidden*)"
+decide = "person"
+
+[[approvals.rules]]
 tool = "Bash(mkdir:*)"
 decide = "allow"
 
@@ -41,6 +46,10 @@ decide = "person"
 
 [[approvals.rules]]
 tool = "Bash"
+decide = "agent"
+
+[[approvals.rules]]
+tool = "Write(/given/**)"
 decide = "agent"
 
 [[approvals.rules]]
@@ -94,13 +103,16 @@ class ApprovalSession:
     def waiting(self, count: int = 1) -> list[dict[str, Any]]:
         """Return what waits for a decision, once so many hooks wait for one."""
 
-        def listed() -> list[dict[str, Any]]:
-            done = self.stage.run("questions", "--json")
-            found: list[dict[str, Any]] = json.loads(done.stdout)["questions"]
-            return [one for one in found if one["hook_waits"]]
+        def found() -> list[dict[str, Any]]:
+            return [one for one in self.listed() if one["hook_waits"]]
 
-        wait_until(lambda: len(listed()) >= count, 30, "what waits", self.told)
-        return listed()
+        wait_until(lambda: len(found()) >= count, 30, "what waits", self.told)
+        return found()
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Return what `hookrouter questions` lists."""
+        found: list[dict[str, Any]] = json.loads(self.stage.run("questions", "--json").stdout)["questions"]
+        return found
 
     def decide(self, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
         said = decision if isinstance(decision, str) else json.dumps(decision)
@@ -118,6 +130,12 @@ class ApprovalSession:
         wait_until(lambda: self.count("Stop") > stops, 30, "the end of the turn", self.told)
         self.client.wait_idle()
         return result
+
+    def deny_by_hand(self) -> None:
+        """Leave the client's own dialog as a person does, and have the turn ended by the next prompt."""
+        press_until(self.client, "Escape", lambda: "Do you want" not in self.client.screen(), self.told)
+        self.client.wait_idle()
+        self.client.submit("go on")
 
     def count(self, event: str) -> int:
         return len(self.stage.payloads(event))

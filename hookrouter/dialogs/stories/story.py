@@ -58,7 +58,7 @@ class Stories:
     def add(self, record: Mapping[str, Any]) -> None:
         """Take a journal record; one that tells nothing of a question is passed over. Raises nothing."""
         event, outcome = record.get("event"), record.get("outcome")
-        if event in ("PreToolUse", "PermissionRequest", "Elicitation") and outcome == "asked":
+        if event in ("PreToolUse", "dialog") and outcome == "asked":
             self._asked[_key(record)] = record
         if (
             "swept" in record

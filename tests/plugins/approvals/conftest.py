@@ -130,6 +130,23 @@ class Asking:
         )
         return list_questions(store)[-1]
 
+    def end_waiting(self) -> None:
+        """Have the hook that waits end without a reply."""
+        for name, _ in self.app.store.entries("reply-waiting"):
+            self.app.store.delete("reply-waiting", name)
+        assert self.given() is None
+
+    def wait_again(self, hook: str, **fields: Any) -> Question:
+        """Run a hook that goes on with a dialog that is there."""
+        [known] = list_questions(self.app.store)
+        thread = threading.Thread(target=lambda: self.replies.append(self.hook(hook, **fields)[0]), daemon=True)
+        thread.start()
+        self._threads.append(thread)
+        wait_until(lambda: bool(self.app.store.stamps("reply-waiting")), 10, "a hook that waits")
+        [found] = list_questions(self.app.store)
+        assert found.tool_use_id == known.tool_use_id
+        return found
+
     def asked(self, tool: str, tool_input: dict[str, Any], **fields: Any) -> Question:
         """Have a call begin and ask for permission."""
         self.call(tool, tool_input)

@@ -9,6 +9,7 @@ import pytest
 
 from hookrouter.config import Agent, Config
 from hookrouter.dialogs.answers.identity import Author
+from hookrouter.dialogs.handover import end_all
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging import pauses
@@ -285,3 +286,42 @@ def test_an_agent_that_does_not_want_to_hear_of_it_is_not_told(asking: Any) -> N
     )
     asking.asked("Bash", COMMAND)
     assert asking.wakes() == []
+
+
+def test_a_request_that_is_repeated_after_its_hook_was_killed_goes_on_with_the_same_dialog(asking: Any) -> None:
+    first = asking.asked("Bash", COMMAND)
+    # Whoever kills the hook leaves the document, and no lock.
+    asking.end_waiting()
+    again = asking.wait_again("permission_request", tool_name="Bash", tool_input=COMMAND)
+    assert (again.tool_use_id, again.saved_at) == (first.tool_use_id, first.saved_at)
+    assert len([one for one in asking.wakes() if one.kind == "question"]) == 1
+    assert asking.decide({"action": "allow"}).outcome == "delivered"
+    assert asking.given() == PermissionRequestReply.allow()
+
+
+def test_the_end_of_the_turn_leaves_what_a_subagent_asks(asking: Any) -> None:
+    asking.call("Bash", COMMAND)
+    asking.hook("pre_tool_use", tool_name="Bash", tool_input=COMMAND, tool_use_id="toolu_2", agent_id="a1")
+    asking.wait("permission_request", tool_name="Bash", tool_input=COMMAND, agent_id="a1")
+    asking.hook("stop", stop_hook_active=False)
+    end_all(asking.app.store, "s-1")
+    assert asking.decide({"action": "allow"}, tool_use_id="toolu_2").outcome == "delivered"
+    assert asking.given() == PermissionRequestReply.allow()
+
+
+def test_the_same_form_again_is_another_dialog_and_a_repeated_one_is_not(asking: Any) -> None:
+    fields = {"mcp_server_name": "demo", "message": "Your name?", "mode": "form", "requested_schema": SCHEMA}
+    first = asking.wait("elicitation", **fields)
+    assert asking.decide({"action": "decline"}, wait=10).outcome == "verified"
+    second = asking.wait("elicitation", **fields)
+    assert second.tool_use_id != first.tool_use_id
+    assert asking.decide({"action": "cancel"}, wait=10).outcome == "verified"
+    assert [one.outcome for one in list_verdicts(asking.app.store)] == ["verified", "verified"]
+
+
+def test_a_form_that_nobody_answers_is_left_to_the_dialog(asking: Any) -> None:
+    fields = {"mcp_server_name": "demo", "message": "Your name?", "mode": "form", "requested_schema": SCHEMA}
+    asking.wait("elicitation", **fields)
+    asking.end_waiting()
+    assert verdicts(asking) == [("elicitation", "unanswered", "nobody")]
+    assert asking.open() == []
