@@ -41,8 +41,8 @@ class DialogKind(Protocol):
     def intended(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
         """Return what the decisions mean, as ``questions`` of an answer's result has it."""
 
-    def refusal(self, question: Question, config: Config, *, is_person: bool) -> str:
-        """Return why whoever answers may not decide this, by the rules of now; empty if they may."""
+    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:
+        """Return why no agent may decide this so, by the rules of now; empty if one may."""
 
     def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """Return what the hook that waits beside the dialog is handed; None for a form's answers."""
@@ -78,7 +78,7 @@ class QuestionKind:
             shown.append(entry | {"recorded": None, "result": "chat" if value is None else "unknown"})
         return tuple(shown)
 
-    def refusal(self, question: Question, config: Config, *, is_person: bool) -> str:  # noqa: ARG002
+    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:  # noqa: ARG002
         """See :class:`DialogKind`."""
         return ""
 

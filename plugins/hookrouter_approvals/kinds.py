@@ -8,7 +8,7 @@ from hookrouter.dialogs.transcript import question_state, result_text, transcrip
 from hookrouter_approvals.comparing import compared_refusal, meaning
 from hookrouter_approvals.decisions import chosen, parse
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
-from hookrouter_approvals.rules import AGENT, ALLOW, ruling
+from hookrouter_approvals.rules import AGENT, ALLOW, ruling, widened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,16 +40,24 @@ class _Kind:
         text = question.questions[0]["question"]
         return ({"question": text, "intended": meaning(decision), "recorded": None, "result": "unknown"},)
 
-    def refusal(self, question: Question, config: Config, *, is_person: bool) -> str:
-        """Return why an agent may not decide this, by the rules of now; a person always may."""
-        if is_person:
-            return ""
-        rules = config.approvals.rules
-        found = ruling(rules, self._tool(question), self._input(question), question.cwd)
-        if found.decide in (AGENT, ALLOW):
-            return ""
-        why = f"the rule {found.rule!r} says {found.decide!r}" if found.rule else "no rule gives it to an agent"
-        return f"config.toml: [[approvals.rules]]: {why}, so no agent may decide this; a person can"
+    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:
+        """Return why no agent may decide this so: by the rules for what was asked, for what is to run, and after it."""
+        [decision] = decisions
+        folder = str(question.request.get("folder") or question.cwd)
+        inputs = [self._input(question)]
+        if isinstance(decision.get("input"), dict):
+            inputs.append(decision["input"])
+        for tool_input in inputs:
+            found = ruling(config.approvals.rules, self._tool(question), tool_input, folder)
+            if found.decide not in (AGENT, ALLOW):
+                why = f"the rule {found.rule!r} says {found.decide!r}" if found.rule else "no rule gives it to an agent"
+                return f"config.toml: [[approvals.rules]]: {why}, so no agent may decide this; a person can"
+        if rule := widened(config.approvals.rules, _grants(question, decision)):
+            return (
+                f"config.toml: [[approvals.rules]]: what is granted beside this call could go past the rule {rule!r}, "
+                "so no agent may grant it; allow the call alone"
+            )
+        return ""
 
     def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:  # noqa: ARG002
         """Return what the waiting hook is handed: the decision itself."""
@@ -67,6 +75,14 @@ class _Kind:
     def _input(self, question: Question) -> Mapping[str, Any]:
         found = question.request.get("input")
         return found if isinstance(found, dict) else {}
+
+
+def _grants(question: Question, decision: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the permission update that a decision grants beside its own call; None for none."""
+    if "mode" in decision:
+        return {"type": "setMode", "mode": decision["mode"]}
+    number = decision.get("always")
+    return question.request["suggestions"][number] if isinstance(number, int) else None
 
 
 class PermissionKind(_Kind):

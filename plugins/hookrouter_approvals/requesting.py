@@ -108,9 +108,14 @@ def _own_id(event: events.Elicitation, context: Context) -> str:
         number += 1
 
 
+def _folder(context: Context) -> str:
+    """Return the session's folder, below which rules about files are: not where Claude has gone since."""
+    return context.environ.get("CLAUDE_PROJECT_DIR") or context.cwd
+
+
 def _ruling(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling | None:
     """Return who decides; None, and the reason in the journal, if it is left to the person at the terminal."""
-    found = ruling(context.config.approvals.rules, tool, tool_input, context.cwd)
+    found = ruling(context.config.approvals.rules, tool, tool_input, _folder(context))
     agent = context.agent
     if agent is None:
         # A session that is nobody's business is left alone, by rules too.
@@ -136,7 +141,8 @@ def _open(context: Context, opening: Opening) -> Question:
     """Save and tell, and journal it at once: the hook's own record comes when its wait is over."""
     # What was refused before this has ended, and only the transcript says how.
     settle_refusals(context)
-    question = open_dialog(context, opening)
+    request = {**opening.request, "folder": _folder(context)}
+    question = open_dialog(context, opening._replace(request=request))
     context.note("dialog", question.kind)
     context.note("tool_use_id", question.tool_use_id)
     context.journal.write(

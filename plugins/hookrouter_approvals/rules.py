@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hookrouter.config import ApprovalRule
 
-__all__ = ["AGENT", "ALLOW", "DENY", "PERSON", "Ruling", "ruling"]
+__all__ = ["AGENT", "ALLOW", "DENY", "PERSON", "Ruling", "ruling", "widened"]
 
 ALLOW, DENY, AGENT, PERSON = "allow", "deny", "agent", "person"
 _STRICTEST = (DENY, PERSON, AGENT, ALLOW)
@@ -54,6 +54,24 @@ def ruling(rules: Sequence[ApprovalRule], tool: str, tool_input: Mapping[str, An
         return _unclear(mine)
     found = [_of_command(mine, words) for words in commands]
     return min(found, key=lambda one: _STRICTEST.index(one.decide))
+
+
+def widened(rules: Sequence[ApprovalRule], update: Mapping[str, Any] | None) -> str:
+    """Return the rule that refuses, or leaves to a person, what a permission update could let by; empty if none.
+
+    After such an update Claude Code asks no more, so no rule would be asked either. ``update`` is one of the client's
+    own proposals, or the mode that follows a plan; None for none.
+    """
+    if update is None or update.get("mode") in ("default", "plan"):
+        return ""
+    given = update.get("rules")
+    tools = [str(one.get("toolName")) for one in given if isinstance(one, dict)] if isinstance(given, list) else None
+    for rule in filter(_is_strict, rules):
+        tool = parse(rule.tool).tool
+        # A mode or a folder is about many tools.
+        if tools is None or any(covers(Rule(tool), one, {}, "", strict=True) for one in tools):
+            return rule.tool
+    return ""
 
 
 def _is_strict(rule: ApprovalRule) -> bool:

@@ -34,9 +34,9 @@ Start = Callable[..., ApprovalSession]
 def start(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Start]:
     with ExitStack() as stack:
 
-        def started(mode: str = "default") -> ApprovalSession:
+        def started(mode: str = "default", *, strict: bool = True) -> ApprovalSession:
             model = stack.enter_context(ScriptedModel())
-            one = ApprovalSession(tmp_path, tmux_server, model, mode)
+            one = ApprovalSession(tmp_path, tmux_server, model, mode, strict=strict)
             stack.enter_context(one.client)
             wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
             return one
@@ -76,7 +76,7 @@ def test_a_refusal_ends_the_turn(start: Start) -> None:
 
 
 def test_a_proposal_of_the_client_holds_for_the_next_call(start: Start) -> None:
-    one = start()
+    one = start(strict=False)
     one.call(bash(f"touch {one.folder}/one"))
     [asked] = one.waiting()
     [mode] = [number for number, one in enumerate(asked["request"]["suggestions"]) if one["type"] == "setMode"]
@@ -124,8 +124,11 @@ def test_rules_decide_at_once_and_no_agent_oversteps_them(start: Start) -> None:
     refused = one.decide({"action": "allow"}, code=2)
     assert "no agent may decide this" in refused["reason"]
     assert not (one.folder / "late").exists()
-    assert one.decide({"action": "allow"}, "--as", "person:eve")["outcome"] == "verified"
-    assert (one.folder / "late").exists()
+    # Whoever only says to be a person is held to the rules, too.
+    assert one.decide({"action": "allow"}, "--as", "person:eve", code=2)["outcome"] == "invalid"
+    assert not (one.folder / "late").exists()
+    press_until(one.client, "Enter", lambda: "Do you want" not in one.client.screen(), one.told)
+    wait_until((one.folder / "late").exists, 30, "what the person has allowed", one.told)
 
 
 def test_a_person_may_be_first(start: Start) -> None:
@@ -173,14 +176,16 @@ def test_two_calls_at_once_are_told_apart(start: Start) -> None:
 def test_the_same_call_twice_at_once_is_left_to_the_person(start: Start) -> None:
     one = start()
     one.call(bash(f"touch {one.folder}/one"), bash(f"touch {one.folder}/one"))
-    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
-    listed = one.listed()
-    if listed:
-        # The client began the second only after the first: then it is known which is meant.
+
+    def is_left() -> bool:
+        return any("it could be any of" in str(record.get("reason")) for record in one.stage.journal())
+
+    wait_until(lambda: one.listed() != [] or is_left(), 30, "the request", one.told)
+    # If the client begins the second only after the first, it is known which is meant.
+    if listed := one.listed():
         assert len(listed) == 1
+        one.waiting()
         assert one.decide({"action": "allow"})["outcome"] == "verified"
-    else:
-        assert "it could be any of" in str(one.stage.journal())
 
 
 @pytest.mark.parametrize(
@@ -226,7 +231,7 @@ def planned(one: ApprovalSession, text: str) -> ToolUse:
 
 
 def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
-    one = start("plan")
+    one = start("plan", strict=False)
     use = planned(one, "# Plan\n1. do x\n")
     result = one.decided(use, {"action": "revise", "text": "Add a step 3: tests"})
     assert (result["outcome"], result["kind"]) == ("verified", "plan")
@@ -240,7 +245,7 @@ def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
 
 @pytest.mark.parametrize("mode", [None, "default", "auto"])
 def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
-    one = start("plan")
+    one = start("plan", strict=False)
     use = planned(one, "# Plan\n1. do x\n")
     result = one.decided(use, {"action": "approve", **({"mode": mode} if mode else {})})
     assert result["outcome"] == "verified", result

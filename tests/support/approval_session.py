@@ -28,6 +28,9 @@ sessions = SESSIONS
 [answer]
 channels = ["reply"]
 
+"""
+
+STRICT = """\
 [[approvals.rules]]
 tool = "Bash(touch forbidden*)"
 decide = "deny"
@@ -37,12 +40,16 @@ tool = "Bash(* forbidden*)"
 decide = "person"
 
 [[approvals.rules]]
-tool = "Bash(mkdir:*)"
-decide = "allow"
-
-[[approvals.rules]]
 tool = "Bash(rmdir:*)"
 decide = "person"
+
+"""
+"""Rules that refuse, or leave to a person."""
+
+GRANTS = """\
+[[approvals.rules]]
+tool = "Bash(mkdir:*)"
+decide = "allow"
 
 [[approvals.rules]]
 tool = "Bash"
@@ -70,11 +77,19 @@ class ApprovalSession:
     """A managed client that asks for permission."""
 
     def __init__(
-        self, folder: Path, server: PrivateTmux, model: ScriptedModel, mode: str, sessions: str = '["managed*"]'
+        self,
+        folder: Path,
+        server: PrivateTmux,
+        model: ScriptedModel,
+        mode: str,
+        *,
+        sessions: str = '["managed*"]',
+        strict: bool = True,
     ) -> None:
+        """``sessions`` are the agent's; with ``strict`` there are rules that no agent may overstep."""
         self.model = model
         self._turns = 0
-        self.stage = Stage(str(folder), CONFIG.replace("SESSIONS", sessions))
+        self.stage = Stage(str(folder), CONFIG.replace("SESSIONS", sessions) + (STRICT if strict else "") + GRANTS)
         self.stage.record("PostToolUse", "Stop")
         self.stage.install()
         self._listed = folder / "listed"

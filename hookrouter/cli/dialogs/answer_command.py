@@ -66,6 +66,10 @@ def _answered(request: Request) -> AnswerResult:
         raise UsageError(f"--session is missing{_waiting()}")
     app = Application.from_environ()
     push(app.environ, app.home)
+    if author is not None and author.is_person:
+        from hookrouter.cli.dialogs.person.asking import Terminal
+
+        author = author._replace(is_present=Terminal.here(os.environ).can_ask)
     return request.answered(app, text, author or AGENT)
 
 

@@ -101,7 +101,7 @@ _As = Annotated[
         "--as",
         metavar="WHO",
         help="Who decides: agent, person, or person:NAME. By default a person on a terminal without JSON, else an "
-        "agent.",
+        "agent. Rules that leave a decision to a person want one at a terminal.",
     ),
 ]
 

@@ -104,7 +104,7 @@ def answer(
         else:
             given = kind.chosen(question, check_decisions(decide(question, form), form))
         result = result._replace(kind=kind.name, questions=kind.intended(question, given))
-        if refusal := kind.refusal(question, app.config, is_person=author.is_person):
+        if not author.is_present and (refusal := kind.refusal(question, given, app.config)):
             _journal_refusal(app, question, given, author, refusal)
             return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=refusal)
         typed = tuple(map(from_json, given)) if kind.name == documents.QUESTION else ()

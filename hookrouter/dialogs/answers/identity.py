@@ -21,6 +21,9 @@ class Author(NamedTuple):
     name: str = ""
     """A person's login name; empty for an agent, or if it is not known."""
 
+    is_present: bool = False
+    """Whether a terminal shows that a person is there. Rules hold for whoever only says so (``--as``)."""
+
     @property
     def is_person(self) -> bool:
         """Whether a person decided."""

@@ -14,6 +14,7 @@ from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging import pauses
 from hookrouter.replies import ElicitationReply, PermissionRequestReply, Reply
+from plugins.approvals.conftest import RULES
 
 COMMAND = {"command": "touch x", "description": "Make a file"}
 PLAN = {"plan": "# Plan\n1. x\n", "planFilePath": "/plans/a.md"}
@@ -69,7 +70,7 @@ def test_a_proposal_of_the_client_is_given_back_as_it_came(asking: Any) -> None:
     assert question.questions[0]["options"][1]["label"] == "Allow, and switch to the mode acceptEdits for this session"
     refused = asking.decide({"action": "allow", "always": 1})
     assert (refused.outcome, refused.reason) == ("invalid", '"always" is 1; allowed: 0 to 0')
-    asking.decide({"action": "allow", "always": 0})
+    asking.decide({"action": "allow", "always": 0}, author=Author("person", "eve", is_present=True))
     assert asking.given() == PermissionRequestReply.allow(updated_permissions=[proposal])
 
 
@@ -156,7 +157,7 @@ def test_nothing_is_decided_while_the_session_is_paused(asking: Any) -> None:
     assert question.missed
     assert asking.wakes() == []
     assert asking.decide({"action": "allow"}, tool_use_id="toolu_1").outcome == "paused"
-    assert asking.decide({"action": "allow"}, author=Author("person", "eve")).outcome == "delivered"
+    assert asking.decide({"action": "allow"}, author=Author("person", "eve", is_present=True)).outcome == "delivered"
 
 
 def test_a_session_that_nobody_manages_is_left_alone(asking: Any) -> None:
@@ -175,7 +176,35 @@ def test_no_agent_oversteps_a_rule_that_was_made_stricter_meanwhile(asking: Any)
     assert [record["outcome"] for record in asking.app.journal.records("s-1") if record["event"] == "answer"] == [
         "invalid"
     ]
-    assert asking.decide({"action": "allow"}, author=Author("person", "eve")).outcome == "delivered"
+    # Whoever only says to be a person is held to the rules, too.
+    assert asking.decide({"action": "allow"}, author=Author("person", "eve")).exit_code == 2
+    assert asking.decide({"action": "allow"}, author=Author("person", "eve", is_present=True)).outcome == "delivered"
+
+
+def test_no_agent_changes_an_input_to_what_a_rule_forbids(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    for command, rule in (
+        ("rm -rf x", "Bash(rm:*)"),
+        ("touch x && make", "Bash(make:*)"),
+        ("touch x > y", "Bash(rm:*)"),
+    ):
+        refused = asking.decide({"action": "allow", "input": {"command": command}})
+        assert refused.exit_code == 2
+        assert rule in refused.reason
+    assert asking.decide({"action": "allow", "input": {"command": "touch y"}}).outcome == "delivered"
+
+
+def test_no_agent_grants_what_could_go_past_a_rule(asking: Any) -> None:
+    proposals = [
+        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+        {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "rm:*"}], "behavior": "allow"},
+        {"type": "addRules", "rules": [{"toolName": "Read"}], "behavior": "allow", "destination": "session"},
+    ]
+    asking.asked("Bash", COMMAND, permission_suggestions=proposals)
+    for number in (0, 1):
+        refused = asking.decide({"action": "allow", "always": number})
+        assert (refused.exit_code, "could go past the rule 'Bash(rm:*)'" in refused.reason) == (2, True)
+    assert asking.decide({"action": "allow", "always": 2}).outcome == "delivered"
 
 
 def test_two_calls_that_are_the_same_are_left_to_the_person(asking: Any) -> None:
@@ -207,6 +236,8 @@ def test_a_plan_is_approved_in_a_mode_and_with_a_change(asking: Any) -> None:
     assert question.kind == "plan"
     refused = asking.decide({"action": "approve", "mode": "bypassPermissions"})
     assert refused.reason == '"mode" is "bypassPermissions"; allowed are default, acceptEdits, auto'
+    assert "could go past the rule" in asking.decide({"action": "approve", "mode": "acceptEdits"}).reason
+    asking.config = asking.config._with(approvals=asking.config.approvals._with(rules=RULES[3:]))
     asking.decide({"action": "approve", "mode": "acceptEdits", "plan": "# Other"})
     assert asking.given() == PermissionRequestReply.allow(
         updated_input={**PLAN, "plan": "# Other"},
@@ -223,6 +254,7 @@ def test_a_plan_is_approved_in_a_mode_and_with_a_change(asking: Any) -> None:
     [("auto", "# Other", "the mode is auto"), ("acceptEdits", "# Third", "another plan was approved")],
 )
 def test_another_mode_or_plan_is_a_mismatch(asking: Any, mode: str, plan: str, reason: str) -> None:
+    asking.config = asking.config._with(approvals=asking.config.approvals._with(rules=RULES[3:]))
     asking.asked("ExitPlanMode", PLAN)
     asking.decide({"action": "approve", "mode": "acceptEdits", "plan": "# Other"})
     asking.given()

@@ -41,6 +41,7 @@ def answer_by_hand(request: Request, terminal: Terminal, author: Author | None) 
         request = request._replace(session=words.pop(0)) if words else request._replace(any_session=True)
     if author is None:
         author = Author("person", login_name()) if terminal.can_ask else AGENT
+    author = author._replace(is_present=author.is_person and terminal.can_ask)
     if not words and (request.as_text or request.as_chat or not terminal.can_ask):
         raise UsageError(
             "the answer is missing: give the number of an option, its label, or words of your own; without any, a "
