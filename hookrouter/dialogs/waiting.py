@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     R = TypeVar("R")
 
-__all__ = ["wait_for_answer", "watches_of"]
+__all__ = ["may_wait", "wait_for_answer", "watches_of"]
 
 _LOOK = 5.0
 """Seconds after which it is looked whether the client still runs, and whether a message to an agent is due."""
@@ -37,6 +37,15 @@ _LOCK_SECONDS = 0.5
 
 _ORPHAN_SECONDS = 5.0
 """The same for one whose client was killed, once it has been told to end."""
+
+
+def may_wait(context: Context) -> bool:
+    """Whether config.toml lets a hook wait for an answer; if not, the journal has the reason."""
+    answer = context.config.answer
+    if "reply" in answer.channels and answer.wait:
+        return True
+    context.debug("config.toml: [answer] does not let a hook wait for the answer")
+    return False
 
 
 def wait_for_answer(
@@ -54,10 +63,9 @@ def wait_for_answer(
     the client is gone, ``[answer] wait`` or ``longest`` seconds have passed, or another hook waits for the same. Raises
     StoreError if the state folder fails.
     """
-    seconds = min(context.config.answer.wait, longest)
-    if "reply" not in context.config.answer.channels or not seconds:
-        context.debug("config.toml: [answer] does not let a hook wait for the answer")
+    if not may_wait(context):
         return None
+    seconds = min(context.config.answer.wait, longest)
     patience = _ORPHAN_SECONDS if handover.end_orphan() else _LOCK_SECONDS
     try:
         with ExitStack() as stack:

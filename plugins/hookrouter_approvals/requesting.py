@@ -9,7 +9,7 @@ from hookrouter.dialogs.closing import note_end, verdict_of
 from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.opening import open_dialog
 from hookrouter.dialogs.unmanaged import say_unmanaged
-from hookrouter.dialogs.waiting import wait_for_answer
+from hookrouter.dialogs.waiting import may_wait, wait_for_answer
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.replies import ElicitationReply, PermissionRequestReply
 from hookrouter_approvals.calls import find_calls
@@ -48,6 +48,8 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == _PLAN_TOOL else None)
     if found.decide == DENY:
         return PermissionRequestReply.deny(f"{_REFUSAL} ({found.rule})")
+    if not may_wait(context):
+        return None
     calls = find_calls(event, context)
     if len(calls) != 1:
         context.note("level", "warning")
@@ -73,6 +75,8 @@ def form_requested(event: events.Elicitation, context: Context) -> ElicitationRe
         return None
     if found.decide == DENY:
         return ElicitationReply.decline()
+    if not may_wait(context):
+        return None
     from hookrouter_approvals.settings import ApprovalsSettings
 
     own_id = _own_id(event, context)

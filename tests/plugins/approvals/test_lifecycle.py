@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookrouter.config import Agent, Config
+from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.handover import end_all
 from hookrouter.dialogs.stories.history import history
@@ -357,3 +357,14 @@ def test_a_form_that_nobody_answers_is_left_to_the_dialog(asking: Any) -> None:
     asking.end_waiting()
     assert verdicts(asking) == [("elicitation", "unanswered", "nobody")]
     assert asking.open() == []
+
+
+@pytest.mark.parametrize("answer", [AnswerConfig(channels=("keys",)), AnswerConfig(channels=("reply",), wait=0.0)])
+def test_nobody_is_asked_whose_decision_could_not_be_given(asking: Any, answer: AnswerConfig) -> None:
+    asking.config = asking.config._with(answer=answer)
+    asking.call("Bash", COMMAND)
+    assert asking.request("Bash", COMMAND)[0] is None
+    assert (asking.open(), asking.wakes()) == ([], [])
+    # Rules need no wait.
+    asking.call("Bash", {"command": "ls"}, "toolu_2")
+    assert asking.request("Bash", {"command": "ls"})[0] == PermissionRequestReply.allow()
