@@ -148,7 +148,9 @@ class ApprovalSession:
 
     def deny_by_hand(self) -> None:
         """Leave the client's own dialog as a person does, and have the turn ended by the next prompt."""
-        press_until(self.client, "Escape", lambda: "Do you want" not in self.client.screen(), self.told)
+        # What a dialog says may stand elsewhere on the screen, too.
+        before = self.client.screen().count("Interrupted")
+        press_until(self.client, "Escape", lambda: self.client.screen().count("Interrupted") > before, self.told)
         self.client.wait_idle()
         self.client.submit("go on")
 
