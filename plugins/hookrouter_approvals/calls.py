@@ -31,9 +31,10 @@ KEPT_SECONDS = 24 * 3600.0
 
 
 def note_call(event: events.PreToolUse, context: Context) -> None:
-    """Save that a call has begun. Raises StoreError."""
-    if context.agent is None:
-        context.debug(f"unmanaged session {context.session}: no [[agents]] entry matches it and {context.cwd}")
+    """Save that a call has begun, unless no agent may manage the session, whatever it is called. Raises StoreError."""
+    # This is on the way of every call: asking the terminal for the session's name would cost more than all the rest.
+    if context.config.agent_for(None, context.cwd) is None:
+        context.debug(f"unmanaged session: no [[agents]] entry matches {context.cwd}")
         return
     document = {
         "version": VERSION,

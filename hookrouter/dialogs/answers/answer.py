@@ -19,6 +19,7 @@ from hookrouter.dialogs.answers.result import AnswerResult, ExitCode, with_recor
 from hookrouter.dialogs.closing import CLIENT_GONE, verdict_of
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, from_json
 from hookrouter.dialogs.form import FormError, form_of
+from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.transcript import (
     ANSWERED,
@@ -157,7 +158,7 @@ class _Answering:
             # No event has swept it yet; this command tells the agent, so that no wake needs to.
             self._close("unanswered", closed)
             return self._finish(outcome="unanswered", reason=f"the question has ended: {closed}")
-        if reason := self._handing_over.mixed_up():
+        if reason := self._handing_over.mixed_up() or self._decided_before():
             return self._finish(reason=reason)
         try:
             delivery = self._handing_over.deliver()
@@ -176,6 +177,21 @@ class _Answering:
         if wait <= 0:
             return self._result._replace(outcome="delivered", exit_code=ExitCode.OK)
         return self._verify(wait)
+
+    def _decided_before(self) -> str:
+        """Return that a call was decided on already, and may still run; empty if it was not.
+
+        That decision stays noted: what happens is to be compared with it. A question's answer is recorded at once.
+        """
+        question, store = self._question, self._app.store
+        if question.kind == documents.QUESTION:
+            return ""
+        pending = documents.read_pending(store, question.session, question.tool_use_id)
+        if pending is None or Handover.of_call(store, question.session_id, question.tool_use_id).waiting() is not None:
+            return ""
+        who = f"person {pending.who}".strip() if pending.by == "person" else "an agent"
+        [entry] = self._kind.intended(question, pending.decisions)
+        return f"{who} has decided already: {entry['intended']}; what came of it is not known yet"
 
     def _not_delivered(self, delivery: AnswerOutcome) -> AnswerResult:
         """Report a delivery that failed; if keys were pressed, whatever is recorded is still compared."""

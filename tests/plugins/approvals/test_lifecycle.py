@@ -368,3 +368,22 @@ def test_nobody_is_asked_whose_decision_could_not_be_given(asking: Any, answer: 
     # Rules need no wait.
     asking.call("Bash", {"command": "ls"}, "toolu_2")
     assert asking.request("Bash", {"command": "ls"})[0] == PermissionRequestReply.allow()
+
+
+def test_a_call_that_begins_asks_no_terminal(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookrouter._wiring.locate_terminal", lambda _: pytest.fail("the terminal was asked"))
+    asking.call("Bash", COMMAND)
+    assert list(asking.app.store.stamps("call")) == ["s-1:toolu_1"]
+    asking.config = asking.config._with(agents=(Agent(id="night", workdirs=("/other",)),))
+    asking.call("Bash", COMMAND, "toolu_2")
+    assert list(asking.app.store.stamps("call")) == ["s-1:toolu_1"]
+
+
+def test_what_was_decided_stays_decided_while_the_tool_runs(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    assert asking.decide({"action": "allow"}).outcome == "delivered"
+    asking.given()
+    again = asking.decide({"action": "deny", "text": "no"})
+    assert (again.outcome, again.exit_code) == ("not_delivered", 4)
+    assert again.reason == "an agent has decided already: allow; what came of it is not known yet"
+    assert asking.ran("Bash", COMMAND)["outcome"] == "verified"
