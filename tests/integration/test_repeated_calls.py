@@ -33,7 +33,7 @@ OPTIONS = [{"label": label, "description": ""} for label in ("Red", "Green")]
 FORM = {"questions": [{"question": "Which?", "header": "Which", "options": OPTIONS, "multiSelect": False}]}
 
 POINTS = (
-    "hookrouter_ask_user_question.lifecycle:delete_verdict",
+    "hookrouter.dialogs.opening:delete_verdict",
     "hookrouter.dialogs.documents:_write_question",
     "hookrouter.storage.documents:Store.write",
     "hookrouter.messaging.outbox:Outbox.put",
