@@ -31,7 +31,17 @@ def is_gone(pid: int) -> bool:
         return True
     except OSError:
         return False
-    return False
+    return _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process has ended and its parent has not asked for it yet; False where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The state stands behind the program's name, which may hold anything.
+            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except (OSError, IndexError):
+        return False
 
 
 def process_space() -> str:

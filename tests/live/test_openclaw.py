@@ -95,7 +95,7 @@ def test_a_message_becomes_one_turn_that_knows_the_skill(claw: Claw) -> None:
     assert woken.reason.startswith(f"OpenClaw {OPENCLAW_VERSION} admitted it as run ")
     [turn] = claw.chat.wait_for(message.text, timeout=60)
     assert "EXTERNAL_UNTRUSTED_CONTENT" in turn.prompt
-    assert "Answers questions that Claude Code sessions" in turn.system
+    assert "Answers what Claude Code sessions" in turn.system
     assert "exec" in turn.tools
 
 

@@ -119,7 +119,7 @@ def test_openclaw_answers_the_client(tmp_path: Path, tmux_server: PrivateTmux) -
             with _asking(stage, tmux_server) as asking:
                 identifier = asking.is_answered("four")
     assert [one["gateway"] for one in asking.deliveries(identifier) if one["outcome"] == "delivered"] == ["claw"]
-    assert "Answers questions that Claude Code sessions" in chat.turns(identifier)[0].system
+    assert "Answers what Claude Code sessions" in chat.turns(identifier)[0].system
 
 
 def _follow_the_skill(chat: Chat) -> Words | Call:
