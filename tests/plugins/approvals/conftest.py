@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,16 @@ class Asking:
             self.app.store.delete("reply-waiting", name)
         assert self.given() is None
 
+    def end_all(self) -> None:
+        """Have every hook that still waits end: one that is left takes this process's notes of changed files."""
+
+        def is_over() -> bool:
+            for name, _ in self.app.store.entries("reply-waiting"):
+                self.app.store.delete("reply-waiting", name)
+            return not any(thread.is_alive() for thread in self._threads)
+
+        wait_until(is_over, 20, "the end of the hooks")
+
     def wait_again(self, hook: str, **fields: Any) -> Question:
         """Run a hook that goes on with a dialog that is there."""
         [known] = list_questions(self.app.store)
@@ -188,5 +199,7 @@ class Asking:
 
 
 @pytest.fixture
-def asking(tmp_path: Path) -> Asking:
-    return Asking(tmp_path)
+def asking(tmp_path: Path) -> Iterator[Asking]:
+    one = Asking(tmp_path)
+    yield one
+    one.end_all()
