@@ -81,7 +81,7 @@ class Asking:
         payload: dict[str, Any] = {
             "session_id": "s-1",
             "transcript_path": str(self.transcript),
-            "cwd": "/work",
+            "cwd": "/project",
             "permission_mode": "default",
             "hook_event_name": event,
             **fields,

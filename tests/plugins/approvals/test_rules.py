@@ -22,7 +22,7 @@ RULES = (
 
 
 def decided(tool: str, rules: tuple[ApprovalRule, ...] = RULES, **tool_input: Any) -> str:
-    return ruling(rules, tool, tool_input, "/work").decide
+    return ruling(rules, tool, tool_input, "/project").decide
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_the_strictest_of_the_commands_counts(command: str, decide: str) -> None
 
 
 def test_other_tools() -> None:
-    assert decided("Edit", file_path="/work/src/a.py") == "agent"
-    assert decided("Edit", file_path="/work/a.py") == "person"
+    assert decided("Edit", file_path="/project/src/a.py") == "agent"
+    assert decided("Edit", file_path="/project/a.py") == "person"
     assert decided("mcp__demo__echo") == "agent"
-    assert decided("Read", file_path="/work/src/a.py") == "person"
+    assert decided("Read", file_path="/project/src/a.py") == "person"
 
 
 def test_a_rule_for_the_whole_tool_covers_what_cannot_be_taken_apart_unless_a_stricter_one_stands_before_it() -> None:

@@ -84,7 +84,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 )
 def test_a_command_is_covered(rule: str, command: str, grants: bool, refuses: bool) -> None:
     def covered(strict: bool) -> bool:
-        return covers(parse(rule), "Bash", {"command": command}, "/work", strict=strict)
+        return covers(parse(rule), "Bash", {"command": command}, "/project", strict=strict)
 
     assert (covered(False), covered(True)) == (grants, refuses)
 
@@ -106,10 +106,10 @@ def test_no_pattern_takes_long(pattern: list[str], words: list[str]) -> None:
         ("mcp__a", "mcp__ab__c", {}, False),
         ("mcp__a__*", "mcp__a__b", {}, True),
         ("mcp__a__b", "mcp__a__bc", {}, False),
-        ("Edit(/src/**)", "Edit", {"file_path": "/work/src/a/b.py"}, True),
-        ("Edit(src/*.py)", "Edit", {"file_path": "/work/src/b.py"}, True),
-        ("Edit(src/*.py)", "Edit", {"file_path": "/work/src/a/b.py"}, False),
-        ("Edit(/src/**)", "Edit", {"file_path": "/work/src/../secret"}, False),
+        ("Edit(/src/**)", "Edit", {"file_path": "/project/src/a/b.py"}, True),
+        ("Edit(src/*.py)", "Edit", {"file_path": "/project/src/b.py"}, True),
+        ("Edit(src/*.py)", "Edit", {"file_path": "/project/src/a/b.py"}, False),
+        ("Edit(/src/**)", "Edit", {"file_path": "/project/src/../secret"}, False),
         ("Edit(//etc/**)", "Edit", {"file_path": "/etc/passwd"}, True),
         ("Edit(/src/**)", "Edit", {"file_path": 3}, False),
         ("WebFetch(domain:example.org)", "WebFetch", {"url": "https://example.org/x"}, True),
@@ -121,7 +121,7 @@ def test_no_pattern_takes_long(pattern: list[str], words: list[str]) -> None:
     ],
 )
 def test_a_call_is_covered(rule: str, tool: str, tool_input: dict[str, Any], covered: bool) -> None:
-    assert covers(parse(rule), tool, tool_input, "/work", strict=False) is covered
+    assert covers(parse(rule), tool, tool_input, "/project", strict=False) is covered
 
 
 def test_a_link_out_of_the_folder_is_not_granted(tmp_path: Path) -> None:
