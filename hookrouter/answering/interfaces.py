@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = [
+    "EVERY_KIND",
     "AnswerChannel",
     "AnswerOutcome",
     "AnswerRequest",
@@ -51,6 +52,7 @@ __all__ = [
     "View",
     "Wait",
     "WaitingChannel",
+    "serves",
 ]
 
 
@@ -411,11 +413,21 @@ class AnswerRequest(NamedTuple):
     """What the hook that waits beside the dialog is to be handed; None for a form's answers."""
 
 
+EVERY_KIND = "*"
+"""In ``kinds`` of an answer channel: whatever a plugin brings."""
+
+
+def serves(channel: object, kind: str) -> bool:
+    """Whether an answer channel says that it serves dialogs of this kind."""
+    kinds = getattr(channel, "kinds", ("question",))
+    return kind in kinds or EVERY_KIND in kinds
+
+
 class AnswerChannel(Protocol):
     """Brings an answer to Claude Code.
 
     A channel that can also bring the decisions of other kinds of dialogs has an attribute ``kinds`` that names all that
-    it serves; without it, it is asked for the answers to questions alone.
+    it serves, or holds :data:`EVERY_KIND`; without it, it is asked for the answers to questions alone.
     """
 
     name: str

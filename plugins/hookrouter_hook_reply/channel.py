@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering.decisions import Chat, Select
-from hookrouter.answering.interfaces import AnswerOutcome, AnswerStatus
+from hookrouter.answering.interfaces import EVERY_KIND, AnswerOutcome, AnswerStatus
 from hookrouter.answering.recording import recorded_answer
 from hookrouter.dialogs.handover import ANSWER, WAITING, Handover
 from hookrouter.storage.interface import StoreError
@@ -35,7 +35,7 @@ class ReplyChannel:
     """The answer channel that hands the answer to the waiting PermissionRequest hook."""
 
     name = "reply"
-    kinds = ("question", "permission", "plan", "elicitation")
+    kinds = (EVERY_KIND,)
     """It hands over whatever the waiting hook is to say."""
 
     def deliver(self, request: AnswerRequest) -> AnswerOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.forms import refusal_of
-from hookrouter.answering.interfaces import WaitingChannel
+from hookrouter.answering.interfaces import WaitingChannel, serves
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.decisions import DecisionError
 from hookrouter.dialogs.documents import QUESTION
@@ -90,7 +90,7 @@ def is_awaited(app: Application, question: Question, form: AskUserQuestionInput,
     """Whether something waits for the answer to a question, to take it at once through this channel."""
     if question.kind == QUESTION:
         return channel.is_waiting(app.store, question.session_id, form)
-    if question.kind not in getattr(channel, "kinds", (QUESTION,)):
+    if not serves(channel, question.kind):
         return False
     return Handover.of_call(app.store, question.session_id, question.tool_use_id).waiting() is not None
 

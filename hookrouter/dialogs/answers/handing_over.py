@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus, serves
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.channels import unknown_parts
 from hookrouter.dialogs.answers.choosing import listed, not_over
@@ -135,9 +135,7 @@ class HandingOver:
             reply=self._answer.reply,
         )
         serving = {
-            name: channel
-            for name, channel in self._answer.channels.items()
-            if self._question.kind in getattr(channel, "kinds", (documents.QUESTION,))
+            name: channel for name, channel in self._answer.channels.items() if serves(channel, self._question.kind)
         }
         reasons = [
             f"{name}: it serves no dialog of the kind {self._question.kind}"
