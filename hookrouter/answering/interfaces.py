@@ -31,6 +31,8 @@ __all__ = [
     "AnswerOutcome",
     "AnswerRequest",
     "AnswerStatus",
+    "AskedDialog",
+    "DialogPlanner",
     "Done",
     "Effect",
     "GiveUp",
@@ -348,6 +350,47 @@ class KeystrokePlanner(Protocol):
         """
 
 
+@with_field_docs
+class AskedDialog(NamedTuple):
+    """A dialog that is no form of AskUserQuestion, and what was decided about it."""
+
+    kind: str
+    """The kind of its document, such as ``permission``."""
+    request: Mapping[str, Any]
+    """What is asked, as its document has it: for a permission the ``tool`` and its ``input``."""
+    decision: Mapping[str, Any]
+    """What was decided: a JSON object with its ``action``."""
+    folder: str = ""
+    """The working folder of the session, against which the dialog shows paths."""
+    others: tuple[Mapping[str, Any], ...] = ()
+    """What else the session's client may be asking for at this moment: the request of each other call that has begun
+    and not ended, without an ``input`` if only its tool is known."""
+
+
+@runtime_checkable
+class DialogPlanner(Protocol):
+    """What a keystroke planner may offer besides: to enter decisions about dialogs that are no questions.
+
+    Its methods are those of :class:`KeystrokePlanner`, with an :class:`AskedDialog` in place of form and decisions, and
+    the same must hold for them.
+    """
+
+    kinds: tuple[str, ...]
+    """The kinds of dialogs that it knows."""
+
+    def read_dialog(self, screen: Screen, asked: AskedDialog) -> View:
+        """Return what ``screen`` shows, seen with ``asked`` in mind. Must never raise, on any screen."""
+
+    def next_dialog_step(self, view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
+        """Return what to do on a screen that :meth:`read_dialog` has read, to bring the decision into the dialog.
+
+        Must return ``GiveUp`` or ``Wait`` on every screen that may show another call's dialog. Must never raise.
+        """
+
+    def outline_dialog(self, asked: AskedDialog) -> list[str]:
+        """Describe in words, one line a step, what a freshly opened dialog would get."""
+
+
 class AnswerStatus:
     """How a channel's attempt ended: the values of ``AnswerOutcome.status``."""
 
@@ -411,6 +454,8 @@ class AnswerRequest(NamedTuple):
     """What is answered: ``question``, or another kind, whose decision is in ``reply`` and has no ``decisions``."""
     reply: Mapping[str, Any] | None = None
     """What the hook that waits beside the dialog is to be handed; None for a form's answers."""
+    dialog: AskedDialog | None = None
+    """The dialog and the decision, for a planner of keys; None for a form, and for what no keys can enter."""
 
 
 EVERY_KIND = "*"

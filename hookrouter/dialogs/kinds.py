@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from hookrouter._plugins.registry import Plugins
     from hookrouter.answering.decisions import Decision
+    from hookrouter.answering.interfaces import AskedDialog
     from hookrouter.config import Config
     from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import Question
+    from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["DialogKind", "QuestionKind", "find_kind"]
 
@@ -46,6 +48,11 @@ class DialogKind(Protocol):
 
     def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """Return what the hook that waits beside the dialog is handed; None for a form's answers."""
+
+    def asked(
+        self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore
+    ) -> AskedDialog | None:
+        """Return what a planner of keys is given; None if no keys can enter such a decision. Raises StoreError."""
 
     def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Comparison | None:
         """Compare what the transcript shows with what was decided; None while it shows nothing that decides it.
@@ -84,6 +91,9 @@ class QuestionKind:
 
     def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> None:
         """See :class:`DialogKind`."""
+
+    def asked(self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
+        """See :class:`DialogKind`: its form is all that a planner needs."""
 
     def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> None:
         """See :class:`DialogKind`: PostToolUse tells it."""

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from hookrouter import events
     from hookrouter.context import Context
+    from hookrouter.dialogs.documents import Question
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["CALL", "find_calls", "forget_call", "forget_calls", "input_digest", "note_call"]
+__all__ = ["CALL", "find_calls", "forget_call", "forget_calls", "input_digest", "note_call", "other_calls"]
 
 CALL = "call"
 VERSION = 1
@@ -71,6 +72,22 @@ def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:
             or Handover.of_call(context.store, context.session_id, tool_use_id).waiting() is None
         ):
             found.append(tool_use_id)
+    return found
+
+
+def other_calls(store: DocumentStore, question: Question) -> list[Mapping[str, Any]]:
+    """Return what the client of a dialog may be asking for instead, as requests. Raises StoreError.
+
+    That is each other call of its session that has begun and not ended; one that no dialog is open for has no input.
+    """
+    found: list[Mapping[str, Any]] = []
+    for _, document in _entries(store, question.session_id):
+        tool_use_id = str(document.get("tool_use_id"))
+        transcript = transcript_of(question.transcript_path, str(document.get("agent_id") or ""))
+        if tool_use_id == question.tool_use_id or question_state(transcript, tool_use_id) not in (OPEN, UNKNOWN):
+            continue
+        other = find_question(store, question.session_id, tool_use_id)
+        found.append({"tool": document.get("tool")} if other is None else other.request)
     return found
 
 

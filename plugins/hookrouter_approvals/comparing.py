@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["compared", "compared_refusal", "meaning", "ran"]
 
 
+_SAID = "the user said:\n"
+"""Before what was typed into the dialog, in what Claude is told (2.1.150 to 2.1.330)."""
+
+
 def meaning(decision: Mapping[str, Any]) -> str:
     """Return a decision in words."""
     rest = {key: value for key, value in decision.items() if key != "action"}
@@ -39,6 +43,10 @@ def compared_refusal(question: Question, decision: Mapping[str, Any], state: str
         if state not in (DECLINED, FAILED):
             return None
         return _comparison(question, decision, f"deny, and the turn has ended: {told}", state == DECLINED, "it goes on")
+    if state == DECLINED and _SAID in told:
+        # By keys: the client puts its own words before those that were typed.
+        typed = told.partition(_SAID)[2]
+        return _comparison(question, decision, f"deny: {typed}", typed == decision["text"], "Claude was told otherwise")
     if state != FAILED:
         return None
     # The router names the plugin that refuses before its words.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hookrouter.answering.interfaces import AskedDialog
 from hookrouter.dialogs.transcript import question_state, result_text, transcript_of
+from hookrouter_approvals.calls import other_calls
 from hookrouter_approvals.comparing import compared_refusal, meaning
 from hookrouter_approvals.decisions import chosen, parse
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from hookrouter.config import Config
     from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import Question
+    from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["ElicitationKind", "PermissionKind", "PlanKind"]
 
@@ -63,6 +66,13 @@ class _Kind:
         """Return what the waiting hook is handed: the decision itself."""
         return {"decision": dict(decisions[0])}
 
+    def asked(
+        self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore
+    ) -> AskedDialog | None:
+        """Return the dialog and the decision, with the other calls that the client may be asking for."""
+        others = tuple(other_calls(store, question))
+        return AskedDialog(question.kind, question.request, decisions[0], question.cwd, others)
+
     def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Comparison | None:
         """Compare the refusal that the transcript shows Claude was told."""
         path = transcript_of(question.transcript_path, question.agent_id)
@@ -107,6 +117,9 @@ class ElicitationKind(_Kind):
 
     def _input(self, question: Question) -> Mapping[str, Any]:
         return {"server": question.request.get("server", "")}
+
+    def asked(self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
+        """No keys: the dialog of a form opens only when nobody waits for it any more."""
 
     def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> None:
         """Nothing in the transcript tells: see the hook."""

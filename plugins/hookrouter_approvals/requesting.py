@@ -48,7 +48,7 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == _PLAN_TOOL else None)
     if found.decide == DENY:
         return PermissionRequestReply.deny(f"{_REFUSAL} ({found.rule})")
-    if not may_wait(context):
+    if not may_wait(context) and tuple(context.config.answer.channels) == ("reply",):
         return None
     calls = find_calls(event, context)
     if len(calls) != 1:

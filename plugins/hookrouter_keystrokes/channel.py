@@ -15,12 +15,14 @@ pace is set by the screen. What the channel adds to the planner is time:
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hookrouter.answering.decisions import Select
 from hookrouter.answering.interfaces import (
+    EVERY_KIND,
     AnswerOutcome,
     AnswerStatus,
+    DialogPlanner,
     Done,
     Effect,
     GiveUp,
@@ -36,11 +38,14 @@ from hookrouter_keystrokes.reaction import ARROWS, Reaction
 from hookrouter_keystrokes.timing import Timing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hookrouter.answering.interfaces import (
         AnswerRequest,
+        AskedDialog,
         KeystrokePlanner,
+        Screen,
+        Step,
         TerminalAddress,
         TerminalBackend,
         View,
@@ -58,6 +63,7 @@ class KeysChannel:
     """The answer channel that types into the terminal."""
 
     name = "keys"
+    kinds = (EVERY_KIND,)
 
     def __init__(
         self,
@@ -80,13 +86,63 @@ class KeysChannel:
         if _declines_with_a_note(request):
             shown = ".".join(map(str, request.client_version or ()))
             return AnswerOutcome(AnswerStatus.REFUSED, f"notes cannot be entered safely on client {shown}")
-        typist = _Typist(request, address, terminal, planner, self._timing, self._clock, self._sleep)
+        script = _script(request, planner)
+        if isinstance(script, str):
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, script)
+        typist = _Typist(request, address, terminal, script, self._timing, self._clock, self._sleep)
         try:
             return typist.run()
         except TerminalError as error:
             return typist.end(AnswerStatus.REFUSED, str(error))
         finally:
             typist.hold.release()
+
+
+class _Script(Protocol):
+    """A planner with what it is to enter."""
+
+    def read(self, screen: Screen) -> View: ...
+
+    def next_step(self, view: View, taken: Sequence[Taken]) -> Step: ...
+
+
+class _FormScript:
+    """The answers to a form."""
+
+    def __init__(self, planner: KeystrokePlanner, request: AnswerRequest) -> None:
+        self._planner = planner
+        self._request = request
+
+    def read(self, screen: Screen) -> View:
+        return self._planner.read(screen, self._request.form)
+
+    def next_step(self, view: View, taken: Sequence[Taken]) -> Step:
+        return self._planner.next_step(view, self._request.form, self._request.decisions, taken)
+
+
+class _DialogScript:
+    """The decision about another dialog."""
+
+    def __init__(self, planner: DialogPlanner, asked: AskedDialog) -> None:
+        self._planner = planner
+        self._asked = asked
+
+    def read(self, screen: Screen) -> View:
+        return self._planner.read_dialog(screen, self._asked)
+
+    def next_step(self, view: View, taken: Sequence[Taken]) -> Step:
+        return self._planner.next_dialog_step(view, self._asked, taken)
+
+
+def _script(request: AnswerRequest, planner: KeystrokePlanner) -> _Script | str:
+    """Return what is to be entered, or why this planner cannot enter it."""
+    if request.kind == "question":
+        return _FormScript(planner, request)
+    if request.dialog is None:
+        return f"no keys can enter it on a dialog of the kind {request.kind}"
+    if not isinstance(planner, DialogPlanner) or request.kind not in planner.kinds:
+        return f"the planner {planner.name} knows no dialog of the kind {request.kind}"
+    return _DialogScript(planner, request.dialog)
 
 
 def _declines_with_a_note(request: AnswerRequest) -> bool:
@@ -140,7 +196,7 @@ class _Typist:
         request: AnswerRequest,
         address: TerminalAddress,
         terminal: TerminalBackend,
-        planner: KeystrokePlanner,
+        script: _Script,
         timing: Timing,
         clock: Callable[[], float],
         sleep: Callable[[float], None],
@@ -148,7 +204,7 @@ class _Typist:
         self._request = request
         self._address = address
         self._terminal = terminal
-        self._planner = planner
+        self._script = script
         self._timing = timing
         self._clock = clock
         self._sleep = sleep
@@ -202,13 +258,13 @@ class _Typist:
         screen = self._terminal.capture(self._address)
         view = self._view
         if view is None or view.screen[:3] != screen[:3]:
-            view = self._planner.read(screen, self._request.form)
+            view = self._script.read(screen)
         self._view = view._replace(screen=screen)
         return self._view
 
     def _decide(self, view: View, now: float) -> AnswerOutcome | None:
         """Let the planner decide on a screen on which nothing is outstanding, and act if it is safe to."""
-        step = self._planner.next_step(view, self._request.form, self._request.decisions, self._taken)
+        step = self._script.next_step(view, self._taken)
         if isinstance(step, Done):
             return self.end(AnswerStatus.DELIVERED, step.why)
         if isinstance(step, GiveUp):
@@ -268,7 +324,7 @@ class _Typist:
     def _closed(self, view: View) -> AnswerOutcome:
         """Decide what it means that the question is not open any more."""
         if self._taken:
-            step = self._planner.next_step(view, self._request.form, self._request.decisions, self._taken)
+            step = self._script.next_step(view, self._taken)
             if isinstance(step, Done):
                 return self.end(AnswerStatus.DELIVERED, step.why)
             if isinstance(step, GiveUp) and view.shown is False:

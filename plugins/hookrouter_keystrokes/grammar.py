@@ -31,7 +31,6 @@ __all__ = [
     "NOTES_EMPTY",
     "NOTES_ESCAPE_RETURNS",
     "NOTES_OPEN",
-    "OTHER_DIALOGS",
     "PASTED_TEXT",
     "PLACEHOLDERS",
     "PROMPTS",
@@ -51,8 +50,6 @@ __all__ = [
     "TICKED",
     "UNTICKED",
     "ClientText",
-    "DialogKind",
-    "OtherForm",
 ]
 
 
@@ -145,104 +142,3 @@ PROMPT_HINT = 'Try "'
 """How the grey example in an empty prompt box begins."""
 PASTED_TEXT = r"\[Pasted text #\d+(?: \+(\d+) lines?)?\]"
 """What the prompt box (not the dialog) shows instead of a long pasted text."""
-
-
-class DialogKind:
-    """The client's dialogs besides the question: the values of ``OtherDialog.kind``."""
-
-    PERMISSION = "permission"
-    PLAN = "plan approval"
-    TRUST = "workspace trust"
-    MODEL = "model picker"
-
-
-class OtherForm(NamedTuple):
-    """One form of a dialog that is no question: rows with one cursor, below a text, above a footer."""
-
-    kind: str
-    """One of the values of DialogKind."""
-    above: ClientText
-    """How the paragraph directly above the rows begins."""
-    rows: tuple[str, ...]
-    """How its first rows begin, behind the cursor's column; numbered ones may follow."""
-    footers: tuple[str, ...]
-    """Of which one is all that is below the rows; ``…`` stands for any text, but for no cursor and no rule."""
-    title: str = ""
-    """How a line above all that begins; empty if a tall dialog may have scrolled it away."""
-
-
-_YES = ("1. Yes", "2. ")
-_AMEND = (
-    "Esc to cancel",
-    "Esc to cancel · Tab to add additional instructions",
-    "Esc to cancel · Tab to amend",
-    "Esc to cancel · Tab to amend · ctrl+e to explain",
-)
-_EDIT_PLAN = ("ctrl-g to edit in …", "ctrl+g to edit in …")
-_CONFIRM = ("Enter to confirm · Esc to cancel",)
-_CHOOSE_MODEL = (
-    "…Enter to confirm · Esc to exit",
-    "…Enter to confirm · escape to exit",
-    "…Enter to set as default · s to use this session only · Esc to cancel",
-    "…s to use this session only · Enter to save · Esc to cancel",
-)
-_DEFAULT_MODEL = ("1. Default (recommended)", "2. ")
-_NO_TRUST, _TRUST = "No, exit", "Yes, I trust this folder"
-
-OTHER_DIALOGS = (
-    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to proceed?", "2.0.76"), _YES, _AMEND),
-    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to make this edit to ", "2.0.76"), _YES, _AMEND),
-    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to create ", "2.0.76"), _YES, _AMEND),
-    OtherForm(
-        DialogKind.PERMISSION,
-        ClientText("Do you want to allow Claude to fetch this content?", "2.0.76"),
-        _YES,
-        ("", *_AMEND),
-    ),
-    OtherForm(DialogKind.PLAN, ClientText("Would you like to proceed?", "2.0.76", "2.1.12"), _YES, _EDIT_PLAN),
-    OtherForm(
-        DialogKind.PLAN,
-        ClientText("Claude has written up a plan and is ready to execute. Would you like to proceed?", "2.1.100"),
-        _YES,
-        _EDIT_PLAN,
-    ),
-    OtherForm(
-        DialogKind.PLAN,
-        ClientText("Claude wants to exit plan mode", "2.1.12"),
-        ("1. Yes", "2. No"),
-        ("",),
-        "Exit plan mode?",
-    ),
-    OtherForm(
-        DialogKind.TRUST,
-        ClientText("Learn more", "2.0.76", "2.1.12"),
-        ("1. Yes, proceed", "2. No, exit"),
-        _CONFIRM,
-        "Do you trust the files in this folder?",
-    ),
-    OtherForm(
-        DialogKind.TRUST,
-        ClientText("Security guide", "2.1.100", "2.1.200"),
-        (f"1. {_TRUST}", f"2. {_NO_TRUST}"),
-        _CONFIRM,
-        "Accessing workspace:",
-    ),
-    OtherForm(
-        DialogKind.TRUST, ClientText("Security guide", "2.1.330"), (_NO_TRUST, _TRUST), _CONFIRM, "Accessing workspace:"
-    ),
-    OtherForm(
-        DialogKind.MODEL,
-        ClientText("Switch between Claude models.", "2.0.76", "2.1.200"),
-        _DEFAULT_MODEL,
-        _CHOOSE_MODEL,
-        "Select model",
-    ),
-    OtherForm(
-        DialogKind.MODEL,
-        ClientText("Your pick is the default for new sessions.", "2.1.330"),
-        _DEFAULT_MODEL,
-        _CHOOSE_MODEL,
-        "Select model",
-    ),
-)
-"""What else can be on screen where a question is expected. All others of the client's dialogs read as unknown."""

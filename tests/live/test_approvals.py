@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -217,22 +216,9 @@ def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[s
     assert {name: value for name, value in json.loads(one.said()).items() if value} == expected
 
 
-def planned(one: ApprovalSession, text: str) -> ToolUse:
-    """Write the session's plan file, and return the call that offers it."""
-    stops = one.count("Stop")
-    one.client.submit("begin")
-    wait_until(lambda: one.count("Stop") > stops, 30, "the end of the turn", one.client.screen)
-    one.client.wait_idle()
-    said = json.dumps([request.body for request in one.model.requests])
-    path = re.findall(r"(/[^\s\"\\]+/plans/[\w.-]+\.md)", said)[-1]
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    Path(path).write_text(text)
-    return ToolUse("ExitPlanMode", {"plan": text})
-
-
 def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
     one = start("plan", strict=False)
-    use = planned(one, "# Plan\n1. do x\n")
+    use = one.planned("# Plan\n1. do x\n")
     result = one.decided(use, {"action": "revise", "text": "Add a step 3: tests"})
     assert (result["outcome"], result["kind"]) == ("verified", "plan")
     assert one.said().endswith("Add a step 3: tests")
@@ -246,7 +232,7 @@ def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
 @pytest.mark.parametrize("mode", [None, "default", "auto"])
 def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
     one = start("plan", strict=False)
-    use = planned(one, "# Plan\n1. do x\n")
+    use = one.planned("# Plan\n1. do x\n")
     result = one.decided(use, {"action": "approve", **({"mode": mode} if mode else {})})
     assert result["outcome"] == "verified", result
     assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == (mode or "default")

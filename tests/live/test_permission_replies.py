@@ -7,8 +7,6 @@ these tests have run. ``HOOKROUTER_CLIENT_VERSION`` chooses one.
 from __future__ import annotations
 
 import json
-import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -23,6 +21,7 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.testing.plugins import write_plugin
 from support.managed_client import press_until
+from support.plans import planned
 
 if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -211,22 +210,9 @@ def test_a_servers_form_is_answered(start: Start, reply: tuple[str, dict[str, An
     assert {name: value for name, value in json.loads(said).items() if value} == expected
 
 
-def planned(one: Deciding, text: str) -> ToolUse:
-    """Write the session's plan file, and return the call that offers it."""
-    stops = one.count("Stop")
-    one.client.submit("begin")
-    wait_until(lambda: one.count("Stop") > stops, 30, "the end of the turn", one.client.screen)
-    one.client.wait_idle()
-    said = json.dumps([request.body for request in one.model.requests])
-    path = re.findall(r"(/[^\s\"\\]+/plans/[\w.-]+\.md)", said)[-1]
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    Path(path).write_text(text)
-    return ToolUse("ExitPlanMode", {"plan": text})
-
-
 def test_a_plan_is_approved_changed_or_sent_back(start: Start) -> None:
     one = start("plan")
-    use = planned(one, "# Plan\n1. do x\n")
+    use = planned(one.client, one.model, lambda: one.count("Stop"), "# Plan\n1. do x\n")
 
     one.decide(ExitPlanMode=("deny", {"message": "Add a step 3: tests"}))
     assert one.played(use) == "decider: Add a step 3: tests"
@@ -254,7 +240,7 @@ def test_a_plan_is_approved_changed_or_sent_back(start: Start) -> None:
 
 def test_a_plan_that_is_approved_as_it_is_leaves_plan_mode(start: Start) -> None:
     one = start("plan")
-    use = planned(one, "# Plan\n1. do x\n")
+    use = planned(one.client, one.model, lambda: one.count("Stop"), "# Plan\n1. do x\n")
     one.decide(ExitPlanMode=("deny", {"message": "once more"}))
     one.played(use)
     echoed = one.last("PermissionRequest")["tool_input"]

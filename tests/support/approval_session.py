@@ -12,6 +12,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ToolUses
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from support.managed_client import press_until
+from support.plans import planned
 
 if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -26,7 +27,7 @@ id = "tester"
 sessions = SESSIONS
 
 [answer]
-channels = ["reply"]
+channels = CHANNELS
 
 """
 
@@ -60,6 +61,10 @@ tool = "Write(/given/**)"
 decide = "agent"
 
 [[approvals.rules]]
+tool = "Edit(/given/**)"
+decide = "agent"
+
+[[approvals.rules]]
 tool = "mcp__demo"
 decide = "agent"
 
@@ -85,11 +90,14 @@ class ApprovalSession:
         *,
         sessions: str = '["managed*"]',
         strict: bool = True,
+        channel: str = "reply",
     ) -> None:
         """``sessions`` are the agent's; with ``strict`` there are rules that no agent may overstep."""
+        self._channel = channel
         self.model = model
         self._turns = 0
-        self.stage = Stage(str(folder), CONFIG.replace("SESSIONS", sessions) + (STRICT if strict else "") + GRANTS)
+        config = CONFIG.replace("SESSIONS", sessions).replace("CHANNELS", json.dumps([channel]))
+        self.stage = Stage(str(folder), config + (STRICT if strict else "") + GRANTS)
         self.stage.record("PostToolUse", "Stop")
         self.stage.install()
         self._listed = folder / "listed"
@@ -116,10 +124,10 @@ class ApprovalSession:
         self.client.submit(f"please RUN t{self._turns}")
 
     def waiting(self, count: int = 1) -> list[dict[str, Any]]:
-        """Return what waits for a decision, once so many hooks wait for one."""
+        """Return what waits for a decision, once so many hooks wait for one, or are open if it goes by keys."""
 
         def found() -> list[dict[str, Any]]:
-            return [one for one in self.listed() if one["hook_waits"]]
+            return [one for one in self.listed() if one["hook_waits"] or self._channel == "keys"]
 
         wait_until(lambda: len(found()) >= count, 30, "what waits", self.told)
         return found()
@@ -128,6 +136,9 @@ class ApprovalSession:
         """Return what `hookrouter questions` lists."""
         found: list[dict[str, Any]] = json.loads(self.stage.run("questions", "--json").stdout)["questions"]
         return found
+
+    def wait_ended(self, tool_use_id: str) -> None:
+        wait_until(lambda: tool_use_id not in str(self.listed()), 30, "the end of the call", self.told)
 
     def decide(self, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
         said = decision if isinstance(decision, str) else json.dumps(decision)
@@ -153,6 +164,10 @@ class ApprovalSession:
         press_until(self.client, "Escape", lambda: self.client.screen().count("Interrupted") > before, self.told)
         self.client.wait_idle()
         self.client.submit("go on")
+
+    def planned(self, text: str) -> ToolUse:
+        """Write the session's plan file, and return the call that offers it."""
+        return planned(self.client, self.model, lambda: self.count("Stop"), text)
 
     def count(self, event: str) -> int:
         return len(self.stage.payloads(event))

@@ -110,7 +110,8 @@ def answer(
             return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=refusal)
         typed = tuple(map(from_json, given)) if kind.name == documents.QUESTION else ()
         channels = find_channels(app, channel)
-        checked = CheckedAnswer(question, form, tuple(given), channels, author, kind.reply(question, given), typed)
+        reply, asked = kind.reply(question, given), kind.asked(question, given, app.store)
+        checked = CheckedAnswer(question, form, tuple(given), channels, author, reply, typed, asked)
         if dry_run:
             return planned(app, checked, result)
         if not checked.channels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.forms import refusal_of
-from hookrouter.answering.interfaces import WaitingChannel, serves
+from hookrouter.answering.interfaces import DialogPlanner, WaitingChannel, serves
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.decisions import DecisionError
 from hookrouter.dialogs.documents import QUESTION
@@ -73,13 +73,17 @@ def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> An
             return result._replace(
                 outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", channel=name, steps=(step,)
             )
-    if answer.question.kind != QUESTION:
-        return result._replace(reason="no hook is waiting beside the dialog, and no other channel serves it")
     planner = app.plugins.keystroke_planners().get(app.config.answer.planner)
     if planner is None:
         reason = "; ".join(unknown_parts(app, located=True))
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
-    steps = tuple(planner.outline(answer.form, answer.decisions))
+    if answer.question.kind == QUESTION:
+        steps = tuple(planner.outline(answer.form, answer.decisions))
+    elif answer.dialog is None or not isinstance(planner, DialogPlanner) or answer.dialog.kind not in planner.kinds:
+        what = f"no keys can enter it on a dialog of the kind {answer.question.kind}"
+        return result._replace(reason=f"no hook is waiting beside the dialog, and {what}")
+    else:
+        steps = tuple(planner.outline_dialog(answer.dialog))
     refusal = refusal_of(steps)
     if refusal is not None:
         return result._replace(reason=f"the planner {planner.name} cannot enter that: {refusal}")

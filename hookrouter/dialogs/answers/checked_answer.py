@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import AnswerChannel
+    from hookrouter.answering.interfaces import AnswerChannel, AskedDialog
     from hookrouter.dialogs.answers.identity import Author
     from hookrouter.dialogs.documents import Question
     from hookrouter.tools.ask_user_question import AskUserQuestionInput
@@ -36,3 +36,5 @@ class CheckedAnswer(NamedTuple):
     """What the hook that waits beside the dialog is handed; None for a form's answers."""
     decisions: tuple[Decision, ...] = ()
     """The answers to a form, one for each question; none for another kind of dialog."""
+    dialog: AskedDialog | None = None
+    """What a planner of keys is given for another kind of dialog; None if no keys can enter the decision."""

@@ -133,6 +133,7 @@ class HandingOver:
             by=self._answer.author.by,
             kind=self._question.kind,
             reply=self._answer.reply,
+            dialog=self._answer.dialog,
         )
         serving = {
             name: channel for name, channel in self._answer.channels.items() if serves(channel, self._question.kind)

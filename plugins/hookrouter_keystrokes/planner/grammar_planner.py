@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import has_review, outline, why_untypable
 from hookrouter.answering.interfaces import Done, GiveUp, Press, View, Wait
+from hookrouter_keystrokes.decisions import planner
 from hookrouter_keystrokes.planner.chat import ChatPlan
 from hookrouter_keystrokes.planner.choice import ChoicePlan
 from hookrouter_keystrokes.planner.history import UNCOUNTED
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import Screen, Step, Taken
+    from hookrouter.answering.interfaces import AskedDialog, Screen, Step, Taken
     from hookrouter.tools import AskUserQuestionInput, Question
     from hookrouter_keystrokes.screens.model import DialogState
 
@@ -44,6 +45,7 @@ class GrammarPlanner:
     """The keystroke planner that reads the dialog by its grammar."""
 
     name = "grammar"
+    kinds = ("permission", "plan")
 
     def read(self, screen: Screen, form: AskUserQuestionInput) -> View:
         """Return what is on screen; its state is one of :mod:`hookrouter_keystrokes.screens.model`."""
@@ -74,6 +76,18 @@ class GrammarPlanner:
     def outline(self, form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:
         """Describe what a freshly opened dialog would get, one line a step."""
         return outline(why_untypable(form, decisions), lambda: _outline(form, decisions))
+
+    def read_dialog(self, screen: Screen, asked: AskedDialog) -> View:
+        """Return what is on screen. See :class:`hookrouter.answering.interfaces.DialogPlanner`."""
+        return planner.read(screen, asked)
+
+    def next_dialog_step(self, view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
+        """Return what to do. See :class:`hookrouter.answering.interfaces.DialogPlanner`."""
+        return planner.next_step(view, asked, taken)
+
+    def outline_dialog(self, asked: AskedDialog) -> list[str]:
+        """Describe what a freshly opened dialog would get, one line a step."""
+        return planner.outline(asked)
 
 
 def _pages(state: DialogState) -> frozenset[object]:

@@ -137,10 +137,22 @@ class Prompt(NamedTuple):
 
 
 class OtherDialog(NamedTuple):
-    """A dialog of the client that is no question."""
+    """A dialog of the client that is no question: a list of rows with a cursor."""
 
     kind: str
-    """One of the values of grammar.DialogKind."""
+    """One of the values of dialog_forms.DialogKind."""
+    rows: tuple[str, ...] = ()
+    """What the rows say, without their numbers."""
+    cursor: int = 0
+    """The index of the row with the cursor."""
+    body: tuple[str, ...] = ()
+    """The lines between the dialog's upper edge and what it asks; none if the edge is not visible."""
+    asks: str = ""
+    """What it asks, directly above the rows, without white space (:func:`hookrouter_keystrokes.screens.text.key`)."""
+    footer: str = ""
+    """All that is below the rows, without white space."""
+    clipped: bool = False
+    """Whether a part of it is certainly not visible."""
 
     @property
     def why(self) -> str:

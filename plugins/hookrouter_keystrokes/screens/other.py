@@ -1,11 +1,13 @@
-"""Reads the client's other dialogs, so that the agent can be told which one is in the way."""
+"""Reads the client's other dialogs: which one it is, its rows, and what it is about."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from hookrouter_keystrokes import grammar
-from hookrouter_keystrokes.screens.footer import without_notices
+from hookrouter_keystrokes.dialog_forms import OTHER_DIALOGS, OtherForm
+from hookrouter_keystrokes.screens.footer import MORE_ABOVE, without_notices
 from hookrouter_keystrokes.screens.model import OtherDialog
 from hookrouter_keystrokes.screens.text import key
 
@@ -17,47 +19,77 @@ def other_dialog(lines: list[str]) -> OtherDialog | None:
     lines = lines[: without_notices(lines)]
     while lines and not lines[-1]:
         lines.pop()
-    return next((OtherDialog(form.kind) for form in grammar.OTHER_DIALOGS if _is_other(lines, form)), None)
+    return next(filter(None, (_read(lines, form) for form in OTHER_DIALOGS)), None)
 
 
 _OTHER_INDENT = 4
 """Columns that the rows of another dialog are indented at most."""
+_EDGE_INDENT = 2
+"""Columns that a dialog's upper edge is indented at most; all that a dialog is about is indented more, or numbered."""
+_EDGE = 16
+"""The shortest upper edge."""
 _ANY = rf"[^{grammar.CURSOR}{grammar.RULE}]*"
 
 
-def _is_other(lines: list[str], form: grammar.OtherForm) -> bool:
+def _read(lines: list[str], form: OtherForm) -> OtherDialog | None:
     first = re.compile(rf"( {{0,{_OTHER_INDENT}}})[{grammar.CURSOR} ] {re.escape(form.rows[0])}")
     start, found = next(
         ((at, found) for at in range(len(lines) - 1, -1, -1) if (found := first.match(lines[at]))), (0, None)
     )
     if found is None:
-        return False
+        return None
     above = start
     while above and not lines[above - 1]:
         above -= 1
     begin = above
     while begin and lines[begin - 1]:
         begin -= 1
-    if not any(key("".join(lines[at:above])).startswith(key(form.above.text)) for at in range(begin, above)):
-        return False
-    if not any(line.strip().startswith(form.title) for line in lines[:above]):
-        return False
-    below = _other_rows(lines[start:], form, len(found[1]))
-    if below is None:
-        return False
-    shown = key("".join(below))
-    return any(re.fullmatch(_ANY.join(map(re.escape, key(each).split("…"))), shown) for each in form.footers)
+    asks = [at for at in range(begin, above) if key("".join(lines[at:above])).startswith(key(form.above.text))]
+    if not asks or not any(line.strip().startswith(form.title) for line in lines[:above]):
+        return None
+    rows = _rows(lines[start:], form, len(found[1]))
+    if rows is None:
+        return None
+    below = [line for line in rows.below if line]
+    clipped = bool(below) and MORE_ABOVE.fullmatch(below[0]) is not None
+    shown = key("".join(below[clipped:]))
+    if not any(re.fullmatch(_ANY.join(map(re.escape, key(each).split("…"))), shown) for each in form.footers):
+        return None
+    edge = next((at for at in range(asks[-1] - 1, -1, -1) if _is_edge(lines[at])), None)
+    body = () if edge is None else tuple(lines[edge + 1 : asks[-1]])
+    asked = key("".join(lines[asks[-1] : above]))
+    return OtherDialog(form.kind, rows.texts, rows.cursor, body, asked, shown, clipped or edge is None)
 
 
-def _other_rows(lines: list[str], form: grammar.OtherForm, column: int) -> list[str] | None:
-    """Return what follows the rows, or None if they are not this form's or have not exactly one cursor."""
-    count = cursors = at = 0
-    for at, line in enumerate([*lines, ""]):  # noqa: B007
-        begins = form.rows[count] if count < len(form.rows) else f"{count + 1}. "
-        mark = line[: column + 2]
-        if mark.strip() in ("", grammar.CURSOR) and line[column + 2 :].startswith(begins):
-            cursors += bool(mark.strip())
-            count += 1
+def _is_edge(line: str) -> bool:
+    inside = line.strip()
+    return len(line) - len(inside) <= _EDGE_INDENT and len(inside) >= _EDGE and not inside.strip(grammar.RULE)
+
+
+class _Rows(NamedTuple):
+    texts: tuple[str, ...]
+    cursor: int
+    below: list[str]
+
+
+def _rows(lines: list[str], form: OtherForm, column: int) -> _Rows | None:
+    """Read the rows and what follows them; None if they are not this form's or have not exactly one cursor."""
+    texts: list[str] = []
+    cursors: list[int] = []
+    end = 0
+    for at, line in enumerate(lines):
+        number = f"{len(texts) + 1}. "
+        begins = form.rows[len(texts)] if len(texts) < len(form.rows) else number
+        mark, rest = line[: column + 2], line[column + 2 :]
+        if mark.strip() in ("", grammar.CURSOR) and rest.startswith(begins):
+            if mark.strip():
+                cursors.append(len(texts))
+            texts.append(rest.removeprefix(number))
         elif line[: column + 3].strip():
             break
-    return lines[at:] if count >= len(form.rows) and cursors == 1 else None
+        elif line:
+            texts[-1] += f" {line.strip()}"
+        end = at + 1
+    if len(texts) < len(form.rows) or len(cursors) != 1:
+        return None
+    return _Rows(tuple(texts), cursors[0], lines[end:])

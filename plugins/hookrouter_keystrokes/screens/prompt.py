@@ -20,8 +20,11 @@ _PROMPT_LINES = 6
 _TITLED_RULE = re.compile(rf"{grammar.RULE}{{3,}}(?:.*{grammar.RULE})?")
 
 
-def prompt_box(lines: list[str], form: AskUserQuestionInput, width: int) -> Prompt | None:
-    """Read the prompt box: between the last two rules, behind its glyph, with only status lines below."""
+def prompt_box(lines: list[str], form: AskUserQuestionInput | None, width: int) -> Prompt | None:
+    """Read the prompt box: between the last two rules, behind its glyph, with only status lines below.
+
+    How ``form`` ended is read from what is above it; None for no form.
+    """
     bottom = next((at for at in range(len(lines) - 1, 0, -1) if is_rule(lines[at], width)), None)
     if bottom is None or len(lines) - 1 - bottom > _PROMPT_LINES:
         return None
@@ -35,7 +38,7 @@ def prompt_box(lines: list[str], form: AskUserQuestionInput, width: int) -> Prom
     text = "\n".join([inside[0][2:], *(line[2:] if not line[:2].strip() else line for line in inside[1:])])
     if text.startswith(grammar.PROMPT_HINT):
         text = ""
-    return Prompt(text, _closed(lines[:top], form))
+    return Prompt(text, None if form is None else _closed(lines[:top], form))
 
 
 def _closed(transcript: list[str], form: AskUserQuestionInput) -> str | None:

@@ -25,15 +25,12 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import Screen
     from hookrouter.tools import AskUserQuestionInput
 
-__all__ = ["client_version", "read"]
+__all__ = ["client_version", "read", "read_any"]
 
 
 def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     """Return what ``screen`` shows, seen with ``form`` in mind. Never raises."""
-    lines = [line.replace("\u00a0", " ").rstrip() for line in screen.lines]
-    while lines and not lines[-1]:
-        lines.pop()
-    lines = without_queued(lines)
+    lines = _lines(screen)
     if not lines:
         return Unknown("the screen is empty")
     review = review_screen(lines, form) or review_tail(lines, form)
@@ -51,6 +48,24 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
         return other
     prompt = prompt_box(lines, form, screen.width)
     return prompt or Unknown("neither a dialog nor the prompt box is on screen")
+
+
+def read_any(screen: Screen) -> DialogState:
+    """Return what ``screen`` shows if no question is looked for: another dialog, or the prompt box. Never raises."""
+    lines = _lines(screen)
+    if not lines:
+        return Unknown("the screen is empty")
+    if review_rows(lines) is not None or above_footer(lines) is not None:
+        return Unknown("a question is on screen", dialog=True)
+    found = other_dialog(lines) or prompt_box(lines, None, screen.width)
+    return found or Unknown("neither a dialog nor the prompt box is on screen")
+
+
+def _lines(screen: Screen) -> list[str]:
+    lines = [line.replace("\u00a0", " ").rstrip() for line in screen.lines]
+    while lines and not lines[-1]:
+        lines.pop()
+    return without_queued(lines)
 
 
 _VERSION = re.compile(rf"\W*{grammar.BANNER} v(\d+)\.(\d+)\.(\d+)(?: {grammar.RULE}+╮)?")

@@ -1,0 +1,102 @@
+"""Decides the next key for a dialog that is no question. Like the planner of questions, it follows the screen alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.answering.interfaces import Done, Effect, GiveUp, Paste, Press, View, Wait
+from hookrouter_keystrokes.decisions.fitting import NOT, PARTLY, fits
+from hookrouter_keystrokes.decisions.rows import refusal_of_decision, target_of
+from hookrouter_keystrokes.screens.model import OtherDialog, Unknown
+from hookrouter_keystrokes.screens.reading import read_any
+from hookrouter_keystrokes.screens.text import exact_key, key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrouter.answering.interfaces import AskedDialog, Screen, Step, Taken
+    from hookrouter_keystrokes.decisions.rows import Target
+
+__all__ = ["next_step", "outline", "read"]
+
+_REPEATS = 3
+"""How often one key is pressed on one state of the dialog, before that counts as going in circles."""
+
+
+def read(screen: Screen, asked: AskedDialog) -> View:
+    """Return what is on screen; ``shown`` if it is the dialog that was asked about, as far as it shows."""
+    state = read_any(screen)
+    if not isinstance(state, OtherDialog) or fits(state, asked.kind, asked.request, asked.folder) == NOT:
+        return View(screen, state, shown=False)
+    last = len(state.rows) - 1
+    return View(
+        screen, state, shown=True, pages=frozenset(["dialog"]), test_key="Down" if state.cursor < last else "Up"
+    )
+
+
+def next_step(view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
+    """Return what to do. See :class:`hookrouter.answering.interfaces.DialogPlanner`."""
+    if refusal := refusal_of_decision(asked.kind, asked.decision):
+        return GiveUp(refusal)
+    state = view.state
+    if not view.shown or not isinstance(state, OtherDialog):
+        return _elsewhere(state, taken)
+    if fits(state, asked.kind, asked.request, asked.folder) == PARTLY and (reason := _mistakable(state, asked)):
+        return GiveUp(reason)
+    target = target_of(state, asked.kind, asked.decision)
+    if isinstance(target, str):
+        return GiveUp(target)
+    step = _towards(state, target, taken)
+    times = sum(1 for one in taken if one.step == step and one.view.state == state)
+    return step if times < _REPEATS else GiveUp(f"the keys lead in circles: {step.why} changed nothing for good")
+
+
+def outline(asked: AskedDialog) -> list[str]:
+    """Describe in words what a freshly opened dialog would get."""
+    if refusal := refusal_of_decision(asked.kind, asked.decision):
+        return [f"nothing: {refusal}"]
+    text = asked.decision.get("text")
+    if isinstance(text, str) and not asked.decision.get("stop"):
+        return ["move to the row that takes a text", f"paste {text!r} and read it back", "enter it"]
+    words = " ".join(str(asked.decision[name]) for name in ("action", "mode") if name in asked.decision)
+    return [f"choose the row for {words!r} by its number"]
+
+
+def _elsewhere(state: object, taken: Sequence[Taken]) -> Step:
+    """Return what to do while the dialog is not on the screen."""
+    if taken and isinstance(taken[-1].step, Press) and taken[-1].step.effect == Effect.SUBMITS:
+        if isinstance(state, Unknown) and not state.dialog:
+            return Wait("the dialog has closed, but what follows is not on the screen yet")
+        return Done("the dialog has closed")
+    if isinstance(state, OtherDialog):
+        return Wait(f"the client's {state.kind} dialog on screen is not certain to be this one")
+    if isinstance(state, Unknown):
+        return Wait(state.why)
+    return Wait("the dialog is not on screen")
+
+
+def _mistakable(state: OtherDialog, asked: AskedDialog) -> str:
+    """Return why the dialog on screen, of which only a part shows, could be another one's; empty if it cannot."""
+    for other in asked.others:
+        if fits(state, asked.kind, other, asked.folder) != NOT:
+            return "the dialog shows too little of the call to tell it from another one that has begun"
+    return ""
+
+
+def _towards(state: OtherDialog, target: Target, taken: Sequence[Taken]) -> Press | Paste | Wait | GiveUp:
+    number = target.row + 1
+    if target.text is None:
+        # A number chooses its row wherever the cursor is by then.
+        return Press(str(number), f"choose row {number} by its number", Effect.SUBMITS)
+    if state.cursor != target.row:
+        arrow = "Down" if state.cursor < target.row else "Up"
+        return Press(arrow, f"move to row {number}")
+    if target.opens:
+        return Press("Tab", f"open row {number} for a text")
+    if exact_key(target.entered or "") == exact_key(target.text):
+        return Press("Enter", "enter the text", Effect.SUBMITS)
+    if target.entered:
+        if taken and isinstance(taken[-1].step, Paste) and key(target.text).startswith(key(target.entered)):
+            return Wait("the pasted text is not all there yet")
+        return GiveUp(f"row {number} holds another text")
+    return Paste(target.text, f"type the text into row {number}")

@@ -1,0 +1,167 @@
+"""The client's dialogs besides the question, as data: how each looks, and what its rows mean.
+
+Seen on real clients 2.0.76 to 2.1.330; a new version's form is one more entry. A dialog is read by
+:mod:`hookrouter_keystrokes.screens.other`, and never guessed: one that differs in a word is no form of these.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hookrouter_keystrokes.grammar import ClientText
+
+__all__ = [
+    "ALLOW",
+    "AMENDED",
+    "AMENDED_START",
+    "DENY",
+    "MORE_DASHES",
+    "OTHER_DIALOGS",
+    "PLAN_MODES",
+    "PLAN_WORDS",
+    "REASONS",
+    "TIP",
+    "TITLES",
+    "DialogKind",
+    "OtherForm",
+]
+
+
+class DialogKind:
+    """The client's dialogs besides the question: the values of ``OtherDialog.kind``."""
+
+    PERMISSION = "permission"
+    PLAN = "plan approval"
+    TRUST = "workspace trust"
+    MODEL = "model picker"
+
+
+class OtherForm(NamedTuple):
+    """One form of a dialog that is no question: rows with one cursor, below a text, above a footer."""
+
+    kind: str
+    """One of the values of DialogKind."""
+    above: ClientText
+    """How the paragraph directly above the rows begins."""
+    rows: tuple[str, ...]
+    """How its first rows begin, behind the cursor's column; numbered ones may follow."""
+    footers: tuple[str, ...]
+    """Of which one is all that is below the rows; ``…`` stands for any text, but for no cursor and no rule."""
+    title: str = ""
+    """How a line above all that begins; empty if a tall dialog may have scrolled it away."""
+
+
+_YES = ("1. Yes", "2. ")
+_AMEND = (
+    "Esc to cancel",
+    "Esc to cancel · ctrl+e to explain",
+    "Esc to cancel · Tab to add additional instructions",
+    "Esc to cancel · Tab to amend",
+    "Esc to cancel · Tab to amend · ctrl+e to explain",
+)
+_EDIT_PLAN = ("ctrl-g to edit in …", "ctrl+g to edit in …")
+_CONFIRM = ("Enter to confirm · Esc to cancel",)
+_CHOOSE_MODEL = (
+    "…Enter to confirm · Esc to exit",
+    "…Enter to confirm · escape to exit",
+    "…Enter to set as default · s to use this session only · Esc to cancel",
+    "…s to use this session only · Enter to save · Esc to cancel",
+)
+_DEFAULT_MODEL = ("1. Default (recommended)", "2. ")
+_NO_TRUST, _TRUST = "No, exit", "Yes, I trust this folder"
+
+OTHER_DIALOGS = (
+    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to proceed?", "2.0.76"), _YES, _AMEND),
+    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to make this edit to ", "2.0.76"), _YES, _AMEND),
+    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to create ", "2.0.76"), _YES, _AMEND),
+    OtherForm(DialogKind.PERMISSION, ClientText("Do you want to overwrite ", "2.1.150"), _YES, _AMEND),
+    OtherForm(
+        DialogKind.PERMISSION,
+        ClientText("Do you want to allow Claude to fetch this content?", "2.0.76"),
+        _YES,
+        ("", *_AMEND),
+    ),
+    OtherForm(DialogKind.PLAN, ClientText("Would you like to proceed?", "2.0.76", "2.1.12"), _YES, _EDIT_PLAN),
+    OtherForm(
+        DialogKind.PLAN,
+        ClientText("Claude has written up a plan and is ready to execute. Would you like to proceed?", "2.1.100"),
+        _YES,
+        _EDIT_PLAN,
+    ),
+    OtherForm(
+        DialogKind.PLAN,
+        ClientText("Claude wants to exit plan mode", "2.1.12"),
+        ("1. Yes", "2. No"),
+        ("",),
+        "Exit plan mode?",
+    ),
+    OtherForm(
+        DialogKind.TRUST,
+        ClientText("Learn more", "2.0.76", "2.1.12"),
+        ("1. Yes, proceed", "2. No, exit"),
+        _CONFIRM,
+        "Do you trust the files in this folder?",
+    ),
+    OtherForm(
+        DialogKind.TRUST,
+        ClientText("Security guide", "2.1.100", "2.1.200"),
+        (f"1. {_TRUST}", f"2. {_NO_TRUST}"),
+        _CONFIRM,
+        "Accessing workspace:",
+    ),
+    OtherForm(
+        DialogKind.TRUST, ClientText("Security guide", "2.1.330"), (_NO_TRUST, _TRUST), _CONFIRM, "Accessing workspace:"
+    ),
+    OtherForm(
+        DialogKind.MODEL,
+        ClientText("Switch between Claude models.", "2.0.76", "2.1.200"),
+        _DEFAULT_MODEL,
+        _CHOOSE_MODEL,
+        "Select model",
+    ),
+    OtherForm(
+        DialogKind.MODEL,
+        ClientText("Your pick is the default for new sessions.", "2.1.330"),
+        _DEFAULT_MODEL,
+        _CHOOSE_MODEL,
+        "Select model",
+    ),
+)
+"""What else can be on screen where a question is expected. All others of the client's dialogs read as unknown."""
+
+
+ALLOW = "Yes"
+"""The row that allows a call and nothing else; while a text is being added to it, it has other words."""
+DENY = ("No", "No, and tell Claude what to do differently (esc)")
+"""The last row: it refuses, and the turn ends. Only the first of them takes a text."""
+AMENDED = ("No, and tell Claude what to do differently", "No, tell Claude what to do differently")
+"""The same row while a text can be added to it, without one; the second on the dialogs of MCP tools."""
+AMENDED_START = "No, "
+"""How the row begins with one."""
+
+TITLES = {
+    "Bash": ("Bash command",),
+    "Write": ("Create file", "Overwrite file", "Edit file"),
+    "Edit": ("Edit file",),
+    "Read": ("Read file",),
+    "WebFetch": ("Fetch",),
+    "mcp": ("Tool use",),
+}
+"""What the first line of a permission's dialog says, by tool; ``mcp`` for the tools of MCP servers."""
+TIP = "Tip: "
+"""How a line begins that may follow the title and is about no call (from 2.1.250 on)."""
+MORE_DASHES = "╌"
+"""Lines of nothing else bound what a dialog is about: files on all clients, all else from 2.1.330 on."""
+REASONS = ("This command requires approval",)
+"""What may stand below a command."""
+
+PLAN_MODES = {
+    "Yes": "",
+    "Yes, and use auto mode": "auto",
+    "Yes, auto-accept edits": "acceptEdits",
+    "Yes, manually approve edits": "default",
+    "Yes, and switch to default (ask each time) for this session": "default",
+}
+"""The rows that approve a plan, with the mode that follows; empty for the one before the plan."""
+PLAN_WORDS = ("Tell Claude what to change", "shift+tab to approve with this feedback")
+"""The row that takes what is missing in a plan: its words while it is empty, and what stands below it."""
