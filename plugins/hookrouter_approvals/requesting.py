@@ -48,7 +48,7 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == _PLAN_TOOL else None)
     if found.decide == DENY:
         return PermissionRequestReply.deny(f"{_REFUSAL} ({found.rule})")
-    if not may_wait(context) and tuple(context.config.answer.channels) == ("reply",):
+    if not _is_decidable(context):
         return None
     calls = find_calls(event, context)
     if len(calls) != 1:
@@ -62,6 +62,14 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     return wait_for_answer(
         context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id
     )
+
+
+def _is_decidable(context: Context) -> bool:
+    """Whether a decision could be given: to this hook, or by another channel where the session's dialog is drawn."""
+    if may_wait(context):
+        return True
+    others = [channel for channel in context.config.answer.channels if channel != "reply"]
+    return bool(others) and context.terminal is not None
 
 
 def form_requested(event: events.Elicitation, context: Context) -> ElicitationReply | None:

@@ -93,7 +93,7 @@ class ApprovalSession:
         channel: str = "reply",
     ) -> None:
         """``sessions`` are the agent's; with ``strict`` there are rules that no agent may overstep."""
-        self._channel = channel
+        self.channel = channel
         self.model = model
         self._turns = 0
         config = CONFIG.replace("SESSIONS", sessions).replace("CHANNELS", json.dumps([channel]))
@@ -127,7 +127,7 @@ class ApprovalSession:
         """Return what waits for a decision, once so many hooks wait for one, or are open if it goes by keys."""
 
         def found() -> list[dict[str, Any]]:
-            return [one for one in self.listed() if one["hook_waits"] or self._channel == "keys"]
+            return [one for one in self.listed() if one["hook_waits"] or self.channel == "keys"]
 
         wait_until(lambda: len(found()) >= count, 30, "what waits", self.told)
         return found()
@@ -140,10 +140,11 @@ class ApprovalSession:
     def wait_ended(self, tool_use_id: str) -> None:
         wait_until(lambda: tool_use_id not in str(self.listed()), 30, "the end of the call", self.told)
 
-    def decide(self, decision: Any, *options: str, code: int = 0) -> dict[str, Any]:
+    def decide(self, decision: Any, *options: str, code: int | None = 0) -> dict[str, Any]:
+        """Have an agent decide, and return the result; ``code`` is how the command must exit, None for anyhow."""
         said = decision if isinstance(decision, str) else json.dumps(decision)
         done = self.stage.run("answer", "--session", "managed", "--json", "--wait", "30", *options, said)
-        assert done.returncode == code, (done.stdout, done.stderr, self.told())
+        assert code in (done.returncode, None), (done.stdout, done.stderr, self.told())
         result: dict[str, Any] = json.loads(done.stdout)
         return result
 

@@ -1,4 +1,4 @@
-"""Random permissions and forms on the real client, with hostile texts, decided and verified by the reply channel."""
+"""Random permissions, plans and forms on the real client, with hostile texts: decided by one channel, and verified."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse
 from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, FORM, ApprovalSession
+from support.managed_client import press_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,22 +76,31 @@ class Outcome(NamedTuple):
     """What was wrong; empty for nothing."""
     seconds: float
     """From the start of ``hookrouter answer`` to its end, which is the proof."""
+    refused: str = ""
+    """Why the keys channel left the dialog alone, without a key; empty if it did not."""
 
 
-def soak(server: PrivateTmux, count: int, seed: int, per_session: int = 30) -> Iterator[Outcome]:
-    """Yield how each of so many dialogs ended."""
+def soak(
+    server: PrivateTmux, count: int, seed: int, channel: str = "reply", per_session: int = 30
+) -> Iterator[Outcome]:
+    """Yield how each of so many dialogs ended. Every third session plans, the others ask for permission."""
     source = random.Random(seed)
-    left = count
+    left, sessions = count, 0
     while left > 0:
         with tempfile.TemporaryDirectory(prefix="hr-", ignore_cleanup_errors=True) as folder, ExitStack() as stack:
             model = stack.enter_context(ScriptedModel())
-            one = ApprovalSession(Path(folder), server, model, "default")
+            sessions += 1
+            mode = "plan" if sessions % 3 == 0 else "default"
+            one = ApprovalSession(Path(folder), server, model, mode, strict=mode == "default", channel=channel)
             stack.enter_context(one.client)
             wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
-            for _ in range(min(left, per_session)):
+            for number in range(here := min(left, per_session if mode == "default" else per_session // 3)):
                 left -= 1
                 try:
-                    yield from _dialog(one, source)
+                    if mode == "plan":
+                        yield _plan(one, source, is_last=number == here - 1)
+                    else:
+                        yield from _dialog(one, source)
                 except Exception as error:  # noqa: BLE001 - whatever went wrong is counted, and a new client begun
                     yield Outcome("any", "any", f"stuck: {type(error).__name__}: {error}"[:2000], 0.0)
                     break
@@ -100,7 +110,9 @@ def soak(server: PrivateTmux, count: int, seed: int, per_session: int = 30) -> I
 
 
 def _dialog(one: ApprovalSession, source: random.Random) -> Iterator[Outcome]:
-    kind = source.choice(["bash", "bash", "echo", "form", "forbidden"])
+    # The form of a server has no dialog while somebody may answer it, so there is nothing to be pressed.
+    kinds = ["bash", "bash", "echo", "form", "forbidden"]
+    kind = source.choice(kinds if one.channel == "reply" else [each for each in kinds if each != "form"])
     stops = one.count("Stop")
     if kind == "forbidden":
         yield _forbidden(one, source)
@@ -110,6 +122,16 @@ def _dialog(one: ApprovalSession, source: random.Random) -> Iterator[Outcome]:
         yield _call(one, source, kind)
     wait_until(lambda: one.count("Stop") > stops, 40, "the end of the turn", one.told)
     one.client.wait_idle()
+
+
+def _decide(one: ApprovalSession, decision: Any, tool_use_id: str) -> tuple[str, float, str]:
+    """Decide, and return what was wrong, how long it took, and why no key was pressed."""
+    begun = time.monotonic()
+    result = one.decide(decision, "--tool-use-id", tool_use_id, code=None)
+    took = time.monotonic() - begun
+    if one.channel == "keys" and result["outcome"] == "not_delivered" and not result["steps"]:
+        return "", 0.0, str(result["reason"])
+    return "" if result["outcome"] == "verified" else f"{result['outcome']}: {result['reason']}", took, ""
 
 
 def _call(one: ApprovalSession, source: random.Random, kind: str) -> Outcome:
@@ -123,7 +145,8 @@ def _call(one: ApprovalSession, source: random.Random, kind: str) -> Outcome:
         other = {"text": f"other {text} {number}"}
     one.call(use)
     [asked] = one.waiting()
-    choice = source.choice(["allow", "changed", "deny", "select", "type"])
+    choices = ["allow", "changed", "deny", "select", "type"]
+    choice = source.choice(choices if one.channel == "reply" else [each for each in choices if each != "changed"])
     said = f"No {number}: {source.choice(HOSTILE) or 'because'}".replace("\x00", "")
     decision: Any = {
         "allow": {"action": "allow"},
@@ -132,10 +155,12 @@ def _call(one: ApprovalSession, source: random.Random, kind: str) -> Outcome:
         "select": [{"action": "select", "optionIndex": 0}],
         "type": [{"action": "deny", "text": said}],
     }[choice]
-    begun = time.monotonic()
-    result = one.decide(decision, "--tool-use-id", asked["tool_use_id"])
-    took = time.monotonic() - begun
-    fault = "" if result["outcome"] == "verified" else f"{result['outcome']}: {result['reason']}"
+    fault, took, refused = _decide(one, decision, asked["tool_use_id"])
+    if refused:
+        wait_until(lambda: "Do you want" in one.client.screen(), 40, "the dialog", one.told)
+        one.deny_by_hand()
+        is_left = not marked.exists() and not changed.exists()
+        return Outcome("permission", choice, "" if is_left else f"ran, although {refused}", 0.0, refused)
     wait_until(lambda: one.client.wait_idle() or True, 40, "the end of the turn", one.told)
     told = one.said()
     if kind == "bash" and not fault:
@@ -149,6 +174,26 @@ def _call(one: ApprovalSession, source: random.Random, kind: str) -> Outcome:
     return Outcome("permission", choice, fault, took)
 
 
+def _plan(one: ApprovalSession, source: random.Random, *, is_last: bool) -> Outcome:
+    """Have Claude offer a plan, which is sent back; the last one of a session is approved."""
+    stops, number = one.count("Stop"), source.randrange(10**9)
+    plan = "\n\n".join([f"# Plan {number}", *(source.choice(HOSTILE) for _ in range(source.randrange(1, 12)))])
+    one.call(one.planned(plan.replace("\x1b", "").replace("\x07", "")))
+    [asked] = one.waiting()
+    said = f"Once more {number}: {source.choice(HOSTILE) or 'because'}"
+    decision = {"action": "approve", "mode": "default"} if is_last else {"action": "revise", "text": said}
+    fault, took, refused = _decide(one, decision, asked["tool_use_id"])
+    if refused:
+        press_until(one.client, "Escape", lambda: "plan mode on" in one.client.screen(), one.told)
+        one.client.wait_idle()
+        one.client.submit("go on")
+    wait_until(lambda: one.count("Stop") > stops + 1, 40, "the end of the turn", one.told)
+    one.client.wait_idle()
+    if not fault and not refused and not is_last and not one.said().endswith(said):
+        fault = f"Claude was told {one.said()!r} instead of {said!r}"
+    return Outcome("plan", str(decision["action"]), fault, took, refused)
+
+
 def _form(one: ApprovalSession, source: random.Random) -> Iterator[Outcome]:
     one.call(ToolUse(FORM, {}))
     [asked] = one.waiting()
@@ -159,10 +204,7 @@ def _form(one: ApprovalSession, source: random.Random) -> Iterator[Outcome]:
     choice = source.choice(["submit", "decline", "cancel"])
     content = {"name": name, "ok": source.random() < 0.5}
     decision = {"action": choice, **({"content": content} if choice == "submit" else {})}
-    begun = time.monotonic()
-    result = one.decide(decision, "--tool-use-id", asked["tool_use_id"])
-    took = time.monotonic() - begun
-    fault = "" if result["outcome"] == "verified" else f"{result['outcome']}: {result['reason']}"
+    fault, took, _ = _decide(one, decision, asked["tool_use_id"])
     calls = len(one.model.tool_results())
     wait_until(lambda: one.client.wait_idle() or True, 40, "the end of the turn", one.told)
     told = json.loads(one.said()) if calls else {}
@@ -200,7 +242,13 @@ def report(outcomes: list[Outcome]) -> str:
     times = [one.seconds for one in outcomes if one.seconds]
     lines = [f"{kind} {decided}: {count}" for (kind, decided), count in sorted(counts.items())]
     lines += [f"FAULT {one.kind} {one.decided}: {one.fault}" for one in (*wrong, *stuck)]
+    refused = Counter(one.refused for one in outcomes if one.refused)
+    lines += [f"left alone: {count} x {why}" for why, count in sorted(refused.items())]
     median = statistics.median(times) if times else 0.0
     return "\n".join(
-        [*lines, f"{len(outcomes)} dialogs: {len(wrong)} wrong, {len(stuck)} stuck; median {median:.2f} s"]
+        [
+            *lines,
+            f"{len(outcomes)} dialogs: {len(wrong)} wrong, {len(stuck)} stuck, "
+            f"{sum(refused.values())} left alone; median {median:.2f} s",
+        ]
     )

@@ -47,7 +47,7 @@ def without_queued(lines: list[str]) -> list[str]:
             break
         lines = lines[:at]
         while lines and not lines[-1]:
-            lines.pop()
+            lines = lines[:-1]
     return lines
 
 

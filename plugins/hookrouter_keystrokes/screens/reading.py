@@ -30,7 +30,8 @@ __all__ = ["client_version", "read", "read_any"]
 
 def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     """Return what ``screen`` shows, seen with ``form`` in mind. Never raises."""
-    lines = _lines(screen)
+    whole = _lines(screen)
+    lines = without_queued(whole)
     if not lines:
         return Unknown("the screen is empty")
     review = review_screen(lines, form) or review_tail(lines, form)
@@ -43,7 +44,7 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     body = above_footer(lines)
     if body is not None:
         return question_page(body, form, screen.width)
-    other = other_dialog(lines)
+    other = other_dialog(lines) or other_dialog(whole)
     if other is not None:
         return other
     prompt = prompt_box(lines, form, screen.width)
@@ -52,12 +53,14 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
 
 def read_any(screen: Screen) -> DialogState:
     """Return what ``screen`` shows if no question is looked for: another dialog, or the prompt box. Never raises."""
-    lines = _lines(screen)
+    whole = _lines(screen)
+    lines = without_queued(whole)
     if not lines:
         return Unknown("the screen is empty")
     if review_rows(lines) is not None or above_footer(lines) is not None:
         return Unknown("a question is on screen", dialog=True)
-    found = other_dialog(lines) or prompt_box(lines, None, screen.width)
+    # The rows of the shortest dialog of plans look like prompts that wait (2.1.150).
+    found = other_dialog(lines) or other_dialog(whole) or prompt_box(lines, None, screen.width)
     return found or Unknown("neither a dialog nor the prompt box is on screen")
 
 
@@ -65,7 +68,7 @@ def _lines(screen: Screen) -> list[str]:
     lines = [line.replace("\u00a0", " ").rstrip() for line in screen.lines]
     while lines and not lines[-1]:
         lines.pop()
-    return without_queued(lines)
+    return lines
 
 
 _VERSION = re.compile(rf"\W*{grammar.BANNER} v(\d+)\.(\d+)\.(\d+)(?: {grammar.RULE}+╮)?")
