@@ -248,7 +248,9 @@ def report(outcomes: list[Outcome]) -> str:
     return "\n".join(
         [
             *lines,
-            f"{len(outcomes)} dialogs: {len(wrong)} wrong, {len(stuck)} stuck, "
-            f"{sum(refused.values())} left alone; median {median:.2f} s",
+            (
+                f"{len(outcomes)} dialogs: {len(wrong)} wrong, {len(stuck)} stuck, "
+                f"{sum(refused.values())} left alone; median {median:.2f} s"
+            ),
         ]
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.handover import end_all
@@ -14,6 +15,7 @@ from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging import pauses
 from hookrouter.replies import ElicitationReply, PermissionRequestReply, Reply
+from hookrouter_approvals.kinds import PermissionKind
 from plugins.approvals.conftest import RULES
 
 COMMAND = {"command": "touch x", "description": "Make a file"}
@@ -368,6 +370,21 @@ def test_nobody_is_asked_whose_decision_could_not_be_given(asking: Any, answer: 
     # Rules need no wait.
     asking.call("Bash", {"command": "ls"}, "toolu_2")
     assert asking.request("Bash", {"command": "ls"})[0] == PermissionRequestReply.allow()
+
+
+def test_where_a_terminal_is_known_a_decision_may_go_by_keys(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pane = TerminalAddress("tmux", "managed", "%1", "/tmp/server")
+    monkeypatch.setattr("hookrouter._wiring.locate_terminal", lambda _: (pane, ""))
+    asking.config = asking.config._with(answer=AnswerConfig(channels=("keys",)))
+    asking.call("Bash", COMMAND)
+    assert asking.request("Bash", COMMAND)[0] is None
+    [question] = asking.open()
+    assert (question.terminal, len(asking.wakes())) == (pane, 1)
+    # A planner hears which other calls the client may be asking for.
+    asking.call("Bash", {"command": "touch y"}, "toolu_2")
+    asked = PermissionKind().asked(question, [{"action": "allow"}], asking.app.store)
+    assert asked is not None
+    assert (asked.request["input"], asked.others) == (COMMAND, ({"tool": "Bash"},))
 
 
 def test_a_call_that_begins_asks_no_terminal(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
