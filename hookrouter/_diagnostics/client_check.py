@@ -1,4 +1,4 @@
-"""Tries one Claude Code client: does it call the hooks, and can its question dialog be read and answered?
+"""Tries one Claude Code client: does it call the hooks, and can its dialogs be read and answered?
 
 The client runs in a terminal, a home and a project of its own, with a scripted model on 127.0.0.1 and a made-up
 key, so that nothing of the user's is read by it or changed.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.client import MINIMUM_CLIENT
+from hookrouter._diagnostics.decision_check import TRIED, try_decisions
 from hookrouter._sandbox.client import ClientError, ClientSession, check_client
 from hookrouter._sandbox.panes import BackendTerminal, TerminalUnavailableError
 from hookrouter._sandbox.processes import remove_folder
@@ -89,7 +90,8 @@ class ClientReport(NamedTuple):
     """How a client did."""
 
     findings: tuple[Finding, ...]
-    """What was seen, in order, up to the first error: version, PreToolUse, dialog, answer, PostToolUse."""
+    """What was seen, in order, up to the first error: version, PreToolUse, dialog, answer, PostToolUse; with
+    ``[[approvals.rules]]`` also permission and plan."""
     screen: str
     """The client's last screen if something went wrong; empty otherwise."""
 
@@ -134,9 +136,12 @@ def _terminal(name: str, app: Services) -> AbstractContextManager[Terminal]:
 
 
 def _config(config: Config, terminal: str) -> str:
-    """Return the trial's config.toml: the user's planner and plugins."""
+    """Return the trial's config.toml: the user's planner and plugins, and rules of its own if the user has any."""
     tables = {"answer": {"channels": ["keys"], "planner": config.answer.planner, "terminal": terminal}}
     lines = [f"{name} = {_toml(table)}" for name, table in tables.items()]
+    if config.approvals.rules:
+        rules = [{"tool": tool, "decide": "agent"} for tool in TRIED]
+        lines.append(f"approvals.rules = {_toml(rules)}")
     lines.append(f"plugins.order = {_toml(config.plugin_order)}")
     for name, entry in config.plugins.items():
         table = {"enabled": entry.enabled, "on_error": entry.on_error, "timeout": entry.timeout}
@@ -180,6 +185,8 @@ def _try(
         return
     yield Finding(OK, "PreToolUse", "the hook was called, and the question was saved")
     yield from _answer(stage, client, identifier, config, screens)
+    if config.approvals.rules:
+        yield from try_decisions(program, stage, server, config.answer.planner, (_WIDTH, _HEIGHT), screens)
 
 
 def _version(said: str, program: str) -> Finding:

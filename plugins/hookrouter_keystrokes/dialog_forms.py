@@ -34,6 +34,8 @@ class DialogKind:
     PLAN = "plan approval"
     TRUST = "workspace trust"
     MODEL = "model picker"
+    SWITCH_MODEL = "model switch"
+    HELD_MESSAGE = "held message"
 
 
 class OtherForm(NamedTuple):
@@ -125,6 +127,20 @@ OTHER_DIALOGS = (
         _DEFAULT_MODEL,
         _CHOOSE_MODEL,
         "Select model",
+    ),
+    OtherForm(
+        DialogKind.SWITCH_MODEL,
+        ClientText("This conversation is cached for the current model.", "2.1.330"),
+        ("1. Yes, switch to ", "2. No, go back"),
+        _CONFIRM,
+        "Switch model?",
+    ),
+    OtherForm(
+        DialogKind.HELD_MESSAGE,
+        ClientText("Message body (this is what will be delivered):", "2.1.330"),
+        ("Deny — drop it and tell the sender it was declined", "Deliver this message to Claude"),
+        ("",),
+        "Held message from another session",
     ),
 )
 """What else can be on screen where a question is expected. All others of the client's dialogs read as unknown."""

@@ -92,6 +92,16 @@ def test_the_real_client_passes(user: User) -> None:
     assert json.loads(done.stdout)["screen"] == ""
 
 
+@pytest.mark.live
+def test_with_rules_the_real_client_is_asked_for_a_permission_and_a_plan_too(user: User) -> None:
+    user.configure('[[approvals.rules]]\ntool = "Bash"\ndecide = "person"\n')
+
+    done = user.doctor("--json", client=find_client())
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert reported(done) == [("ok", check) for check in (*CHECKS, "permission", "plan")]
+
+
 @pytest.mark.tmux
 def test_each_check_is_told_in_words(user: User) -> None:
     user.stand_in()

@@ -24,7 +24,7 @@ _LOOK_SECONDS = 0.5
 """How often to look into the journal for the end of a question that has gone without a verdict."""
 
 
-_SHOWN_SECONDS = 0.1
+_SHOWN_SECONDS = 0.03
 """The same for what the transcript alone shows."""
 
 

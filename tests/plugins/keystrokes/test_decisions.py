@@ -255,6 +255,51 @@ def test_keys_that_change_nothing_end() -> None:
     assert isinstance(PLANNER.next_dialog_step(view, asked, taken), GiveUp)
 
 
+RULE = "─" * 110
+HELD = f"""\
+● Held peer message — from an unidentified session [verified pid 15565]; preview: «SAY inj-bypass» —
+  not delivered to Claude (1 held).
+
+{RULE}
+ Held message from another session
+
+ Another Claude session sent a message: from an unidentified session [verified pid 15565]
+
+ The sender did not attest its permission mode, and this session bypasses permission prompts.
+
+ Message body (this is what will be delivered):
+{"╌" * 110}
+ SAY inj-bypass
+{"╌" * 110}
+ ❯ Deny — drop it and tell the sender it was declined
+   Deliver this message to Claude"""
+SWITCH = f"""\
+{"▔" * 110}
+  Switch model?
+  Your next response will be slower and use more tokens
+
+  This conversation is cached for the current model. Switching to Sonnet 5.5 means the full history gets
+  re-read.
+
+  ❯ 1. Yes, switch to Sonnet 5.5
+    2. No, go back
+
+  Enter to confirm · Esc to cancel"""
+
+
+@pytest.mark.parametrize(("text", "kind", "rows"), [(HELD, "held message", 2), (SWITCH, "model switch", 2)])
+def test_what_else_stops_a_session_is_known_by_its_name(text: str, kind: str, rows: int) -> None:
+    # Seen on Claude Code 2.1.330 at 110x36.
+    shown = Screen(tuple(text.split("\n")), 110, 36)
+    found = read_any(shown)
+    assert isinstance(found, OtherDialog)
+    assert (found.kind, len(found.rows), found.cursor) == (kind, rows, 0)
+    asked = AskedDialog("permission", REQUESTS["bash"], ALLOW, FOLDER)
+    waits = PLANNER.next_dialog_step(PLANNER.read_dialog(shown, asked), asked, ())
+    assert isinstance(waits, Wait)
+    assert kind in waits.why
+
+
 @settings(deadline=None)
 @given(st.data())
 def test_no_change_of_what_a_dialog_says_of_the_call_goes_unseen(data: st.DataObject) -> None:

@@ -1,0 +1,87 @@
+"""Tries on one client whether its dialogs of permissions and plans can be read and decided on by keys."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hookrouter._diagnostics.checks.check import ERROR, OK, Finding
+from hookrouter._sandbox.client import ClientSession
+from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrouter._sandbox.panes import Terminal
+    from hookrouter._sandbox.stage import Stage
+
+__all__ = ["TRIED", "try_decisions"]
+
+_SECONDS = 15.0
+
+
+class _Trial(NamedTuple):
+    """One dialog, and what is decided about it."""
+
+    kind: str
+    mode: str
+    """The permission mode in which the client asks."""
+    use: ToolUse
+    decision: dict[str, Any]
+
+
+_TRIALS = (
+    _Trial("permission", "default", bash("touch trial"), {"action": "allow"}),
+    _Trial("plan", "plan", ToolUse("ExitPlanMode", {}), {"action": "approve"}),
+)
+TRIED = tuple(trial.use.name for trial in _TRIALS)
+"""The tools whose calls the trial's rules must give to an agent."""
+
+
+def try_decisions(
+    program: str, stage: Stage, terminal: Terminal, planner: str, size: tuple[int, int], screens: list[str]
+) -> Iterator[Finding]:
+    """Have the client ask for a permission and offer a plan, decide by keys, and yield how each ended.
+
+    hookrouter must be installed on the stage, with rules that give :data:`TRIED` to an agent. The last screen of each
+    client is added to ``screens``.
+    """
+    for trial in _TRIALS:
+        with ScriptedModel({trial.kind: trial.use}) as model:
+            environ = {**stage.environ, **stage.client_home.environ(model), "ENABLE_TOOL_SEARCH": "false"}
+            words = [program, "--permission-mode", trial.mode]
+            width, height = size
+            with ClientSession(
+                words,
+                terminal,
+                stage.client_home,
+                environ,
+                session=f"hookrouter-doctor-{trial.kind}",
+                width=width,
+                height=height,
+            ) as client:
+                yield _try(trial, stage, client, planner, screens)
+
+
+def _try(trial: _Trial, stage: Stage, client: ClientSession, planner: str, screens: list[str]) -> Finding:
+    fix = "leave such dialogs to a waiting hook or a person on this client, and report this one"
+    client.submit(f"please ASK {trial.kind}")
+    try:
+        wait_until(lambda: stage.documents("question"), _SECONDS, "document of the dialog", client.screen)
+    except WaitTimeoutError as error:
+        screens.append(client.screen())
+        return Finding(ERROR, trial.kind, f"no hook told of it: {str(error).partition('; last seen')[0]}", fix)
+    arguments = ("answer", "--session", client.session, "--channel", "keys", "--json", "--wait", f"{_SECONDS:g}")
+    done = stage.run(*arguments, json.dumps(trial.decision))
+    screens.append(client.screen())
+    try:
+        said = json.loads(done.stdout)
+    except ValueError:
+        said = {"reason": done.stderr.strip() or done.stdout.strip()}
+    steps = said.get("steps") or ()
+    if done.returncode == 0:
+        return Finding(OK, trial.kind, f"the decision was entered with {len(steps)} keys, and came out as it was meant")
+    if not steps:
+        return Finding(ERROR, trial.kind, f"the planner {planner} did not read the dialog: {said.get('reason')}", fix)
+    return Finding(ERROR, trial.kind, f"not verified after the keys {'; '.join(steps)}: {said.get('reason')}", fix)
