@@ -203,7 +203,12 @@ class Asking:
 
         [record] = wait_until(ended, self._patience, "an answer", lambda: self._seen(identifier))
         assert record["outcome"] == "verified", record
-        [payload] = [one for one in self.stage.payloads("PostToolUse") if one["tool_use_id"] == identifier]
+
+        def recorded() -> list[dict[str, Any]]:
+            return [one for one in self.stage.payloads("PostToolUse") if one["tool_use_id"] == identifier]
+
+        # The hooks of one event run side by side.
+        [payload] = wait_until(recorded, self._patience, "the record of the answer", lambda: self._seen(identifier))
         assert payload["tool_response"]["answers"] == answers
 
     def _seen(self, identifier: str) -> str:
