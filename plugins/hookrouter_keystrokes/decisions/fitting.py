@@ -96,11 +96,8 @@ def _bash(one: _Compared) -> str:
     if barred and lines[: len(barred)] == barred:
         is_command, rest = _text(barred) == command, _text(lines[len(barred) :])
         return WHOLLY if is_command and rest.startswith(about) and rest.removeprefix(about) in _REASONS else NOT
-    shown = _text(lines)
-    if not shown.startswith(command + about):
-        return NOT
-    # Where the command ends is not drawn, so a longer one could look so, too.
-    return WHOLLY if shown.removeprefix(command + about) in _REASONS else PARTLY
+    # Where the command ends is not drawn, so a longer one with less said about it could look so, too.
+    return PARTLY if _text(lines).startswith(command + about) else NOT
 
 
 _NUMBER = re.compile(r"\s*\d+(?: |$)")
@@ -178,14 +175,19 @@ def _mcp(one: _Compared) -> str:
     if shown.startswith(key(f"{server} - {name}({', '.join(values)}) (MCP)")):
         return WHOLLY
     title, found, rest = shown.partition(key("Tool: (MCP)"))
-    title = title.casefold()
-    if not found or not title.startswith(key(server).casefold()) or key(name).casefold() not in title:
+    # Whole: a server may have another tool whose name begins like this one's.
+    if not found or _spelt(title) != f"{_spelt(server)}—{_spelt(name)}":
         return NOT
     if one.shown.inside is not None:
         return WHOLLY if _without_values(_unbarred(one.shown.inside), one.given) == "" else NOT
     after = _without_values(rest, one.given)
     # The server's own words on the tool follow.
     return WHOLLY if after is not None and (not after or after.startswith("Aboutthe")) else NOT
+
+
+def _spelt(name: str) -> str:
+    """Return a name without what a title changes in it."""
+    return key(name).casefold().replace("_", "").replace("-", "")
 
 
 def _unbarred(lines: Sequence[str]) -> str:
