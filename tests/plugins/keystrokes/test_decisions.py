@@ -42,7 +42,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "bash-lines": bash(LINES),
     "write": tool("Write", file_path=f"{FOLDER}/new.txt", content="one\ntwo\n"),
     "write-long": tool("Write", file_path=f"{FOLDER}/given/new.txt", content="one\n\n\ttwo 1. Yes\n" + "long " * 60),
-    "write-outside": tool("Write", file_path="/tmp/sp/xx/new.txt", content="a\nb\n"),
+    "write-outside": tool("Write", file_path="/tmp/ab/cd/new.txt", content="a\nb\n"),
     "write-over": tool("Write", file_path=f"{FOLDER}/given/old.txt", content="alpha\nother\n"),
     "edit": tool("Edit", file_path=f"{FOLDER}/old.txt", old_string="beta", new_string="delta"),
     "edit-long": tool(
