@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import tempfile
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
@@ -24,7 +25,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
-from hookrouter.answering.interfaces import TerminalError
+from hookrouter.answering.interfaces import DialogPlanner, TerminalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,7 +92,7 @@ class ClientReport(NamedTuple):
 
     findings: tuple[Finding, ...]
     """What was seen, in order, up to the first error: version, PreToolUse, dialog, answer, PostToolUse; with
-    ``[[approvals.rules]]`` also permission and plan."""
+    ``[[approvals.rules]]`` and a planner that knows them also permission and plan."""
     screen: str
     """The client's last screen if something went wrong; empty otherwise."""
 
@@ -114,7 +115,12 @@ def try_client(program: str, app: Services, terminal: str = TMUX) -> ClientRepor
             folder = tempfile.mkdtemp(prefix="hookrouter-doctor-")
             stack.callback(remove_folder, folder)
             stage = Stage(folder, _config(config, terminal))
-            for finding in _try(os.path.abspath(program), stage, server, stack, config, screens):
+            path, planner = os.path.abspath(program), app.plugins.keystroke_planners().get(config.answer.planner)
+            trials = _try(path, stage, server, stack, config, screens)
+            if config.approvals.rules and isinstance(planner, DialogPlanner):
+                decisions = try_decisions(path, stage, server, planner.name, (_WIDTH, _HEIGHT), screens)
+                trials = chain(trials, decisions)
+            for finding in trials:
                 findings.append(finding)
                 if finding.level == ERROR:
                     break
@@ -185,8 +191,6 @@ def _try(
         return
     yield Finding(OK, "PreToolUse", "the hook was called, and the question was saved")
     yield from _answer(stage, client, identifier, config, screens)
-    if config.approvals.rules:
-        yield from try_decisions(program, stage, server, config.answer.planner, (_WIDTH, _HEIGHT), screens)
 
 
 def _version(said: str, program: str) -> Finding:

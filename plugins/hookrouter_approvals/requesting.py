@@ -65,11 +65,12 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
 
 
 def _is_decidable(context: Context) -> bool:
-    """Whether a decision could be given: to this hook, or by another channel where the session's dialog is drawn."""
+    """Whether a decision could be given: to this hook, by keys in a known terminal, or by another channel."""
     if may_wait(context):
         return True
     others = [channel for channel in context.config.answer.channels if channel != "reply"]
-    return bool(others) and context.terminal is not None
+    # What another channel needs is not known here.
+    return any(channel != "keys" or context.terminal is not None for channel in others)
 
 
 def form_requested(event: events.Elicitation, context: Context) -> ElicitationReply | None:

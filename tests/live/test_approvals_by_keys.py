@@ -116,8 +116,7 @@ def test_a_person_who_is_first_wins(start: Start) -> None:
     one = start()
     one.call(bash(f"touch {one.folder}/one"))
     one.waiting()
-    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
-    press_until(one.client, "Escape", lambda: "Do you want" not in one.client.screen(), one.told)
+    one.press_by_hand("Escape")
     result = one.decide(ALLOW, code=4)
     assert result["outcome"] in ("unanswered", "not_delivered"), result
     assert not (one.folder / "one").exists()
@@ -137,8 +136,7 @@ def test_another_calls_dialog_is_left_alone(start: Start) -> None:
     one.call(bash(f"touch {one.folder}/one"))
     [first] = one.waiting()
     # It is decided by hand, and a person's own call takes its place on the screen.
-    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
-    press_until(one.client, "Escape", lambda: "Do you want" not in one.client.screen(), one.told)
+    one.press_by_hand("Escape")
     one.client.wait_idle()
     one.call(bash(f"touch {one.folder}/forbidden-not; rmdir {one.folder}/none"))
     wait_until(lambda: "Do you want" in one.client.screen(), 30, "the person's dialog", one.told)
@@ -147,22 +145,15 @@ def test_another_calls_dialog_is_left_alone(start: Start) -> None:
     assert "Do you want" in one.client.screen()
 
 
-PLANS: list[tuple[dict[str, Any], str]] = [
-    ({"action": "approve"}, "default"),
-    ({"action": "approve", "mode": "default"}, "default"),
-]
-
-
-@pytest.mark.parametrize("number", range(len(PLANS)))
-def test_a_plan_is_sent_back_then_approved(start: Start, number: int) -> None:
-    decision, mode = PLANS[number]
+@pytest.mark.parametrize("decision", [{"action": "approve"}, {"action": "approve", "mode": "default"}])
+def test_a_plan_is_sent_back_then_approved(start: Start, decision: dict[str, Any]) -> None:
     one = start("plan", strict=False)
     use = one.planned("# Plan\n1. do x\n")
     result = one.decided(use, {"action": "revise", "text": "Add a step 3: tests"})
     assert (result["outcome"], result["kind"], result["channel"]) == ("verified", "plan", "keys")
     assert one.said().endswith("Add a step 3: tests")
     assert one.decided(use, decision)["outcome"] == "verified"
-    assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == mode
+    assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == "default"
 
 
 def test_a_plan_is_approved_in_the_mode_that_the_dialog_offers(start: Start) -> None:

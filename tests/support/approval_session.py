@@ -158,6 +158,11 @@ class ApprovalSession:
         self.client.wait_idle()
         return result
 
+    def press_by_hand(self, key: str) -> None:
+        """Press a key on the client's own dialog, as a person does, once it is drawn, until it is gone."""
+        wait_until(lambda: "Do you want" in self.client.screen(), 30, "the dialog", self.told)
+        press_until(self.client, key, lambda: "Do you want" not in self.client.screen(), self.told)
+
     def deny_by_hand(self) -> None:
         """Leave the client's own dialog as a person does, and have the turn ended by the next prompt."""
         # What a dialog says may stand elsewhere on the screen, too.

@@ -48,7 +48,7 @@ def fits(dialog: OtherDialog, kind: str, request: Mapping[str, Any], folder: str
     if not isinstance(tool_input, dict):
         # Only the tool of that call is known.
         return PARTLY
-    return compare(_Compared(shown, tool, given, folder, dialog.asks))
+    return compare(_Compared(shown, tool, given, folder))
 
 
 class _Shown(NamedTuple):
@@ -78,7 +78,6 @@ class _Compared(NamedTuple):
     tool: str
     given: Mapping[str, Any]
     folder: str
-    asks: str
 
 
 def _text(lines: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrouter.answering import forms
 from hookrouter.answering.interfaces import Done, Effect, GiveUp, Paste, Press, View, Wait
 from hookrouter_keystrokes.decisions.fitting import NOT, PARTLY, fits
 from hookrouter_keystrokes.decisions.rows import refusal_of_decision, target_of
@@ -53,8 +54,10 @@ def next_step(view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
 
 def outline(asked: AskedDialog) -> list[str]:
     """Describe in words what a freshly opened dialog would get."""
-    if refusal := refusal_of_decision(asked.kind, asked.decision):
-        return [f"nothing: {refusal}"]
+    return forms.outline(refusal_of_decision(asked.kind, asked.decision), lambda: _outline(asked))
+
+
+def _outline(asked: AskedDialog) -> list[str]:
     text = asked.decision.get("text")
     if isinstance(text, str) and not asked.decision.get("stop"):
         return ["move to the row that takes a text", f"paste {text!r} and read it back", "enter it"]

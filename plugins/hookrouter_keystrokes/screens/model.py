@@ -147,10 +147,8 @@ class OtherDialog(NamedTuple):
     """The index of the row with the cursor."""
     body: tuple[str, ...] = ()
     """The lines between the dialog's upper edge and what it asks; none if the edge is not visible."""
-    asks: str = ""
-    """What it asks, directly above the rows, without white space (:func:`hookrouter_keystrokes.screens.text.key`)."""
     footer: str = ""
-    """All that is below the rows, without white space."""
+    """All that is below the rows, without white space (:func:`hookrouter_keystrokes.screens.text.key`)."""
     clipped: bool = False
     """Whether a part of it is certainly not visible."""
 

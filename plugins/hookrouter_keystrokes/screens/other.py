@@ -57,8 +57,7 @@ def _read(lines: list[str], form: OtherForm) -> OtherDialog | None:
         return None
     edge = next((at for at in range(asks[-1] - 1, -1, -1) if _is_edge(lines[at])), None)
     body = () if edge is None else tuple(lines[edge + 1 : asks[-1]])
-    asked = key("".join(lines[asks[-1] : above]))
-    return OtherDialog(form.kind, rows.texts, rows.cursor, body, asked, shown, clipped or edge is None)
+    return OtherDialog(form.kind, rows.texts, rows.cursor, body, shown, clipped or edge is None)
 
 
 def _is_edge(line: str) -> bool:
