@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hookrouter._routing.hook_call import MAX_PAYLOAD
+from hookrouter._sandbox.waiting import wait_until
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
 from support.fronts import COLD_ONLY, THROUGH_FRONTS, Front
@@ -445,7 +446,8 @@ def test_functions_registered_with_atexit_are_called(hooks: Hooks) -> None:
         "@hookimpl\ndef pre_tool_use(event, context):\n    file.write('seen')\n",
     )
     hooks.reply("pre-tool-use", BASH)
-    assert target.read_text() == "seen"
+    # They may run when the reply has been given already: a router's child outlives its caller.
+    wait_until(lambda: target.read_text() == "seen", 5, "what the function has written")
 
 
 def test_an_unwritable_home_does_not_stop_a_guard(hooks: Hooks, front: Front) -> None:

@@ -199,12 +199,21 @@ def test_a_text_that_a_person_left_is_replaced(left: str, calm: Live) -> None:
     right(calm, asked, calm.answer(*TYPED), "typed")
 
 
+def choose_beside(calm: Live, asked: str, digit: str) -> None:
+    """Leave the row for a text, and choose an option as a person does.
+
+    For a moment after the cursor has left the row, the client takes a digit for the text that is no longer there.
+    """
+    calm.client.pane.press("Up")
+    calm.client.pane.wait_for("❯ 4. You decide")
+    calm.press_until(digit, lambda: is_recorded(calm, asked))
+
+
 def test_a_person_answers_half_way(calm: Live) -> None:
     asked = calm.ask(APPROACH)
     with calm.paused("look 1", *TYPED, holds=False) as agent:
         assert agent.reached, agent.finish()
-        calm.client.pane.press("Up", "2")
-        calm.recorded(asked)
+        choose_beside(calm, asked, "2")
         done = agent.finish()
     assert calm.recorded(asked)["answers"] == {APPROACH["question"]: "Option B"}
     assert done.returncode in (3, 4), done.stdout
@@ -375,8 +384,7 @@ def test_the_question_is_replaced_by_the_next_one(same: bool, calm: Live) -> Non
     first = calm.asked(1, APPROACH["question"])
     with calm.paused("look 1", *TYPED, holds=False) as agent:
         assert agent.reached, agent.finish()
-        calm.client.pane.press("Up", "1")
-        calm.recorded(first)
+        choose_beside(calm, first, "1")
         second = calm.asked(2, then["question"])
         done = agent.finish()
     assert done.returncode in (3, 4), done.stdout
