@@ -41,7 +41,7 @@ class Agent(Value):
     """Seconds for which a gateway fails before the next one is asked too."""
     kind: str = AGENT
     """Who reads the messages: ``agent``, a program that decides by JSON, or ``person``."""
-    wake_on: tuple[str, ...] = ("question", "permission", "plan", "elicitation")
+    wake_on: tuple[str, ...] = ("question", "permission", "plan", "elicitation", "blocked")
     """What it hears of, by the kinds of dialogs."""
 
     @property
@@ -93,6 +93,8 @@ class ApprovalsConfig(Value):
 
     rules: tuple[ApprovalRule, ...] = ()
     """The first one that is about a call says who decides; of none the person at the terminal."""
+    rows: str = PERSON
+    """Who may choose a row of the client's own dialogs, of which no hook tells: ``agent`` or ``person``."""
 
 
 class PluginConfig(Value):

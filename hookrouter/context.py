@@ -137,6 +137,35 @@ class Services:
             wiring=self._wiring,
         )
 
+    def at_session(
+        self,
+        terminal: TerminalAddress | None,
+        *,
+        event: str,
+        session_id: str,
+        cwd: str,
+        pid: int,
+        record: dict[str, object],
+    ) -> Context:
+        """Return the context of a session that is looked at from outside, as a hook of it would have it.
+
+        ``terminal`` is where its client is drawn, ``pid`` the client's process id (0 if it is not known). ``record``
+        takes what is noted; the caller journals it.
+        """
+        context = Context(
+            event=event,
+            payload={"session_id": session_id, "cwd": cwd},
+            home=self.home,
+            config=self.config,
+            environ={**self.environ, "CLAUDE_PID": str(pid)},
+            plugins=self.plugins,
+            journal=self.journal,
+            wiring=self._wiring,
+            record=record,
+        )
+        context.place(terminal)
+        return context
+
     def warn(self, text: str) -> None:
         """Journal something that went wrong and did not stop the work."""
         self.journal.write({"level": "warning", "reason": text}, None)
@@ -194,6 +223,10 @@ class Context(Services):
             self.warn(failure)
             self.tell(f"the name of this session is not known, because its terminal could not be asked: {failure}")
         return address, failure
+
+    def place(self, terminal: TerminalAddress | None) -> None:
+        """Say in which pane Claude Code runs, so that no backend is asked."""
+        self._located = terminal, ""
 
     @cached_property
     def session(self) -> str:

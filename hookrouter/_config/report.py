@@ -11,7 +11,7 @@ from hookrouter._config.reader import decoded, parse, survey
 from hookrouter._config.schema import PluginTable
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
-from hookrouter.config import INBOX, LAST, ORDER, AnswerConfig, ServeConfig
+from hookrouter.config import INBOX, LAST, ORDER, AnswerConfig, ApprovalsConfig, ServeConfig
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
@@ -254,6 +254,7 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
             yield f"{header}.{key}", _json(value), _held(app, value, getattr(kind, key))
     rules = [{"tool": rule.tool, "decide": rule.decide} for rule in config.approvals.rules]
     yield "approvals.rules", rules, _held(app, rules, [])
+    yield "approvals.rows", config.approvals.rows, _held(app, config.approvals.rows, ApprovalsConfig().rows)
     yield "journal.payloads", config.journal_payloads, _held(app, config.journal_payloads, False)
     yield f"plugins.{ORDER}", _json(config.plugin_order), _held(app, config.plugin_order, ())
     yield f"plugins.{LAST}", _json(config.plugin_last), _held(app, config.plugin_last, ())

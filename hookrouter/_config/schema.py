@@ -357,11 +357,18 @@ class ApprovalRuleTable:
 class ApprovalsTable:
     """Who decides what Claude asks permission for."""
 
+    rows: str = _key(
+        _READER,
+        "Who may choose a row of a dialog of the client that no hook tells of, such as workspace trust: "
+        '`"agent"`, the session\'s agent too, or `"person"`, a person alone.',
+        '"agent"',
+        _default(values.ApprovalsConfig, "rows"),
+    )
     rules: list[ApprovalRuleTable] = attrs.field(factory=list)
 
     def value(self) -> values.ApprovalsConfig:
         """Return the rules."""
-        return values.ApprovalsConfig(rules=tuple(one.value() for one in self.rules))
+        return values.ApprovalsConfig(rules=tuple(one.value() for one in self.rules), rows=self.rows)
 
 
 @attrs.frozen
@@ -493,6 +500,7 @@ def schema() -> Iterator[SchemaTable]:
         "the gateway's own; no secret may stand there itself, but `KEY_env` or `KEY_file`, which name where it is",
     )
     yield _described("[answer]", AnswerTable)
+    yield _described("[approvals]", ApprovalsTable)
     yield _described("[[approvals.rules]]", ApprovalRuleTable)
     yield _described("[plugins]", PluginTables)
     yield _described("[plugins.NAME]", PluginTable)

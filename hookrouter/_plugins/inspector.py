@@ -33,6 +33,7 @@ CONTRIBUTIONS = {
     "answer_channel": "name",
     "cli_commands": "name",
     "dialog_kinds": "name",
+    "session_watcher": "name",
     "gateway": "type",
     "keystroke_planner": "name",
     "message_composer": "name",

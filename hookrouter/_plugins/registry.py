@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.commands import Command, StatisticsSection
     from hookrouter.messaging.composer import MessageComposer
     from hookrouter.messaging.gateway import Gateway
+    from hookrouter.sessions.watching import SessionWatcher
     from hookrouter.storage.home import Home
 
     T = TypeVar("T")
@@ -234,6 +235,10 @@ class Plugins:
                 else:
                     found[kind.name] = kind
         return found
+
+    def session_watchers(self) -> dict[str, SessionWatcher]:
+        """Return what looks at sessions every few seconds, of the active plugins that contribute it, by name."""
+        return self._contributions("session_watcher", "name")
 
     def cli_commands(self) -> list[tuple[str, Command]]:
         """Return the commands that active plugins contribute, each with its plugin's name."""

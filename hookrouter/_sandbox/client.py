@@ -318,15 +318,7 @@ class ClientSession:
 
         Raises ClientError, at once if the client's process ends.
         """
-        pane = self._pane = self._terminal.start(
-            self.session,
-            self._command,
-            cwd=self.home.project,
-            environ=self._environ,
-            width=self._size[0],
-            height=self._size[1],
-        )
-        self.session = pane.session or self.session
+        pane = self._open()
         shown = ""
         offer = _AutoModeOffer(pane)
 
@@ -343,6 +335,22 @@ class ClientSession:
         except WaitTimeoutError:
             fault = f"{self._command[0]} showed no prompt within {timeout:g} s; on its screen:\n{shown}"
             raise ClientError(fault) from None
+
+    def start_into(self, text: str, timeout: float = 45.0) -> None:
+        """Start the client, and wait for a dialog of its start that shows ``text``. Raises WaitTimeoutError."""
+        self._open().wait_for(text, timeout)
+
+    def _open(self) -> Pane:
+        pane = self._pane = self._terminal.start(
+            self.session,
+            self._command,
+            cwd=self.home.project,
+            environ=self._environ,
+            width=self._size[0],
+            height=self._size[1],
+        )
+        self.session = pane.session or self.session
+        return pane
 
     def stop(self) -> None:
         """End the client as a person closes its terminal. Never raises."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
 
-__all__ = ["LaterDelivery", "become_deliverer", "replace_environment"]
+__all__ = ["LaterDelivery", "become_deliverer", "fork_apart", "replace_environment"]
 
 
 class LaterDelivery:
@@ -75,10 +75,15 @@ class LaterDelivery:
 
 
 def become_deliverer(environ: Mapping[str, str], home: Home, deliver: Callable[[Sequence[str]], int]) -> int:
-    """Fork a process that delivers the outbox and ends; return its pid.
+    """Fork a process that delivers the outbox and ends; return its pid. See :func:`fork_apart`."""
+    return fork_apart(environ, home, lambda: deliver(["--detach"]))
 
-    It leads a session of its own, and holds none of this process's descriptors but its log. Raises OSError if the
-    system makes no process.
+
+def fork_apart(environ: Mapping[str, str], home: Home, work: Callable[[], object]) -> int:
+    """Fork a process that does some work and ends; return its pid.
+
+    It leads a session of its own, has the environment of a deliverer, and holds none of this process's descriptors but
+    the deliverers' log. Raises OSError if the system makes no process.
     """
     child = os.fork()
     if child:
@@ -93,7 +98,7 @@ def become_deliverer(environ: Mapping[str, str], home: Home, deliver: Callable[[
         import gc
 
         gc.enable()
-        deliver(["--detach"])
+        work()
     finally:
         os._exit(0)
 

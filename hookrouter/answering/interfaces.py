@@ -33,6 +33,7 @@ __all__ = [
     "AnswerStatus",
     "AskedDialog",
     "DialogPlanner",
+    "DialogReader",
     "Done",
     "Effect",
     "GiveUp",
@@ -40,11 +41,14 @@ __all__ = [
     "KeystrokePlanner",
     "ListingTerminal",
     "OpeningTerminal",
+    "PaneListingTerminal",
     "Paste",
     "Press",
     "Probe",
     "ProbingTerminal",
+    "RunningPane",
     "Screen",
+    "SeenDialog",
     "Step",
     "Taken",
     "TerminalAddress",
@@ -165,6 +169,32 @@ class ListingTerminal(Protocol):
 
     def sessions(self, environ: Mapping[str, str]) -> list[str]:
         """Return the names of the sessions that a process with this environment would reach; none if none runs.
+
+        Raises TerminalError if the terminal cannot be asked.
+        """
+
+
+@with_field_docs
+class RunningPane(NamedTuple):
+    """A pane in which a program runs."""
+
+    address: TerminalAddress
+    """Where it is."""
+    program: str
+    """The name of the program in its foreground, such as ``claude``."""
+    folder: str
+    """That program's working folder; empty if it is not known."""
+
+
+@runtime_checkable
+class PaneListingTerminal(Protocol):
+    """What a terminal backend may offer besides: to list the panes that there are.
+
+    A client whose session has not begun, because a dialog of its start waits, is found by its pane alone.
+    """
+
+    def panes(self, environ: Mapping[str, str]) -> list[RunningPane]:
+        """Return the panes that a process with this environment would reach; none if none runs. Starts none.
 
         Raises TerminalError if the terminal cannot be asked.
         """
@@ -389,6 +419,28 @@ class DialogPlanner(Protocol):
 
     def outline_dialog(self, asked: AskedDialog) -> list[str]:
         """Describe in words, one line a step, what a freshly opened dialog would get."""
+
+
+@with_field_docs
+class SeenDialog(NamedTuple):
+    """A dialog of the client, of which a planner knows what it is."""
+
+    kind: str
+    """What it is, in words, such as ``workspace trust``."""
+    rows: tuple[str, ...]
+    """What its rows say, without their numbers; none if no row of it can be chosen for certain."""
+    body: tuple[str, ...] = ()
+    """What it is about: the lines above its rows, without its edge."""
+    is_told: bool = False
+    """Whether a hook tells of it, so that nobody else need."""
+
+
+@runtime_checkable
+class DialogReader(Protocol):
+    """What a keystroke planner may offer besides: to say which of the client's dialogs is on a screen."""
+
+    def seen(self, screen: Screen) -> SeenDialog | None:
+        """Return the dialog on ``screen``; None if there is none that it knows. Must never raise, on any screen."""
 
 
 class AnswerStatus:

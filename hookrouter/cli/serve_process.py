@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
 from hookrouter._serving.child import Served
-from hookrouter._serving.delivery import become_deliverer
+from hookrouter._serving.delivery import become_deliverer, fork_apart
 from hookrouter._serving.learned import Learned
 from hookrouter._serving.router import Router, begin_anew
 from hookrouter._serving.sockets import AlreadyServed, RouterSockets
 from hookrouter.cli.deliver_process import main as deliver
 from hookrouter.messaging.spawn import KIND, push
+from hookrouter.sessions.watching import WATCH_SECONDS, have_looked
 from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.home import HOME_VARIABLE, Home, HomeError
 from hookrouter.util.clock import iso
@@ -26,6 +30,9 @@ __all__ = ["RESIDENT", "main"]
 
 RESIDENT = "--resident"
 """The first argument after ``serve`` of the process itself; the idle time in seconds follows it."""
+
+_LONGEST_LOOK = 60
+"""Seconds after which a look at the sessions is ended."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -51,7 +58,13 @@ def main(argv: Sequence[str]) -> int:
         _say(f"cannot serve: {error}")
         return 1
     served = Served(home, script_argv(), _wiring, deliver)
-    router = Router(served, sockets, idle=idle, tick=lambda: _deliver(home), learned=Learned(home))
+    watch = _Watch(home)
+
+    def tick() -> None:
+        _deliver(home)
+        watch.tick()
+
+    router = Router(served, sockets, idle=idle, tick=tick, learned=Learned(home))
     # The folder of whoever started this may be a worktree that is about to be removed.
     os.chdir("/")
     if router.run() == "restart":
@@ -67,6 +80,31 @@ def _deliver(home: Home) -> None:
     """Have delivered what waits in the outbox, if that is due."""
     if may_hold(home, OUTBOX, KIND):
         push(os.environ, home, lambda environ, home: become_deliverer(environ, home, deliver))
+
+
+class _Watch:
+    """Has the plugins' watchers look at sessions from outside, each time in a process of its own."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._due = 0.0
+
+    def tick(self) -> None:
+        """Have them look if it is time to, and leave them to it."""
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + WATCH_SECONDS
+        # The next tick tries again.
+        with suppress(OSError):
+            fork_apart(os.environ, self._home, _look)
+
+
+def _look() -> None:
+    # A terminal that hangs must not leave one process more each time.
+    signal.alarm(_LONGEST_LOOK)
+    from hookrouter.cli.application import Application
+
+    have_looked(Application.from_environ())
 
 
 def _leave_nothing_open() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hookrouter.answering.decisions import Decision
     from hookrouter.answering.interfaces import AskedDialog
     from hookrouter.config import Config
+    from hookrouter.context import Services
     from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import Question
     from hookrouter.storage.interface import DocumentStore
@@ -54,8 +55,10 @@ class DialogKind(Protocol):
     ) -> AskedDialog | None:
         """Return what a planner of keys is given; None if no keys can enter such a decision. Raises StoreError."""
 
-    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Comparison | None:
-        """Compare what the transcript shows with what was decided; None while it shows nothing that decides it.
+    def judge(
+        self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services
+    ) -> Comparison | None:
+        """Compare what transcript or screen show with what was decided; None while they show nothing that decides it.
 
         For what no hook tells, such as a refusal that Claude was told of.
         """
@@ -95,7 +98,7 @@ class QuestionKind:
     def asked(self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
         """See :class:`DialogKind`: its form is all that a planner needs."""
 
-    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> None:
+    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
         """See :class:`DialogKind`: PostToolUse tells it."""
 
 

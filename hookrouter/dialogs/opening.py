@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.dialogs.documents import Question
 
-__all__ = ["Opening", "open_dialog"]
+__all__ = ["Opening", "note_asked", "open_dialog"]
 
 
 @with_field_docs
@@ -89,3 +89,27 @@ def open_dialog(context: Context, opening: Opening) -> Question:
     ):
         context.start_delivery()
     return question
+
+
+def note_asked(context: Context, question: Question) -> None:
+    """Journal at once that a dialog is open, where the record of this run comes later, or is none of a hook's."""
+    context.note("dialog", question.kind)
+    context.note("tool_use_id", question.tool_use_id)
+    context.journal.write(
+        {
+            "level": "info",
+            "event": "dialog",
+            "session_id": question.session_id,
+            "outcome": "asked",
+            "hook": context.event,
+            "dialog": question.kind,
+            "session": question.session,
+            "tool_use_id": question.tool_use_id,
+            "asked_at": question.saved_at,
+            "agent": question.agent,
+            "cwd": question.cwd,
+            "missed": question.missed,
+            "questions": documents.shown_form(question.questions),
+        },
+        context.session_id or None,
+    )

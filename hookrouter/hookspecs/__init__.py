@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.post_tool_use_failure import *
     from hookrouter.hookspecs.pre_tool_use import *
     from hookrouter.hookspecs.settings import *
+    from hookrouter.hookspecs.watching import *
 
 _SPECS = {
     "hookrouter.hookspecs.events": "EventSpecs",
@@ -37,6 +38,7 @@ _SPECS = {
     "hookrouter.hookspecs.answering": "AnswerSpecs",
     "hookrouter.hookspecs.commands": "CommandSpecs",
     "hookrouter.hookspecs.settings": "SettingsSpecs",
+    "hookrouter.hookspecs.watching": "WatchSpecs",
 }
 
 _find = lazy_names(__name__, _SPECS)
@@ -116,5 +118,5 @@ def _responds(event: str) -> bool:
 
 
 def contribution_spec(hook: str) -> CallSpecs:
-    """Return the spec of one hook of AnswerSpecs, CommandSpecs or SettingsSpecs, which take no arguments."""
+    """Return the spec of one hook of the classes that are about no event: they take no arguments."""
     return CallSpecs({hook: _contribution})

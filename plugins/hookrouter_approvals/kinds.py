@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from hookrouter.answering.decisions import Decision
     from hookrouter.config import Config
+    from hookrouter.context import Services
     from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import Question
     from hookrouter.storage.interface import DocumentStore
@@ -73,7 +74,12 @@ class _Kind:
         others = tuple(other_calls(store, question))
         return AskedDialog(question.kind, question.request, decisions[0], question.cwd, others)
 
-    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Comparison | None:
+    def judge(
+        self,
+        question: Question,
+        decisions: Sequence[Mapping[str, Any]],
+        services: Services,  # noqa: ARG002 - the transcript tells
+    ) -> Comparison | None:
         """Compare the refusal that the transcript shows Claude was told."""
         path = transcript_of(question.transcript_path, question.agent_id)
         state, told = question_state(path, question.tool_use_id), result_text(path, question.tool_use_id)
@@ -121,5 +127,5 @@ class ElicitationKind(_Kind):
     def asked(self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
         """No keys: the dialog of a form opens only when nobody waits for it any more."""
 
-    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> None:
+    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
         """Nothing in the transcript tells: see the hook."""

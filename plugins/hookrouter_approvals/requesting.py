@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import note_end, verdict_of
 from hookrouter.dialogs.handover import Handover
-from hookrouter.dialogs.opening import open_dialog
+from hookrouter.dialogs.opening import note_asked, open_dialog
 from hookrouter.dialogs.unmanaged import say_unmanaged
 from hookrouter.dialogs.waiting import may_wait, wait_for_answer
 from hookrouter.messaging.pauses import is_paused
@@ -156,26 +156,7 @@ def _open(context: Context, opening: Opening) -> Question:
     settle_refusals(context)
     request = {**opening.request, "folder": _folder(context)}
     question = open_dialog(context, opening._replace(request=request))
-    context.note("dialog", question.kind)
-    context.note("tool_use_id", question.tool_use_id)
-    context.journal.write(
-        {
-            "level": "info",
-            "event": "dialog",
-            "session_id": question.session_id,
-            "outcome": "asked",
-            "hook": context.event,
-            "dialog": question.kind,
-            "session": question.session,
-            "tool_use_id": question.tool_use_id,
-            "asked_at": question.saved_at,
-            "agent": question.agent,
-            "cwd": question.cwd,
-            "missed": question.missed,
-            "questions": documents.shown_form(question.questions),
-        },
-        context.session_id or None,
-    )
+    note_asked(context, question)
     return question
 
 

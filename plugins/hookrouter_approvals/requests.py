@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hookrouter.dialogs.messages.answer_schema import action_schema
 from hookrouter.dialogs.opening import Opening
 from hookrouter.util import fastjson
 from hookrouter.util.difference import unified
 from hookrouter.util.text import printable
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
-from hookrouter_approvals.schema import answer_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ def permission_request(event: events.PermissionRequest, tool_use_id: str, rule: 
                 '- `{"action": "deny", "text": "..."}`: Claude is told the text and goes on',
                 '- `{"action": "deny", "text": "...", "stop": true}`: and its turn ends',
             ],
-            "answer_schema": answer_schema(
+            "answer_schema": action_schema(
                 {
                     "allow": {
                         "input": {"type": "object"},
@@ -93,7 +93,7 @@ def plan_request(event: events.PermissionRequest, tool_use_id: str, rule: str) -
                 '- `{"action": "approve", "plan": "..."}`: with this plan in place of its own; `mode` may go with it',
                 '- `{"action": "revise", "text": "..."}`: Claude is told the text and plans on',
             ],
-            "answer_schema": answer_schema(
+            "answer_schema": action_schema(
                 {"approve": {"mode": {"enum": list(MODES)}, "plan": _TEXT}, "revise": {"text": _TEXT}},
                 ("mode", "plan"),
             ),
@@ -129,7 +129,7 @@ def form_request(event: events.Elicitation, tool_use_id: str, rule: str) -> Open
                 '- `{"action": "decline"}`: the server is told that it gets no answer',
                 '- `{"action": "cancel"}`: the server is told that nobody decided',
             ],
-            "answer_schema": answer_schema(
+            "answer_schema": action_schema(
                 {"submit": {"content": {**schema, "type": "object"}}, "decline": {}, "cancel": {}},
                 ("content",) if event.mode == "url" else (),
             ),

@@ -12,29 +12,9 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Mapping
 
-__all__ = ["answer_schema", "content_faults"]
-
-
-def answer_schema(actions: Mapping[str, Mapping[str, Any]], optional: Container[str] = ()) -> dict[str, Any]:
-    """Return the JSON Schema of an array of one decision; ``actions`` has the schemas of each action's keys."""
-    decisions = [
-        {
-            "type": "object",
-            "properties": {"action": {"const": action}, **keys},
-            "required": ["action", *(key for key in keys if key not in optional)],
-            "additionalProperties": False,
-        }
-        for action, keys in actions.items()
-    ]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "array",
-        "prefixItems": [{"anyOf": decisions}],
-        "minItems": 1,
-        "maxItems": 1,
-    }
+__all__ = ["content_faults"]
 
 
 def content_faults(content: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:

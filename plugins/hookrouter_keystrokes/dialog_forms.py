@@ -16,13 +16,16 @@ __all__ = [
     "AMENDED_START",
     "DENY",
     "MORE_DASHES",
+    "NOTICES",
     "OTHER_DIALOGS",
     "PLAN_MODES",
     "PLAN_WORDS",
     "REASONS",
     "TIP",
     "TITLES",
+    "TOLD",
     "DialogKind",
+    "Notice",
     "OtherForm",
 ]
 
@@ -36,6 +39,17 @@ class DialogKind:
     MODEL = "model picker"
     SWITCH_MODEL = "model switch"
     HELD_MESSAGE = "held message"
+    MCP_SERVER = "approval of an MCP server"
+    MCP_SERVERS = "approval of MCP servers"
+    BYPASS = "warning of the bypass mode"
+    API_KEY = "API key in the environment"
+    IMPORTS = "imports from outside the project"
+    SETTINGS = "faults in settings"
+    AUTO_MODE = "auto mode cannot check actions"
+
+
+TOLD = frozenset([DialogKind.PERMISSION, DialogKind.PLAN])
+"""Those that a hook tells of."""
 
 
 class OtherForm(NamedTuple):
@@ -51,7 +65,28 @@ class OtherForm(NamedTuple):
     """Of which one is all that is below the rows; ``…`` stands for any text, but for no cursor and no rule."""
     title: str = ""
     """How a line above all that begins; empty if a tall dialog may have scrolled it away."""
+    is_list: bool = True
+    """Whether Enter chooses the row with the cursor, and each row is one line or more behind the cursor's column."""
 
+
+class Notice(NamedTuple):
+    """A dialog without rows: a text, and below it which keys do what."""
+
+    kind: str
+    """One of the values of DialogKind."""
+    title: ClientText
+    """What the line below its upper edge says."""
+    footer: str
+    """All that is below its text."""
+
+
+NOTICES = (
+    Notice(
+        DialogKind.AUTO_MODE,
+        ClientText("Auto mode can't check actions in this session", "2.1.330"),
+        "Enter to stay in auto mode · shift+Tab to leave for accept edits mode and stop · Esc to cancel",
+    ),
+)
 
 _YES = ("1. Yes", "2. ")
 _AMEND = (
@@ -71,6 +106,8 @@ _CHOOSE_MODEL = (
 )
 _DEFAULT_MODEL = ("1. Default (recommended)", "2. ")
 _NO_TRUST, _TRUST = "No, exit", "Yes, I trust this folder"
+_SECURITY = "https://code.claude.com/docs/en/security"
+_SERVERS_RUN_CODE = "MCP servers may execute code or access system resources."
 
 OTHER_DIALOGS = (
     OtherForm(DialogKind.PERMISSION, ClientText("Do you want to proceed?", "2.0.76"), _YES, _AMEND),
@@ -141,6 +178,52 @@ OTHER_DIALOGS = (
         ("Deny — drop it and tell the sender it was declined", "Deliver this message to Claude"),
         ("",),
         "Held message from another session",
+    ),
+    OtherForm(
+        DialogKind.MCP_SERVER,
+        ClientText(_SERVERS_RUN_CODE, "2.1.330"),
+        (
+            "Use this MCP server",
+            "Use this and all future MCP servers in this project",
+            "Continue without using this MCP server",
+        ),
+        _CONFIRM,
+        "New MCP server found in this project: ",
+    ),
+    OtherForm(
+        DialogKind.MCP_SERVERS,
+        ClientText(_SERVERS_RUN_CODE, "2.1.330"),
+        ("[",),
+        ("Space to select · Esc to reject all",),
+        is_list=False,
+    ),
+    OtherForm(
+        DialogKind.BYPASS,
+        ClientText(_SECURITY, "2.1.330"),
+        ("No, exit", "Yes, I accept"),
+        _CONFIRM,
+        "WARNING: Claude Code running in Bypass Permissions mode",
+    ),
+    OtherForm(
+        DialogKind.API_KEY,
+        ClientText("Do you want to use this API key?", "2.1.330"),
+        ("Yes", "No (recommended)"),
+        _CONFIRM,
+        "Detected a custom API key in your environment",
+    ),
+    OtherForm(
+        DialogKind.IMPORTS,
+        ClientText("Important: Only use Claude Code with files you trust.", "2.1.330"),
+        ("No, disable external imports", "Yes, allow external imports"),
+        _CONFIRM,
+        "Allow external CLAUDE.md file imports?",
+    ),
+    OtherForm(
+        DialogKind.SETTINGS,
+        ClientText("Files with errors are skipped entirely", "2.1.330"),
+        ("1. Fix with Claude", "2. Exit and fix manually", "3. "),
+        _CONFIRM,
+        "Settings Error",
     ),
 )
 """What else can be on screen where a question is expected. All others of the client's dialogs read as unknown."""

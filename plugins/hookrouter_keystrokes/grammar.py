@@ -49,6 +49,7 @@ __all__ = [
     "TAB_OPEN",
     "TICKED",
     "UNTICKED",
+    "UPPER_RULE",
     "ClientText",
 ]
 
@@ -68,6 +69,9 @@ BANNER = "Claude Code"
 
 RULE = "─"
 """A line of nothing else, across the whole pane, is above the dialog and between the rows and the chat row."""
+
+UPPER_RULE = "▔"
+"""A line of nothing else is the upper edge of pickers, and of dialogs below a conversation that goes on (2.1.330)."""
 
 CURSOR = "❯"
 ROW_MARKS = f"{CURSOR} ↑↓"

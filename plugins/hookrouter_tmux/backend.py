@@ -25,7 +25,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import Probe, Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.answering.interfaces import Probe, RunningPane, Screen, TerminalAddress, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -204,6 +204,22 @@ class TmuxBackend:
         server = environ.get("TMUX", "").partition(",")[0]
         said = self._call(["tmux", "-u", *(["-S", server] if server else []), "list-sessions", "-F", "#{session_name}"])
         return said.stdout.decode(errors="replace").splitlines() if said.returncode == 0 else []
+
+    def panes(self, environ: Mapping[str, str]) -> list[RunningPane]:
+        """Return the panes of the server that ``TMUX`` names, else of the user's own, whose programs run."""
+        server = environ.get("TMUX", "").partition(",")[0]
+        form = "#{pane_id} #{pane_dead} #{socket_path}\t#{session_name}\t#{pane_current_command}\t#{pane_current_path}"
+        said = self._call(["tmux", "-u", *(["-S", server] if server else []), "list-panes", "-a", "-F", form])
+        if said.returncode != 0:
+            return []
+        found = []
+        for line in said.stdout.decode(errors="replace").splitlines():
+            head, _, rest = line.partition("\t")
+            pane, dead, socket = [*head.split(" ", 2), "", ""][:3]
+            session, program, folder = [*rest.split("\t", 2), "", ""][:3]
+            if _is_pane_id(pane) and dead == "0" and session:
+                found.append(RunningPane(TerminalAddress(self.name, session, pane, socket), program, folder))
+        return found
 
     def _send(
         self, address: TerminalAddress, command: str, *, before: tuple[str, ...] = (), stdin: bytes = b""

@@ -275,7 +275,7 @@ class _Answering:
     def _shown(self) -> Verdict | None:
         """Return the verdict that the transcript gives, of what no hook tells; None while it gives none."""
         question = self._question
-        comparison = self._kind.judge(question, self._given)
+        comparison = self._kind.judge(question, self._given, self._app)
         if comparison is None:
             return None
         with documents.holding(self._app.store, question.session):

@@ -13,9 +13,9 @@ from hookrouter.answering.input_limits import MAX_TEXT
 from hookrouter.dialogs.messages.formatting import has_previews
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
-__all__ = ["answer_schema"]
+__all__ = ["action_schema", "answer_schema"]
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT, "pattern": r"\S"}
 _NOTE = {**_TEXT, "pattern": r"^[^\n\t]*\S[^\n\t]*$"}
@@ -34,6 +34,26 @@ def answer_schema(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "type": "array",
         "anyOf": [_array(decisions), *chats],
         "$defs": {**defs, "chat": _object({"action": {"const": "chat"}, "text": _TEXT})},
+    }
+
+
+def action_schema(actions: Mapping[str, Mapping[str, Any]], optional: Container[str] = ()) -> dict[str, Any]:
+    """Return the JSON Schema of an array of one decision; ``actions`` has the schemas of each action's keys."""
+    decisions = [
+        {
+            "type": "object",
+            "properties": {"action": {"const": action}, **keys},
+            "required": ["action", *(key for key in keys if key not in optional)],
+            "additionalProperties": False,
+        }
+        for action, keys in actions.items()
+    ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "array",
+        "prefixItems": [{"anyOf": decisions}],
+        "minItems": 1,
+        "maxItems": 1,
     }
 
 

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
     from hookrouter_keystrokes.screens.model import OtherDialog
 
-__all__ = ["NOT", "PARTLY", "WHOLLY", "fits"]
+__all__ = ["BLOCKED", "NOT", "PARTLY", "WHOLLY", "fits"]
 
 NOT, PARTLY, WHOLLY = "not", "partly", "wholly"
+
+BLOCKED = "blocked"
+"""The kind of documents about dialogs of which no hook tells."""
 
 _KINDS = {"permission": DialogKind.PERMISSION, "plan": DialogKind.PLAN}
 _REASONS = frozenset(["", *map(key, REASONS)])
@@ -33,6 +36,9 @@ def fits(dialog: OtherDialog, kind: str, request: Mapping[str, Any], folder: str
 
     ``kind`` and ``request`` are of the dialog's document, ``folder`` is where the client works.
     """
+    if kind == BLOCKED:
+        seen = {"dialog": dialog.kind, "rows": [*dialog.rows], "body": [*dialog.body]}
+        return WHOLLY if not dialog.clipped and seen == {name: request.get(name) for name in seen} else NOT
     if dialog.kind != _KINDS.get(kind):
         return NOT
     tool_input = request.get("input")

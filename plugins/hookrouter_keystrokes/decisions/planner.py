@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering import forms
 from hookrouter.answering.interfaces import Done, Effect, GiveUp, Paste, Press, View, Wait
-from hookrouter_keystrokes.decisions.fitting import NOT, PARTLY, fits
+from hookrouter_keystrokes.decisions.fitting import BLOCKED, NOT, PARTLY, fits
 from hookrouter_keystrokes.decisions.rows import refusal_of_decision, target_of
 from hookrouter_keystrokes.screens.model import OtherDialog, Unknown
 from hookrouter_keystrokes.screens.reading import read_any
@@ -58,6 +58,8 @@ def outline(asked: AskedDialog) -> list[str]:
 
 
 def _outline(asked: AskedDialog) -> list[str]:
+    if asked.kind == BLOCKED:
+        return [f"move the cursor to row {asked.decision['index'] + 1} and see it there", "enter"]
     text = asked.decision.get("text")
     if isinstance(text, str) and not asked.decision.get("stop"):
         return ["move to the row that takes a text", f"paste {text!r} and read it back", "enter it"]
@@ -88,12 +90,14 @@ def _mistakable(state: OtherDialog, asked: AskedDialog) -> str:
 
 def _towards(state: OtherDialog, target: Target, taken: Sequence[Taken]) -> Press | Paste | Wait | GiveUp:
     number = target.row + 1
-    if target.text is None:
+    if target.text is None and not target.by_cursor:
         # A number chooses its row wherever the cursor is by then.
         return Press(str(number), f"choose row {number} by its number", Effect.SUBMITS)
     if state.cursor != target.row:
         arrow = "Down" if state.cursor < target.row else "Up"
         return Press(arrow, f"move to row {number}")
+    if target.text is None:
+        return Press("Enter", f"choose row {number}", Effect.SUBMITS)
     if target.opens:
         return Press("Tab", f"open row {number} for a text")
     if exact_key(target.entered or "") == exact_key(target.text):

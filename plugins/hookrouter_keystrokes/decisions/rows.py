@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering.input_limits import text_faults
+from hookrouter_keystrokes.decisions.fitting import BLOCKED
 from hookrouter_keystrokes.dialog_forms import ALLOW, AMENDED, AMENDED_START, DENY, PLAN_MODES, PLAN_WORDS
 from hookrouter_keystrokes.screens.text import exact_key
 
@@ -25,6 +26,8 @@ class Target(NamedTuple):
     row: int
     text: str | None = None
     """What is to be typed into the row before."""
+    by_cursor: bool = False
+    """Whether the cursor is brought to the row, and seen there, before Enter chooses it."""
     opens: bool = False
     """Whether Tab opens the row for the text."""
     entered: str | None = None
@@ -33,6 +36,8 @@ class Target(NamedTuple):
 
 def refusal_of_decision(kind: str, decision: Mapping[str, Any]) -> str | None:
     """Return why no dialog takes this decision by keys; None if one may."""
+    if kind == BLOCKED:
+        return None
     beyond = next((name for name in ("input", "always", "plan") if name in decision), None)
     if beyond == "always":
         return "what a row of the dialog grants is not certain to be the proposal, so only a waiting hook can grant it"
@@ -54,6 +59,9 @@ def refusal_of_decision(kind: str, decision: Mapping[str, Any]) -> str | None:
 
 def target_of(dialog: OtherDialog, kind: str, decision: Mapping[str, Any]) -> Target | str:
     """Return the row that means ``decision``, or why there is none in this dialog."""
+    if kind == BLOCKED:
+        row = decision["index"]
+        return Target(row, by_cursor=True) if row < len(dialog.rows) else f"the dialog has no row {row}"
     if kind == "permission":
         return _of_permission(dialog, decision)
     return _of_plan(dialog, decision)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import has_review, outline, why_untypable
-from hookrouter.answering.interfaces import Done, GiveUp, Press, View, Wait
+from hookrouter.answering.interfaces import Done, GiveUp, Press, SeenDialog, View, Wait
 from hookrouter_keystrokes.decisions import planner
+from hookrouter_keystrokes.dialog_forms import TOLD
 from hookrouter_keystrokes.planner.chat import ChatPlan
 from hookrouter_keystrokes.planner.choice import ChoicePlan
 from hookrouter_keystrokes.planner.history import UNCOUNTED
@@ -24,8 +25,17 @@ from hookrouter_keystrokes.planner.pages import PagePlan
 from hookrouter_keystrokes.planner.plan import Plan
 from hookrouter_keystrokes.planner.preview import PreviewPlan
 from hookrouter_keystrokes.planner.review import ReviewPlan
-from hookrouter_keystrokes.screens.model import Closed, LongTextPage, Page, Prompt, Review, RowKind
-from hookrouter_keystrokes.screens.reading import read
+from hookrouter_keystrokes.screens.model import (
+    Closed,
+    LongTextPage,
+    OtherDialog,
+    Page,
+    Prompt,
+    Review,
+    RowKind,
+    Unknown,
+)
+from hookrouter_keystrokes.screens.reading import read, read_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +55,7 @@ class GrammarPlanner:
     """The keystroke planner that reads the dialog by its grammar."""
 
     name = "grammar"
-    kinds = ("permission", "plan")
+    kinds = ("permission", "plan", "blocked")
 
     def read(self, screen: Screen, form: AskUserQuestionInput) -> View:
         """Return what is on screen; its state is one of :mod:`hookrouter_keystrokes.screens.model`."""
@@ -88,6 +98,16 @@ class GrammarPlanner:
     def outline_dialog(self, asked: AskedDialog) -> list[str]:
         """Describe what a freshly opened dialog would get, one line a step."""
         return planner.outline(asked)
+
+    def seen(self, screen: Screen) -> SeenDialog | None:
+        """Return which dialog is on screen. See :class:`hookrouter.answering.interfaces.DialogReader`."""
+        state = read_any(screen)
+        if isinstance(state, OtherDialog):
+            # What shows in part could be another one.
+            is_whole = state.is_list and not state.clipped
+            return SeenDialog(state.kind, state.rows if is_whole else (), state.body, state.kind in TOLD)
+        # What is built like a question is told by the hook of its tool.
+        return SeenDialog("question", (), is_told=True) if isinstance(state, Unknown) and state.dialog else None
 
 
 def _pages(state: DialogState) -> frozenset[object]:

@@ -151,6 +151,8 @@ class OtherDialog(NamedTuple):
     """All that is below the rows, without white space (:func:`hookrouter_keystrokes.screens.text.key`)."""
     clipped: bool = False
     """Whether a part of it is certainly not visible."""
+    is_list: bool = True
+    """Whether Enter chooses the row with the cursor."""
 
     @property
     def why(self) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from hookrouter_keystrokes import grammar
-from hookrouter_keystrokes.dialog_forms import OTHER_DIALOGS, OtherForm
+from hookrouter_keystrokes.dialog_forms import NOTICES, OTHER_DIALOGS, OtherForm
 from hookrouter_keystrokes.screens.footer import MORE_ABOVE, without_notices
 from hookrouter_keystrokes.screens.model import OtherDialog
 from hookrouter_keystrokes.screens.text import key
@@ -19,7 +19,7 @@ def other_dialog(lines: list[str]) -> OtherDialog | None:
     lines = lines[: without_notices(lines)]
     while lines and not lines[-1]:
         lines.pop()
-    return next(filter(None, (_read(lines, form) for form in OTHER_DIALOGS)), None)
+    return next(filter(None, (_read(lines, form) for form in OTHER_DIALOGS)), None) or _notice(lines)
 
 
 _OTHER_INDENT = 4
@@ -57,12 +57,26 @@ def _read(lines: list[str], form: OtherForm) -> OtherDialog | None:
         return None
     edge = next((at for at in range(asks[-1] - 1, -1, -1) if _is_edge(lines[at])), None)
     body = () if edge is None else tuple(lines[edge + 1 : asks[-1]])
-    return OtherDialog(form.kind, rows.texts, rows.cursor, body, shown, clipped or edge is None)
+    return OtherDialog(form.kind, rows.texts, rows.cursor, body, shown, clipped or edge is None, form.is_list)
+
+
+def _notice(lines: list[str]) -> OtherDialog | None:
+    edge = next((at for at in range(len(lines) - 1, -1, -1) if _is_edge(lines[at])), None)
+    if edge is None or edge + 1 >= len(lines):
+        return None
+    title, end = lines[edge + 1].strip(), len(lines)
+    while lines[end - 1]:
+        end -= 1
+    for notice in NOTICES:
+        if title == notice.title.text and key("".join(lines[end:])) == key(notice.footer):
+            return OtherDialog(notice.kind, body=tuple(lines[edge + 2 : end]), is_list=False)
+    return None
 
 
 def _is_edge(line: str) -> bool:
     inside = line.strip()
-    return len(line) - len(inside) <= _EDGE_INDENT and len(inside) >= _EDGE and not inside.strip(grammar.RULE)
+    is_rule = any(not inside.strip(rule) for rule in (grammar.RULE, grammar.UPPER_RULE))
+    return len(line) - len(inside) <= _EDGE_INDENT and len(inside) >= _EDGE and is_rule
 
 
 class _Rows(NamedTuple):

@@ -1,0 +1,101 @@
+"""The clients that run, as Claude Code's own registry has them: ``sessions/<pid>.json`` in its configuration folder.
+
+Each client writes its file, and takes it away when it ends in good order. It has the state of the session also where
+no hook tells of it. It is not documented; what is here was measured on 2.1.150 to 2.1.330. A file that cannot be read,
+or whose client has ended, is none. The file is written once a session has begun: while a dialog of the client's start
+is open (trust, a server's approval) there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.util.claude_process import is_gone
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["DIALOG_OPEN", "WAITING", "RunningClient", "process_environ", "running_clients"]
+
+WAITING = "waiting"
+"""The state of a session that a dialog has stopped."""
+
+DIALOG_OPEN = "dialog open"
+"""What a session waits for whose dialog no hook tells of (2.1.330): a picker, or a choice of the client's own."""
+
+_INTERACTIVE = "interactive"
+_LONGEST = 1 << 16
+"""Bytes of a file; one has less than 1,000."""
+
+
+@with_field_docs
+class RunningClient(NamedTuple):
+    """One client that runs."""
+
+    pid: int
+    """Its process id."""
+    session_id: str
+    """Claude Code's id of its session; it follows ``/clear``."""
+    folder: str
+    """Its working folder."""
+    status: str
+    """``idle``, ``busy``, ``shell`` (the turn is over, a background shell runs) or ``waiting``; empty if it does not
+    say."""
+    waiting_for: str
+    """What it waits for: ``input needed`` (a question, a form), ``permission prompt`` or ``dialog open``; empty if it
+    does not wait, and on clients that do not say (2.1.150)."""
+
+
+def running_clients(environ: Mapping[str, str]) -> list[RunningClient]:
+    """Return the interactive clients that run now, by process id. ``environ`` says where Claude Code's folder is.
+
+    Raises nothing: without a registry there are none.
+    """
+    folder = os.path.join(_client_folder(environ), "sessions")
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".json")]
+    except OSError:
+        return []
+    found = filter(None, (_read(os.path.join(folder, name)) for name in names))
+    return sorted(one for one in found if not is_gone(one.pid))
+
+
+def _client_folder(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+
+
+def _read(path: str) -> RunningClient | None:
+    try:
+        with open(path, "rb") as file:
+            document = json.loads(file.read(_LONGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    pid, kind = document.get("pid"), document.get("kind", _INTERACTIVE)
+    if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0 or kind != _INTERACTIVE:
+        return None
+    texts = [_text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor")]
+    return RunningClient(pid, *texts)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def process_environ(pid: int) -> dict[str, str]:
+    """Return the environment that a process of this user was started with; empty where the system does not tell.
+
+    It may hold secrets: never write it anywhere.
+    """
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            entries = file.read().split(b"\0")
+    except OSError:
+        return {}
+    pairs = (os.fsdecode(entry).partition("=") for entry in entries if b"=" in entry)
+    return {name: value for name, _, value in pairs}

@@ -1,0 +1,55 @@
+"""Brings to the session's agent what stops a session and no hook tells of: the client's own dialogs.
+
+Such are the trust in a workspace, the approval of a project's MCP servers, a message from another session, a picker
+that was left open. Every few seconds the clients of managed sessions are looked at from outside, by the client's own
+registry of sessions and by the screen (:mod:`hookrouter.sessions`). A dialog that stays is saved and told like a
+question (:mod:`hookrouter.dialogs`), once; a row of it is chosen by keys, where ``[approvals] rows`` allows that.
+
+This module holds the hooks only. What they need is imported when they are called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.markers import hookimpl
+
+if TYPE_CHECKING:
+    from hookrouter.dialogs.kinds import DialogKind
+    from hookrouter.hookspecs.commands import Command
+    from hookrouter.sessions.watching import SessionWatcher
+    from hookrouter_blocked.settings import BlockedSettings
+
+__all__: list[str] = []
+
+
+@hookimpl
+def session_watcher() -> SessionWatcher:
+    """Look for sessions that are stopped."""
+    from hookrouter_blocked.watcher import BlockedWatcher
+
+    return BlockedWatcher()
+
+
+@hookimpl
+def dialog_kinds() -> list[DialogKind]:
+    """Contribute the kind of dialogs that no hook tells of."""
+    from hookrouter_blocked.kind import BlockedKind
+
+    return [BlockedKind()]
+
+
+@hookimpl
+def plugin_settings() -> type[BlockedSettings]:
+    """Declare the settings of this plugin."""
+    from hookrouter_blocked.settings import BlockedSettings
+
+    return BlockedSettings
+
+
+@hookimpl
+def cli_commands() -> list[Command]:
+    """Offer a way to look without a resident router."""
+    from hookrouter.hookspecs.commands import Command
+
+    return [Command("watch", "Look at sessions from outside, if no router does.", "hookrouter_blocked.command:watch")]

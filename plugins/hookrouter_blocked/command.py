@@ -1,0 +1,35 @@
+"""``hookrouter watch``: looks at sessions from outside, on a machine where no resident router does."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from hookrouter.cli.application import Application
+from hookrouter.cli.errors import CommandError
+from hookrouter.sessions.watching import WATCH_SECONDS, have_looked
+from hookrouter.storage.interface import StoreError
+
+__all__ = ["watch"]
+
+_Once = Annotated[bool, typer.Option("--once", help="Look once, and end: for a timer.")]
+
+
+def watch(once: _Once = False) -> int:
+    """Look every 10 seconds for sessions that a dialog has stopped and no hook tells of, and wake their agents.
+
+    A resident router (hookrouter serve) does the same, so this is for machines without one. It runs until it is
+    interrupted. A dialog counts once it has stayed for [plugins.blocked.settings] after seconds.
+    """
+    while True:
+        try:
+            have_looked(Application.from_environ())
+        except StoreError as error:
+            # The disk may be full for a while.
+            if once:
+                raise CommandError(str(error)) from error
+        if once:
+            return 0
+        time.sleep(WATCH_SECONDS)

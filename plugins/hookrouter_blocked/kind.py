@@ -1,0 +1,124 @@
+"""What may be decided about a dialog that no hook tells of, and how it shows that it has happened."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.answering.decisions import Select
+from hookrouter.answering.interfaces import AskedDialog, DialogReader, TerminalError, TerminalGone
+from hookrouter.config import AGENT
+from hookrouter.dialogs.comparison import Comparison, QuestionResult
+from hookrouter.dialogs.decisions import DecisionError, check_decisions, load_json
+from hookrouter.dialogs.form import form_of
+from hookrouter.util.text import printable
+from hookrouter_blocked.dialog import BLOCKED, is_same
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hookrouter.answering.decisions import Decision
+    from hookrouter.config import Config
+    from hookrouter.context import Services
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.storage.interface import DocumentStore
+
+__all__ = ["BlockedKind"]
+
+_BY_FORM = ("select", "type", "chat")
+
+
+class BlockedKind:
+    """A dialog of the client. See :class:`hookrouter.dialogs.kinds.DialogKind`."""
+
+    name = BLOCKED
+
+    def parse(self, question: Question, text: str) -> list[dict[str, Any]]:
+        """Return the one decision in a JSON text, checked. Raises DecisionError."""
+        document = load_json(text)
+        items = document if isinstance(document, list) else [document]
+        item = items[0] if len(items) == 1 else None
+        if not isinstance(item, dict):
+            raise DecisionError([f'one object is wanted, {{"action": "row", "index": N}}, found {_shown(document)}'])
+        if item.get("action") in _BY_FORM:
+            return self.chosen(question, check_decisions(items, form_of(question)))
+        if item.get("action") != "row":
+            raise DecisionError([f'"action" is {_shown(item.get("action"))}; allowed is row'])
+        if unknown := [name for name in item if name not in ("action", "index")]:
+            raise DecisionError([f'"{printable(name)[:60]}" is no key of row; allowed is index' for name in unknown])
+        return [{"action": "row", "index": _row(question, item.get("index"))}]
+
+    def chosen(self, question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+        """Return the row that was chosen on the form. Raises DecisionError."""
+        [choice] = decisions
+        if not isinstance(choice, Select):
+            raise DecisionError(["this dialog takes no words: choose one of its rows"])
+        return [{"action": "row", "index": _row(question, choice.option_index)}]
+
+    def intended(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+        """Return the row in its own words."""
+        meant = _meant(question, decisions)
+        return ({"question": _about(question), "intended": meant, "recorded": None, "result": "unknown"},)
+
+    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:  # noqa: ARG002
+        """Return why no agent may choose a row, by the config of now."""
+        if config.approvals.rows == AGENT:
+            return ""
+        return 'config.toml: [approvals] rows = "person", so no agent may choose a row of such a dialog; a person can'
+
+    def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the decision; no hook waits for it."""
+        return {"decision": dict(decisions[0])}
+
+    def asked(
+        self,
+        question: Question,
+        decisions: Sequence[Mapping[str, Any]],
+        store: DocumentStore,  # noqa: ARG002 - no call is asked for
+    ) -> AskedDialog:
+        """Return the dialog and the row."""
+        return AskedDialog(BLOCKED, question.request, decisions[0], question.cwd)
+
+    def judge(
+        self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services
+    ) -> Comparison | None:
+        """Say that the dialog is gone from the screen after the row was chosen; None while it is there."""
+        address = question.terminal
+        planner = services.plugins.keystroke_planners().get(services.config.answer.planner)
+        backend = None if address is None else services.plugins.terminal_backends().get(address.backend)
+        if address is None or backend is None or not isinstance(planner, DialogReader):
+            return None
+        try:
+            seen = planner.seen(backend.capture(address))
+        except TerminalGone:
+            # One of its rows ends the client.
+            seen = None
+        except TerminalError:
+            return None
+        if seen is not None and is_same(seen, question.request):
+            return None
+        meant = _meant(question, decisions)
+        result = QuestionResult(question=_about(question), result="match", intended=meant, recorded=meant)
+        return Comparison(True, "screen", (result,), (), "")
+
+
+def _row(question: Question, value: object) -> int:
+    rows = question.request.get("rows") or []
+    if not rows:
+        raise DecisionError(["no row of this dialog can be chosen from here; a person can, at the session's terminal"])
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < len(rows):
+        raise DecisionError([f'"index" is {_shown(value)}; allowed: 0 to {len(rows) - 1}'])
+    return value
+
+
+def _shown(value: object) -> str:
+    return printable(json.dumps(value, ensure_ascii=False))[:60] if value is not None else "missing"
+
+
+def _meant(question: Question, decisions: Sequence[Mapping[str, Any]]) -> str:
+    index = decisions[0]["index"]
+    return f"row {index}: {question.request['rows'][index]}"
+
+
+def _about(question: Question) -> str:
+    return str(question.request.get("dialog", ""))
