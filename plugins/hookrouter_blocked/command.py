@@ -14,7 +14,7 @@ from hookrouter.storage.interface import StoreError
 
 __all__ = ["watch"]
 
-_Once = Annotated[bool, typer.Option("--once", help="Look once, and end: for a timer.")]
+_Once = Annotated[bool, typer.Option("--once", help="Look once, and end, as for a timer: two looks must see a dialog.")]
 
 
 def watch(once: _Once = False) -> int:

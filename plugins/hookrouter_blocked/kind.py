@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering.decisions import Select
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["BlockedKind"]
+
+_REDRAWN_SECONDS = 0.1
+"""Seconds in which a screen that is being drawn is drawn."""
 
 _BY_FORM = ("select", "type", "chat")
 
@@ -88,15 +92,18 @@ class BlockedKind:
         backend = None if address is None else services.plugins.terminal_backends().get(address.backend)
         if address is None or backend is None or not isinstance(planner, DialogReader):
             return None
-        try:
-            seen = planner.seen(backend.capture(address))
-        except TerminalGone:
-            # One of its rows ends the client.
-            seen = None
-        except TerminalError:
-            return None
-        if seen is not None and is_same(seen, question.request):
-            return None
+        # Twice: a screen that is just being drawn may show anything.
+        for pause in (0.0, _REDRAWN_SECONDS):
+            time.sleep(pause)
+            try:
+                seen = planner.seen(backend.capture(address))
+            except TerminalGone:
+                # One of its rows ends the client.
+                break
+            except TerminalError:
+                return None
+            if seen is not None and is_same(seen, question.request):
+                return None
         meant = _meant(question, decisions)
         result = QuestionResult(question=_about(question), result="match", intended=meant, recorded=meant)
         return Comparison(True, "screen", (result,), (), "")

@@ -26,6 +26,9 @@ __all__ = ["EVENT", "BlockedWatcher"]
 EVENT = "Watch"
 """What the journal calls it where a hook's event stands."""
 
+_DRAWN_SECONDS = 5.0
+"""Seconds after which a dialog is drawn, so that one that is not known by then is none of those that are."""
+
 _SEEN = "blocked-seen"
 """The kind of the document that says since when which dialog is there."""
 
@@ -45,7 +48,9 @@ class BlockedWatcher:
                 _close(services, question)
         patience = services.settings(BlockedSettings).after
         for one, since in _since(services, look):
-            if now() - since >= patience and (one.key, one.mark) not in is_open:
+            # The registry knows of a dialog before it is drawn.
+            least = patience if one.dialog is not None else max(patience, _DRAWN_SECONDS)
+            if now() - since >= least and (one.key, one.mark) not in is_open:
                 _tell(services, one, since)
 
 
@@ -58,14 +63,18 @@ def _mark(question: Question) -> tuple[str, str]:
 
 
 def _since(services: Services, look: Look) -> list[tuple[Stopped, float]]:
-    """Return what is stopped, each with the time since when it has been, in seconds since 1970."""
+    """Return what was stopped by the same dialog at the look before, too, with the time since when it has been.
+
+    That is in seconds since 1970. A screen that is just being drawn must not decide what it is.
+    """
     former = services.store.read(_SEEN, "all") or {}
     entries: dict[str, Any] = {}
     found = []
     for key, one in look.stopped.items():
         since = _former(former, key, one.mark)
         entries[key] = {"mark": one.mark, "since": now() if since is None else since}
-        found.append((one, entries[key]["since"]))
+        if since is not None:
+            found.append((one, since))
     entries |= {key: former[key] for key in look.unclear if key in former}
     if entries != former:
         services.store.write(_SEEN, "all", entries, durable=False)

@@ -46,6 +46,8 @@ class DialogKind:
     IMPORTS = "imports from outside the project"
     SETTINGS = "faults in settings"
     AUTO_MODE = "auto mode cannot check actions"
+    AUTO_MODE_OFFER = "offer of auto mode"
+    AUTO_MODE_COSTS = "what auto mode costs"
 
 
 TOLD = frozenset([DialogKind.PERMISSION, DialogKind.PLAN])
@@ -65,26 +67,38 @@ class OtherForm(NamedTuple):
     """Of which one is all that is below the rows; ``…`` stands for any text, but for no cursor and no rule."""
     title: str = ""
     """How a line above all that begins; empty if a tall dialog may have scrolled it away."""
-    is_list: bool = True
-    """Whether Enter chooses the row with the cursor, and each row is one line or more behind the cursor's column."""
 
 
 class Notice(NamedTuple):
-    """A dialog without rows: a text, and below it which keys do what."""
+    """A dialog whose rows are no list of choices, or that has none: a text, and below it which keys do what."""
 
     kind: str
     """One of the values of DialogKind."""
     title: ClientText
-    """What the line below its upper edge says."""
-    footer: str
-    """All that is below its text."""
+    """What the line below its upper edge says, as a regular expression."""
+    footers: tuple[str, ...]
+    """Of which one is all that is below its text."""
+    enter: str = ""
+    """What Enter does, which is offered as its one row; empty if nothing is offered."""
 
 
 NOTICES = (
     Notice(
         DialogKind.AUTO_MODE,
         ClientText("Auto mode can't check actions in this session", "2.1.330"),
-        "Enter to stay in auto mode · shift+Tab to leave for accept edits mode and stop · Esc to cancel",
+        ("Enter to stay in auto mode · shift+Tab to leave for accept edits mode and stop · Esc to cancel",),
+        "Enter: stay in auto mode, and approve each action that needs the check",
+    ),
+    Notice(
+        DialogKind.AUTO_MODE_COSTS,
+        ClientText("We're changing auto mode to no longer charge for classifier requests in Claude Code.", "2.1.300"),
+        ("Enter to continue · Esc to cancel",),
+        "Enter: continue",
+    ),
+    Notice(
+        DialogKind.MCP_SERVERS,
+        ClientText(r"\d+ new MCP servers found in (?:this project|\.mcp\.json)", "2.1.150"),
+        ("Space to select · Esc to reject all", "Space to select · Enter to confirm · Esc to reject all"),
     ),
 )
 
@@ -101,6 +115,7 @@ _CONFIRM = ("Enter to confirm · Esc to cancel",)
 _CHOOSE_MODEL = (
     "…Enter to confirm · Esc to exit",
     "…Enter to confirm · escape to exit",
+    "…Enter to confirm · d to set as default for new sessions · Esc to cancel",
     "…Enter to set as default · s to use this session only · Esc to cancel",
     "…s to use this session only · Enter to save · Esc to cancel",
 )
@@ -108,6 +123,65 @@ _DEFAULT_MODEL = ("1. Default (recommended)", "2. ")
 _NO_TRUST, _TRUST = "No, exit", "Yes, I trust this folder"
 _SECURITY = "https://code.claude.com/docs/en/security"
 _SERVERS_RUN_CODE = "MCP servers may execute code or access system resources."
+
+_SERVER, _SERVERS, _NO_SERVER = (
+    "Use this MCP server",
+    "Use this and all future MCP servers in this project",
+    "Continue without using this MCP server",
+)
+_NO_IMPORTS, _SOME_IMPORTS = "No, disable external imports", "Yes, allow external imports"
+_LISTS: tuple[tuple[str, str, str, tuple[tuple[tuple[str, ...], str, str], ...]], ...] = (
+    (
+        DialogKind.MCP_SERVER,
+        _SERVERS_RUN_CODE,
+        "New MCP server found in ",
+        (
+            ((f"1. {_SERVERS}", f"2. {_SERVER}", f"3. {_NO_SERVER}"), "2.1.150", "2.1.150"),
+            ((f"1. {_SERVER}", f"2. {_SERVERS}", f"3. {_NO_SERVER}"), "2.1.200", "2.1.200"),
+            ((_SERVER, _SERVERS, _NO_SERVER), "2.1.250", ""),
+        ),
+    ),
+    (
+        DialogKind.BYPASS,
+        _SECURITY,
+        "WARNING: Claude Code running in Bypass Permissions mode",
+        (
+            (("1. No, exit", "2. Yes, I accept"), "2.1.150", "2.1.200"),
+            (("No, exit", "Yes, I accept"), "2.1.250", ""),
+        ),
+    ),
+    (
+        DialogKind.API_KEY,
+        "Do you want to use this API key?",
+        "Detected a custom API key in your environment",
+        (
+            (("1. Yes", "2. No (recommended)"), "2.1.150", "2.1.200"),
+            (("Yes", "No (recommended)"), "2.1.250", ""),
+        ),
+    ),
+    (
+        DialogKind.IMPORTS,
+        "Important: Only use Claude Code with files you trust.",
+        "Allow external CLAUDE.md file imports?",
+        (
+            ((f"1. {_SOME_IMPORTS}", f"2. {_NO_IMPORTS}"), "2.1.150", "2.1.200"),
+            ((_NO_IMPORTS, _SOME_IMPORTS), "2.1.250", ""),
+        ),
+    ),
+    (
+        DialogKind.SETTINGS,
+        "Files with errors are skipped entirely",
+        "Settings Error",
+        ((("1. Fix with Claude", "2. Exit and fix manually", "3. Continue without these settings"), "2.1.150", ""),),
+    ),
+    (
+        DialogKind.AUTO_MODE_OFFER,
+        _SECURITY,
+        "Enable auto mode?",
+        ((("1. Yes, and make it my default mode", "2. Yes, enable auto mode", "3. No, exit"), "2.1.150", "2.1.150"),),
+    ),
+)
+"""Dialogs of one build, mostly of a client's start: what is above the rows, the title, and the rows since and until."""
 
 OTHER_DIALOGS = (
     OtherForm(DialogKind.PERMISSION, ClientText("Do you want to proceed?", "2.0.76"), _YES, _AMEND),
@@ -167,9 +241,9 @@ OTHER_DIALOGS = (
     ),
     OtherForm(
         DialogKind.SWITCH_MODEL,
-        ClientText("This conversation is cached for the current model.", "2.1.330"),
+        ClientText("This conversation is cached for the current model.", "2.1.150"),
         ("1. Yes, switch to ", "2. No, go back"),
-        _CONFIRM,
+        ("", *_CONFIRM),
         "Switch model?",
     ),
     OtherForm(
@@ -179,51 +253,10 @@ OTHER_DIALOGS = (
         ("",),
         "Held message from another session",
     ),
-    OtherForm(
-        DialogKind.MCP_SERVER,
-        ClientText(_SERVERS_RUN_CODE, "2.1.330"),
-        (
-            "Use this MCP server",
-            "Use this and all future MCP servers in this project",
-            "Continue without using this MCP server",
-        ),
-        _CONFIRM,
-        "New MCP server found in this project: ",
-    ),
-    OtherForm(
-        DialogKind.MCP_SERVERS,
-        ClientText(_SERVERS_RUN_CODE, "2.1.330"),
-        ("[",),
-        ("Space to select · Esc to reject all",),
-        is_list=False,
-    ),
-    OtherForm(
-        DialogKind.BYPASS,
-        ClientText(_SECURITY, "2.1.330"),
-        ("No, exit", "Yes, I accept"),
-        _CONFIRM,
-        "WARNING: Claude Code running in Bypass Permissions mode",
-    ),
-    OtherForm(
-        DialogKind.API_KEY,
-        ClientText("Do you want to use this API key?", "2.1.330"),
-        ("Yes", "No (recommended)"),
-        _CONFIRM,
-        "Detected a custom API key in your environment",
-    ),
-    OtherForm(
-        DialogKind.IMPORTS,
-        ClientText("Important: Only use Claude Code with files you trust.", "2.1.330"),
-        ("No, disable external imports", "Yes, allow external imports"),
-        _CONFIRM,
-        "Allow external CLAUDE.md file imports?",
-    ),
-    OtherForm(
-        DialogKind.SETTINGS,
-        ClientText("Files with errors are skipped entirely", "2.1.330"),
-        ("1. Fix with Claude", "2. Exit and fix manually", "3. "),
-        _CONFIRM,
-        "Settings Error",
+    *(
+        OtherForm(kind, ClientText(above, since, until), rows, _CONFIRM, title)
+        for kind, above, title, forms in _LISTS
+        for rows, since, until in forms
     ),
 )
 """What else can be on screen where a question is expected. All others of the client's dialogs read as unknown."""

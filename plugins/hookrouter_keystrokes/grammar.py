@@ -71,7 +71,7 @@ RULE = "─"
 """A line of nothing else, across the whole pane, is above the dialog and between the rows and the chat row."""
 
 UPPER_RULE = "▔"
-"""A line of nothing else is the upper edge of pickers, and of dialogs below a conversation that goes on (2.1.330)."""
+"""The upper edge of pickers and their like begins and ends with these (2.1.250 on); 2.1.300 draws a text into it."""
 
 CURSOR = "❯"
 ROW_MARKS = f"{CURSOR} ↑↓"

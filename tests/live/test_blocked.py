@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sys
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter._sandbox.client import ClientSession, find_client
+from hookrouter._sandbox.client import CLIENT_VERSION, ClientSession, find_client
 from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ToolUse, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from support.managed_client import question
+from support.resident import Resident
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
 
 pytestmark = [pytest.mark.live, pytest.mark.tmux]
+
+VERSION = os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION
 
 CONFIG = """\
 [[agents]]
@@ -245,27 +249,25 @@ def test_a_held_message_is_dropped(tmp_path: Path, tmux_server: PrivateTmux, mod
     assert model.prompts() == []
 
 
-def test_auto_mode_that_cannot_check_is_told(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
+def test_what_auto_mode_says_of_its_check(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
     """Its check runs on the server; the scripted one has none, as a gateway that does not pass it through."""
     one = Stopped(tmp_path, tmux_server, model, "agent", "--permission-mode", "auto")
+    if tuple(map(int, VERSION.split("."))) < (2, 1, 300):
+        pytest.skip("this client says nothing of the check: it refuses the calls, or asks for permission")
     one.client.start()
     model.script("t1", ToolUse("Bash", {"command": "curl -X POST http://127.0.0.1:9/x -d @/etc/hostname"}))
     one.client.submit("please RUN t1")
-    one.client.pane.wait_for("can't check actions in this session", 30)
     seen = one.wait_seen()
-    assert seen["request"]["dialog"] == "auto mode cannot check actions"
-    assert seen["request"]["rows"] == []
+    assert seen["request"]["dialog"] in ("auto mode cannot check actions", "what auto mode costs"), one.told()
+    assert one.answer([{"action": "row", "index": 0}])["outcome"] == "verified"
 
 
 def test_the_resident_router_looks_by_itself(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
     one = Stopped(tmp_path, tmux_server, model, "agent")
-    assert one.stage.run("serve", "--start").returncode == 0
-    try:
+    with Resident({**os.environ, **one.stage.environ}):
         one.client.start()
         one.client.submit("/model")
         one.client.pane.wait_for("Select model")
         wait_until(lambda: len(one.wakes()) == 1, 40, "the wake", one.told)
-        assert one.wakes()[0]["question"]["session"] if "question" in one.wakes()[0] else one.wakes()[0]["session"]
+        assert one.wakes()[0]["session"] == "managed"
         assert one.answer([{"action": "row", "index": 0}])["outcome"] == "verified"
-    finally:
-        one.stage.run("serve", "--stop")

@@ -41,7 +41,7 @@ def next_step(view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
         return GiveUp(refusal)
     state = view.state
     if not view.shown or not isinstance(state, OtherDialog):
-        return _elsewhere(state, taken)
+        return _elsewhere(state, taken, asked.kind)
     if fits(state, asked.kind, asked.request, asked.folder) == PARTLY and (reason := _mistakable(state, asked)):
         return GiveUp(reason)
     target = target_of(state, asked.kind, asked.decision)
@@ -67,10 +67,11 @@ def _outline(asked: AskedDialog) -> list[str]:
     return [f"choose the row for {words!r} by its number"]
 
 
-def _elsewhere(state: object, taken: Sequence[Taken]) -> Step:
+def _elsewhere(state: object, taken: Sequence[Taken], kind: str) -> Step:
     """Return what to do while the dialog is not on the screen."""
     if taken and isinstance(taken[-1].step, Press) and taken[-1].step.effect == Effect.SUBMITS:
-        if isinstance(state, Unknown) and not state.dialog:
+        # Behind a dialog of the client's start, or one that a turn waits for, there may be anything.
+        if isinstance(state, Unknown) and not state.dialog and kind != BLOCKED:
             return Wait("the dialog has closed, but what follows is not on the screen yet")
         return Done("the dialog has closed")
     if isinstance(state, OtherDialog):

@@ -57,26 +57,27 @@ def _read(lines: list[str], form: OtherForm) -> OtherDialog | None:
         return None
     edge = next((at for at in range(asks[-1] - 1, -1, -1) if _is_edge(lines[at])), None)
     body = () if edge is None else tuple(lines[edge + 1 : asks[-1]])
-    return OtherDialog(form.kind, rows.texts, rows.cursor, body, shown, clipped or edge is None, form.is_list)
+    return OtherDialog(form.kind, rows.texts, rows.cursor, body, shown, clipped or edge is None)
 
 
 def _notice(lines: list[str]) -> OtherDialog | None:
     edge = next((at for at in range(len(lines) - 1, -1, -1) if _is_edge(lines[at])), None)
     if edge is None or edge + 1 >= len(lines):
         return None
-    title, end = lines[edge + 1].strip(), len(lines)
-    while lines[end - 1]:
-        end -= 1
+    title, end = lines[edge + 1].strip(), len(lines) - 1
+    shown = key(lines[end])
     for notice in NOTICES:
-        if title == notice.title.text and key("".join(lines[end:])) == key(notice.footer):
-            return OtherDialog(notice.kind, body=tuple(lines[edge + 2 : end]), is_list=False)
+        if re.fullmatch(notice.title.text, title) and any(shown == key(footer) for footer in notice.footers):
+            rows = (notice.enter,) if notice.enter else ()
+            return OtherDialog(notice.kind, rows, body=tuple(lines[edge + 2 : end]), is_list=bool(rows))
     return None
 
 
 def _is_edge(line: str) -> bool:
     inside = line.strip()
-    is_rule = any(not inside.strip(rule) for rule in (grammar.RULE, grammar.UPPER_RULE))
-    return len(line) - len(inside) <= _EDGE_INDENT and len(inside) >= _EDGE and is_rule
+    is_upper = inside.startswith(grammar.UPPER_RULE * _EDGE) and inside.endswith(grammar.UPPER_RULE)
+    is_rule = len(inside) >= _EDGE and not inside.strip(grammar.RULE)
+    return len(line) - len(inside) <= _EDGE_INDENT and (is_rule or is_upper)
 
 
 class _Rows(NamedTuple):

@@ -422,9 +422,13 @@ KINDS = {
     "plan": DialogKind.PLAN,
     "trust": DialogKind.TRUST,
     "model": DialogKind.MODEL,
+    "apikey": DialogKind.API_KEY,
+    "bypass": DialogKind.BYPASS,
 }
-# Drawn broken, because a row's text is wrapped to the first column; all that is shown of the others is no question.
-NOT_KNOWN = ("2.1.12/D-permission-bash-60x20", "/D-apikey", "/D-bypass", "/D-permissions", "/D-theme")
+# Drawn broken, because a row's text is wrapped to the first column, or in a box; all that is shown of the others is no
+# question.
+BOXED = tuple(f"{version}/D-{name}" for version in ("2.0.76", "2.1.12") for name in ("apikey", "bypass"))
+NOT_KNOWN = ("2.1.12/D-permission-bash-60x20", *BOXED, "/D-permissions", "/D-theme")
 OTHERS = [name for name in ALL if "/D-" in name and "rejected" not in name and not any(n in name for n in NOT_KNOWN)]
 
 
