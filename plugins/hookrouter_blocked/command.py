@@ -21,7 +21,17 @@ def watch(once: _Once = False) -> int:
     """Look every 10 seconds for sessions that a dialog has stopped and no hook tells of, and wake their agents.
 
     A resident router (hookrouter serve) does the same, so this is for machines without one. It runs until it is
-    interrupted. A dialog counts once it has stayed for [plugins.blocked.settings] after seconds.
+    interrupted. A dialog counts once it has stayed for the seconds that [plugins.blocked.settings] after says, and two
+    looks have seen it. What is found is listed by hookrouter questions.
+
+    Examples:
+      hookrouter watch
+      hookrouter watch --once
+
+    Exit codes:
+      0  it has looked once
+      1  the state folder cannot be used
+      2  wrong arguments
     """
     while True:
         try:

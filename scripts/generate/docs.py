@@ -22,6 +22,7 @@ from hookrouter.hookspecs import all_spec_classes
 from hookrouter.hookspecs.answering import AnswerSpecs
 from hookrouter.hookspecs.commands import CommandSpecs
 from hookrouter.hookspecs.settings import SettingsSpecs
+from hookrouter.hookspecs.watching import WatchSpecs
 from hookrouter.replies import REPLIES, Reply
 from scripts.generate.events import event_doc
 from scripts.generate.files import write_or_compare
@@ -52,6 +53,12 @@ GENERATED = "<!-- Written by `python -m scripts.generate.docs`: change the contr
 
 _SECTIONS = re.compile(r"^(When|Returns|Combined|Args|Example):{1,2} ?", re.MULTILINE)
 _NAME = re.compile(r"[\w.]+")
+_CONTRIBUTIONS = {
+    "Answering": AnswerSpecs,
+    "Watching": WatchSpecs,
+    "Commands": CommandSpecs,
+    "Settings": SettingsSpecs,
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -111,7 +118,7 @@ def _hooks_page(contract: Contract) -> Iterator[str]:
             yield from _tool_family(event)
     yield "## All payloads\n"
     yield from _whole_hook("raw_event")
-    for title, specs in (("Answering", AnswerSpecs), ("Commands", CommandSpecs), ("Settings", SettingsSpecs)):
+    for title, specs in _CONTRIBUTIONS.items():
         yield f"## {title}\n"
         for hook in _own_specs(specs):
             yield from _whole_hook(hook)

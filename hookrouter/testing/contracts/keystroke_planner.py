@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +13,9 @@ from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
 from hookrouter.answering.decisions import Chat, Decision, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import refusal_of
 from hookrouter.answering.interfaces import (
+    AskedDialog,
+    DialogPlanner,
+    DialogReader,
     Done,
     Effect,
     GiveUp,
@@ -25,6 +28,7 @@ from hookrouter.answering.interfaces import (
     View,
     Wait,
 )
+from hookrouter.testing.contracts.optional import misspelt_methods
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter.util.field_docs import with_field_docs
 
@@ -174,6 +178,12 @@ _MOST_LOOKS = 40
 _PERSON = ["Up", "Down", "Left", "Right", "Tab", "BTab", "Space", "1", "2", "3", "x", "n", "BSpace"]
 
 _lines = st.lists(st.text(max_size=60), max_size=40)
+_DIALOGS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "permission": ({"tool": "Bash", "input": {"command": "touch one"}}, {"action": "allow"}),
+    "plan": ({"tool": "ExitPlanMode", "input": {"plan": "# A plan"}}, {"action": "approve"}),
+    "blocked": ({"dialog": "workspace trust", "rows": ["No", "Yes"], "body": ["a"]}, {"action": "row", "index": 1}),
+}
+"""A request and a decision of each kind of dialog besides the question."""
 _intentions = st.sampled_from([(case.questions, case.decisions) for case in CASES.values()])
 
 
@@ -332,6 +342,26 @@ class KeystrokePlannerContract:
             taken = [Taken(Press(key, ""), _read(planner, Screen(tuple(first), 80, 24), form))]
             step = planner.next_step(_read(planner, Screen(tuple(now), 80, 24), form), form, decisions, taken)
             assert isinstance(step, (Press, Paste, Wait, Done, GiveUp))
+
+    def test_its_optional_methods_are_those_that_are_called(self, planner: KeystrokePlanner) -> None:
+        assert misspelt_methods(planner, KeystrokePlanner, (DialogPlanner, DialogReader)) == []
+
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @given(lines=_lines)
+    def test_no_screen_makes_it_see_what_is_no_dialog_of_the_client(
+        self, planner: KeystrokePlanner, lines: list[str]
+    ) -> None:
+        screen = Screen(tuple(lines), 80, 40)
+        if isinstance(planner, DialogReader):
+            seen = planner.seen(screen)
+            assert seen is None or (seen.kind.strip() and all(row.strip() for row in seen.rows))
+        if isinstance(planner, DialogPlanner):
+            for kind in set(planner.kinds) & set(_DIALOGS):
+                request, decision = _DIALOGS[kind]
+                asked = AskedDialog(kind, request, decision, folder="/project")
+                view = planner.read_dialog(screen, asked)
+                assert isinstance(planner.next_dialog_step(view, asked, ()), (Wait, GiveUp))
+                assert all(line and "\n" not in line for line in planner.outline_dialog(asked))
 
     @pytest.mark.parametrize("name", CASES)
     def test_another_forms_dialog_is_left_alone(self, planner: KeystrokePlanner, name: str) -> None:

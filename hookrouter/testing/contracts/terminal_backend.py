@@ -19,6 +19,7 @@ from hookrouter.answering.interfaces import (
     HoldingTerminal,
     ListingTerminal,
     OpeningTerminal,
+    PaneListingTerminal,
     Probe,
     ProbingTerminal,
     Screen,
@@ -397,7 +398,7 @@ class TerminalBackendContract:
         _assert_gone(backend, pane.address)
 
     def test_optional_methods_are_whole_and_spelt_right(self, backend: TerminalBackend) -> None:
-        optional = (HoldingTerminal, ListingTerminal, OpeningTerminal, ProbingTerminal)
+        optional = (HoldingTerminal, ListingTerminal, OpeningTerminal, PaneListingTerminal, ProbingTerminal)
         assert misspelt_methods(backend, TerminalBackend, optional) == []
 
     def test_probe_says_that_this_terminal_can_be_used(self, backend: TerminalBackend) -> None:
@@ -414,6 +415,16 @@ class TerminalBackendContract:
             return
         one, two = start("first"), start("second")
         assert {one.address.session, two.address.session} <= set(backend.sessions(one.environ))
+
+    def test_panes_that_run_are_listed(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
+        if not isinstance(backend, PaneListingTerminal):
+            return
+        one, two = start("first"), start("second")
+        listed = {pane.address: pane for pane in backend.panes(one.environ)}
+        for pane in (one, two):
+            assert pane.address in listed
+            assert isinstance(backend.capture(pane.address), Screen)
+        assert all(pane.program and "\n" not in pane.program + pane.folder for pane in listed.values())
 
     def test_a_pane_that_it_opens_runs_the_program_as_told(
         self, backend: TerminalBackend, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

@@ -20,11 +20,12 @@ from hookrouter.cli.scaffold.parts import PARTS
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.markers import PROJECT_NAME
 
+CONTRIBUTING = ("AnswerSpecs", "CommandSpecs", "SettingsSpecs", "WatchSpecs")
 HOOKS = [
     name
     for specs in all_spec_classes()
     for name, spec in vars(specs).items()
-    if hasattr(spec, f"{PROJECT_NAME}_spec") and specs.__name__ not in ("AnswerSpecs", "CommandSpecs", "SettingsSpecs")
+    if hasattr(spec, f"{PROJECT_NAME}_spec") and specs.__name__ not in CONTRIBUTING
 ]
 
 

@@ -555,6 +555,7 @@ def test_every_key_is_described(file):
         "[[agents]]",
         "[gateways.NAME]",
         "[answer]",
+        "[approvals]",
         "[[approvals.rules]]",
         "[plugins]",
         "[plugins.NAME]",

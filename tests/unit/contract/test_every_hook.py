@@ -20,6 +20,7 @@ from hookrouter.hookspecs.commands import Command
 from hookrouter.markers import PROJECT_NAME
 from hookrouter.messaging.composer import MessageComposer
 from hookrouter.messaging.gateway import Gateway
+from hookrouter.sessions.watching import SessionWatcher
 from hookrouter.testing import Hooks
 
 NAMES = {
@@ -35,6 +36,7 @@ NAMES = {
     "MessageComposer": MessageComposer,
     "KeystrokePlanner": KeystrokePlanner,
     "Mapping": Mapping,
+    "SessionWatcher": SessionWatcher,
     "TerminalBackend": TerminalBackend,
 }
 

@@ -62,6 +62,7 @@ def test_there_is_one_spec_for_each_event_and_for_each_tool_of_the_tool_events()
         "message_composer",
         "cli_commands",
         "dialog_kinds",
+        "session_watcher",
         "plugin_settings",
         "statistics_section",
     }
@@ -166,6 +167,7 @@ CONTRIBUTED = [
     "gateway",
     "message_composer",
     "cli_commands",
+    "session_watcher",
 ]
 
 
