@@ -77,7 +77,8 @@ def _without(app: Services) -> Iterator[Finding]:
     elif app.config.serve.auto:
         yield Finding(OK, _NAME, "none runs; the next call starts one")
     else:
-        yield Finding(OK, _NAME, "none runs, so every call runs by itself; dialogs that no hook tells of are seen only by hookrouter watch")
+        message = "none runs, so every call runs by itself; what no hook tells of is seen by hookrouter watch alone"
+        yield Finding(OK, _NAME, message)
 
 
 def _last_words(app: Services) -> str:
