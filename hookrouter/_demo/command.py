@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from hookrouter._demo.scenes import Scene
+    from hookrouter._demo.scenes import CallScene, Scene
     from hookrouter._demo.show import Client
+    from hookrouter._sandbox.client import ClientSession
     from hookrouter._sandbox.panes import Terminal
     from hookrouter._sandbox.stage import Stage
     from hookrouter.answering.decisions import Decision
@@ -58,7 +59,9 @@ def demo(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say only how it ended.")] = False,
 ) -> int:
-    """Show the question loop: Claude asks, the hook wakes an agent, the agent answers, the hook verifies.
+    """Show the loop: Claude asks, a hook wakes an agent, the agent decides, a hook verifies.
+
+    Claude asks questions, asks permission for a command, and offers a plan.
 
     Everything is real but Claude: the hooks, the agent's wake, the answer, the comparison. The answer goes by reply (a
     hook returns it), then by keys (it is typed into the dialog). Keys need a terminal: without tmux, only the first is
@@ -73,7 +76,7 @@ def demo(
 
     \b
     Exit codes:
-      0    every answer was recorded as it was meant
+      0    all that was decided has happened as it was meant
       1    one was not
       2    it cannot run here: there is no such client, or not the terminal or planner that it needs
       130  stopped by Ctrl-C
@@ -105,7 +108,7 @@ def demo(
 
 
 def _run(client: str | None, name: str | None, planner: str, *, quiet: bool) -> list[str]:
-    from hookrouter._demo.scenes import SCENES
+    from hookrouter._demo.scenes import CALLS, SCENES
     from hookrouter._demo.show import config
     from hookrouter._sandbox.panes import TerminalUnavailableError
     from hookrouter._sandbox.processes import remove_folder
@@ -129,17 +132,18 @@ def _run(client: str | None, name: str | None, planner: str, *, quiet: bool) -> 
         stage.install()
         where = "without a terminal" if terminal is None else f"in a {name or _TMUX} of its own"
         say(f"hookrouter demo: Claude is {client or 'a stand-in for the client'}, {where}.")
-        session = stack.enter_context(_session(client, stage, terminal, stack))
-        typed = [scene for scene in SCENES if scene.name not in refused]
+        cast = _real(client, stage, terminal, stack) if client and terminal else _stand_in(stage, terminal, stack)
+        every: tuple[Scene | CallScene, ...] = (*SCENES, *CALLS)
+        typed = [scene for scene in every if scene.name not in refused]
         # By reply, all forms look alike: if there are keys to be seen, one form will do.
-        acts = [("reply", SCENES)] if terminal is None else [("reply", SCENES[:1]), ("keys", typed)]
-        faults = _play(stage, session, acts, name or _TMUX, planner, say)
-        for scene in SCENES if terminal is not None else ():
+        acts = [("reply", every)] if terminal is None else [("reply", every[:1]), ("keys", typed)]
+        faults = _play(stage, cast, acts, name or _TMUX, planner, say)
+        for scene in every if terminal is not None else ():
             if scene.name in refused:
                 say(f"\nSkipped, as the planner {planner} refuses it: {scene.title} ({refused[scene.name]})")
     if not faults:
         count, seconds = sum(len(scenes) for _, scenes in acts), time.monotonic() - started
-        typer.echo(f"\nAll {count} forms verified in {seconds:.1f} s; nothing was left behind.")
+        typer.echo(f"\nAll {count} dialogs verified in {seconds:.1f} s; nothing was left behind.")
         if terminal is None:
             say(
                 "With tmux installed, the demo also types the answers into the dialog, as hookrouter does if no hook "
@@ -150,8 +154,8 @@ def _run(client: str | None, name: str | None, planner: str, *, quiet: bool) -> 
 
 def _play(
     stage: Stage,
-    client: Client,
-    acts: Sequence[tuple[str, Sequence[Scene]]],
+    client: Callable[[str], Client],
+    acts: Sequence[tuple[str, Sequence[Scene | CallScene]]],
     terminal: str,
     planner: str,
     say: Callable[[str], None],
@@ -189,10 +193,11 @@ def _unlocated(stage: Stage, terminal: str) -> str:
 def _refused(name: str, stage: Stage) -> dict[str, str]:
     """Return why a planner refuses scenes, by their names. Raises TerminalUnavailableError if there is none."""
     from hookrouter._demo.rule_agent import decide
-    from hookrouter._demo.scenes import SCENES
+    from hookrouter._demo.scenes import CALLS, SCENES
     from hookrouter._sandbox.panes import TerminalUnavailableError
     from hookrouter.answering.decisions import FreeText, MultiSelect, Select
     from hookrouter.answering.forms import refusal_of
+    from hookrouter.answering.interfaces import DialogPlanner
     from hookrouter.cli.application import Application
     from hookrouter.storage.home import HOME_VARIABLE
     from hookrouter.tools import AskUserQuestionInput
@@ -217,7 +222,11 @@ def _refused(name: str, stage: Stage) -> dict[str, str]:
         )
         for scene in SCENES
     }
-    return {scene: why for scene, lines in outlines.items() if (why := refusal_of(lines)) is not None}
+    refused = {scene: why for scene, lines in outlines.items() if (why := refusal_of(lines)) is not None}
+    chosen = planners[name]
+    known = chosen.kinds if isinstance(chosen, DialogPlanner) else ()
+    unknown = {scene.name: "it knows questions alone" for scene in CALLS if scene.kind not in known}
+    return refused | unknown
 
 
 def _terminal(client: str | None, name: str | None, stage: Stage) -> AbstractContextManager[Terminal] | None:
@@ -239,21 +248,45 @@ def _terminal(client: str | None, name: str | None, stage: Stage) -> AbstractCon
     return PrivateTmux()
 
 
-def _session(
-    client: str | None, stage: Stage, terminal: Terminal | None, stack: contextlib.ExitStack
-) -> AbstractContextManager[Client]:
-    from hookrouter._demo.scenes import SCENES
+def _stand_in(stage: Stage, terminal: Terminal | None, stack: contextlib.ExitStack) -> Callable[[str], Client]:
+    """Start the stand-in, which asks in whatever mode a scene wants."""
+    from hookrouter._demo.scenes import CALLS, SCENES
     from hookrouter._demo.show import SESSION
 
     forms = {scene.name: {"questions": scene.questions} for scene in SCENES}
+    calls = {scene.name: {"tool": scene.tool, "input": scene.tool_input, "mode": scene.mode} for scene in CALLS}
+    one: Client
     if terminal is None:
-        return stage.piped_stand_in(forms, width=_WIDTH, height=_HEIGHT)
-    if client is None:
-        return stage.stand_in(forms, terminal, session=SESSION, width=_WIDTH, height=_HEIGHT)
+        one = stack.enter_context(stage.piped_stand_in(forms, calls=calls, width=_WIDTH, height=_HEIGHT))
+    else:
+        drawn = stage.stand_in(forms, terminal, calls=calls, session=SESSION, width=_WIDTH, height=_HEIGHT)
+        one = stack.enter_context(drawn)
+    return lambda _mode: one
+
+
+def _real(client: str, stage: Stage, terminal: Terminal, stack: contextlib.ExitStack) -> Callable[[str], Client]:
+    """Check the real client, and return what starts it in a mode, once for each."""
+    from hookrouter._demo.scenes import CALLS, SCENES
+    from hookrouter._demo.show import SESSION
     from hookrouter._sandbox.client import check_client
-    from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+    from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ask
 
     program = os.path.abspath(client)
-    model = stack.enter_context(ScriptedModel({name: ask(form) for name, form in forms.items()}))
+    asked = {scene.name: ask({"questions": scene.questions}) for scene in SCENES}
+    # The client reads a plan from a file of its own, and this scripted Claude writes none.
+    calls = {scene.name: ToolUse(scene.tool, {} if scene.kind == "plan" else scene.tool_input) for scene in CALLS}
+    model = stack.enter_context(ScriptedModel({**asked, **calls}))
+    # The scripted Claude searches for no tool.
+    stage.variables["ENABLE_TOOL_SEARCH"] = "false"
     check_client(program, {**stage.environ, **stage.client_home.environ(model)})
-    return stage.client(program, terminal, model, session=SESSION, width=_WIDTH, height=_HEIGHT)
+    started: dict[str, ClientSession] = {}
+
+    def in_mode(mode: str) -> Client:
+        if mode not in started:
+            name = SESSION if not started else f"{SESSION}-{mode}"
+            words = ("--permission-mode", mode)
+            session = stage.client(program, terminal, model, words=words, session=name, width=_WIDTH, height=_HEIGHT)
+            started[mode] = stack.enter_context(session)
+        return started[mode]
+
+    return in_mode

@@ -1,4 +1,4 @@
-"""The demo's agent: woken by the command gateway, it decides by three plain rules and calls ``hookrouter answer``.
+"""The demo's agent: woken by the command gateway, it decides by plain rules and calls ``hookrouter answer``.
 
 ``python -P -m hookrouter._demo.rule_agent LOG`` reads one message (the command gateway's
 ``format = "json"``) on stdin and appends to ``LOG``, a file of JSON lines, what it was told, decided and got back.
@@ -18,7 +18,7 @@ from hookrouter.util.program import script_argv
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["decide", "main"]
+__all__ = ["decide", "decide_on", "main"]
 
 
 def decide(question: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -31,6 +31,13 @@ def decide(question: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         if "(Recommended)" in option["label"]:
             return {"action": "select", "optionIndex": index}, "the recommended option"
     return {"action": "type", "text": TYPED}, "no option fits, so in its own words"
+
+
+def decide_on(kind: str) -> tuple[dict[str, Any], str]:
+    """Return the decision on what is no question, and why: the demo asks for nothing that should be refused."""
+    if kind == "plan":
+        return {"action": "approve"}, "each step can be checked"
+    return {"action": "allow"}, "it stays within the project"
 
 
 def _run(arguments: list[str], stdin: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -54,7 +61,8 @@ def _answer(wake: Mapping[str, Any]) -> dict[str, Any]:
     form = next((entry for entry in waiting if entry["tool_use_id"] == wake["tool_use_id"]), None)
     if form is None:
         return {"error": f"hookrouter questions does not list it (exit {listed.returncode}): {listed.stderr.strip()}"}
-    chosen = [decide(question) for question in form["questions"]]
+    asks = form["kind"] == "question"
+    chosen = [decide(question) for question in form["questions"]] if asks else [decide_on(form["kind"])]
     decisions = [decision for decision, _ in chosen]
     options = ["--session", wake["session"], "--tool-use-id", wake["tool_use_id"], "--wait", "20"]
     done = _run(["answer", *options, "--json", "--file", "-"], json.dumps(decisions))

@@ -14,7 +14,7 @@ from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrouter._demo.scenes import Scene
+    from hookrouter._demo.scenes import CallScene, Scene
     from hookrouter._sandbox.stage import Stage
 
 __all__ = ["SESSION", "Client", "config", "play"]
@@ -25,6 +25,8 @@ SESSION = "hookrouter-demo"
 _SCENE_TIMEOUT = 30.0
 _AGENT_LOG = "agent.jsonl"
 _REVIEW = "Review your answers"
+_ASKS = ("Chat about this", _REVIEW, "Do you want to proceed?", "Would you like to proceed?", "Exit plan mode?")
+"""What is on the screen while a dialog is."""
 _DELIVERED = (0, 3, 5)
 """Exit codes of ``hookrouter answer`` after which PostToolUse comes, or has come."""
 
@@ -47,7 +49,7 @@ class Client(Protocol):
 
 
 def config(folder: str, channel: str = "keys", terminal: str = "tmux", planner: str = "grammar") -> str:
-    """Return the config.toml of the demo: one agent, woken by a program that knows three rules, and one channel."""
+    """Return the config.toml of the demo: one agent, woken by a program that knows a few rules, and one channel."""
     agent = [sys.executable, "-P", "-m", "hookrouter._demo.rule_agent"]
     # A TOML array of basic strings is written as JSON writes one.
     argv = json.dumps([*agent, os.path.join(os.path.realpath(folder), _AGENT_LOG)])
@@ -65,37 +67,51 @@ def config(folder: str, channel: str = "keys", terminal: str = "tmux", planner: 
         channels = ["{channel}"]
         terminal = {json.dumps(terminal)}
         planner = {json.dumps(planner)}
+
+        [[approvals.rules]]
+        tool = "Bash"
+        decide = "agent"
+
+        [[approvals.rules]]
+        tool = "ExitPlanMode"
+        decide = "agent"
         """)
 
 
 def play(
-    stage: Stage, client: Client, scenes: Sequence[Scene], say: Callable[[str], None], *, first: int = 1
+    stage: Stage,
+    client: Callable[[str], Client],
+    scenes: Sequence[Scene | CallScene],
+    say: Callable[[str], None],
+    *,
+    first: int = 1,
 ) -> list[str]:
-    """Play ``scenes`` on a started client and return what went wrong, one line each; empty if all is well.
+    """Play ``scenes`` and return what went wrong, one line each; empty if all is well.
 
-    ``first`` is the number of the first scene among all that were played on this stage.
+    ``client`` returns a started client in the permission mode that it is given. ``first`` is the number of the first
+    scene among all that were played on this stage.
     """
     faults = []
     for number, scene in enumerate(scenes, start=first):
         say(f"\n{number}. {scene.title}")
         try:
-            faults += [f"{scene.title}: {fault}" for fault in _play(stage, client, scene, number, say)]
+            faults += [f"{scene.title}: {fault}" for fault in _play(stage, client(scene.mode), scene, number, say)]
         except WaitTimeoutError as error:
             faults.append(f"{scene.title}: {error}{_what_is_known(stage)}")
             break
     return faults
 
 
-def _play(stage: Stage, client: Client, scene: Scene, number: int, say: Callable[[str], None]) -> list[str]:
+def _play(stage: Stage, client: Client, scene: Scene | CallScene, number: int, say: Callable[[str], None]) -> list[str]:
     started = time.monotonic()
     client.submit(f"please ASK {scene.name}")
     frames: list[str] = []
 
     def ended() -> tuple[dict[str, Any], dict[str, Any]] | None:
         frame = client.screen()
-        if ("Chat about this" in frame or _REVIEW in frame) and frame not in frames[-1:]:
+        if any(text in frame for text in _ASKS) and frame not in frames[-1:]:
             if not frames:
-                say("   Claude asks; the PreToolUse hook has saved the question and woken the agent:")
+                say("   Claude asks; a hook has saved what it asks and woken the agent:")
                 say(_quoted(frame))
             frames.append(frame)
         entry = next(iter(_agent_log(stage)[number - 1 :]), None)
@@ -116,8 +132,8 @@ def _play(stage: Stage, client: Client, scene: Scene, number: int, say: Callable
             say(f"     {step}")
     for frame in _telling(frames):
         say(f"\n{_quoted(frame)}")
-    recorded = payload.get("tool_response", {}).get("answers")
-    say(f"   The PostToolUse hook compares what was recorded: {json.dumps(recorded, ensure_ascii=False)}")
+    recorded = json.dumps(scene.recorded(payload), ensure_ascii=False)
+    say(f"   The PostToolUse hook compares what came of it: {recorded}")
     faults = _faults(stage, scene, payload, entry)
     say(f"   {'Verified' if not faults else 'NOT AS MEANT'}, {taken:.1f} s.")
     return faults
@@ -129,9 +145,9 @@ def _telling(frames: list[str]) -> list[str]:
     return list(dict.fromkeys([*pages[-1:], *frames[1:][-1:]]))
 
 
-def _faults(stage: Stage, scene: Scene, payload: dict[str, Any], entry: dict[str, Any]) -> list[str]:
+def _faults(stage: Stage, scene: Scene | CallScene, payload: dict[str, Any], entry: dict[str, Any]) -> list[str]:
     faults = []
-    recorded = payload.get("tool_response", {}).get("answers")
+    recorded = scene.recorded(payload)
     if recorded != scene.expected:
         faults.append(f"recorded {recorded!r}, meant {scene.expected!r}")
     if "error" in entry:
@@ -176,9 +192,13 @@ def _what_is_known(stage: Stage) -> str:
 def _quoted(screen: str) -> str:
     """Return the dialog's part of a screen, each row behind a bar."""
     rows = screen.rstrip().splitlines()
-    rules = [number for number, row in enumerate(rows) if row.startswith("────")]
-    # The dialog begins at the first rule that is followed by its header.
-    start = next(
-        (number for number in rules if rows[number + 1 : number + 2] and rows[number + 1][:2] in ("← ", " ☐")), 0
-    )
+    # A dialog begins at the first rule that is followed by its title, or by a title of its own.
+    start = next((number for number, row in enumerate(rows) if _begins(row, rows[number + 1 :])), 0)
     return "\n".join(f"   | {row.rstrip()}" for row in rows[start:])
+
+
+def _begins(row: str, rest: Sequence[str]) -> bool:
+    """Whether a dialog begins with this row of a screen; ``rest`` are the rows below."""
+    if row.startswith("────"):
+        return any(below.startswith(("← ", " ☐", " Bash command")) for below in rest[:1])
+    return row.strip() in ("Here is Claude's plan:", "Exit plan mode?")

@@ -92,7 +92,7 @@ class ClientReport(NamedTuple):
 
     findings: tuple[Finding, ...]
     """What was seen, in order, up to the first error: version, PreToolUse, dialog, answer, PostToolUse; with
-    ``[[approvals.rules]]`` and a planner that knows them also permission and plan."""
+    ``[[approvals.rules]]`` and a planner that knows them also permission, plan and elicitation."""
     screen: str
     """The client's last screen if something went wrong; empty otherwise."""
 
@@ -111,14 +111,16 @@ def try_client(program: str, app: Services, terminal: str = TMUX) -> ClientRepor
         with contextlib.ExitStack() as stack:
             if os.path.isdir(program) or not os.access(program, os.X_OK):
                 raise ClientError(f"{program} is not an executable file")
-            server = stack.enter_context(_terminal(terminal, app))
             folder = tempfile.mkdtemp(prefix="hookrouter-doctor-")
+            # After the end of all that runs in the terminal, which may write there to the last.
             stack.callback(remove_folder, folder)
+            server = stack.enter_context(_terminal(terminal, app))
             stage = Stage(folder, _config(config, terminal))
             path, planner = os.path.abspath(program), app.plugins.keystroke_planners().get(config.answer.planner)
             trials = _try(path, stage, server, stack, config, screens)
             if config.approvals.rules and isinstance(planner, DialogPlanner):
-                decisions = try_decisions(path, stage, server, planner.name, (_WIDTH, _HEIGHT), screens)
+                by_reply = _config(config, terminal, "reply")
+                decisions = try_decisions(path, stage, server, planner.name, (_WIDTH, _HEIGHT), screens, by_reply)
                 trials = chain(trials, decisions)
             for finding in trials:
                 findings.append(finding)
@@ -141,12 +143,12 @@ def _terminal(name: str, app: Services) -> AbstractContextManager[Terminal]:
     return PrivateTmux() if name == TMUX else BackendTerminal(name, app.plugins.terminal_backends())
 
 
-def _config(config: Config, terminal: str) -> str:
+def _config(config: Config, terminal: str, channel: str = "keys") -> str:
     """Return the trial's config.toml: the user's planner and plugins, and rules of its own if the user has any."""
-    tables = {"answer": {"channels": ["keys"], "planner": config.answer.planner, "terminal": terminal}}
+    tables = {"answer": {"channels": [channel], "planner": config.answer.planner, "terminal": terminal}}
     lines = [f"{name} = {_toml(table)}" for name, table in tables.items()]
     if config.approvals.rules:
-        rules = [{"tool": tool, "decide": "agent"} for tool in TRIED]
+        rules = [{"tool": tool, "decide": decide} for tool, decide in TRIED.items()]
         lines.append(f"approvals.rules = {_toml(rules)}")
     lines.append(f"plugins.order = {_toml(config.plugin_order)}")
     for name, entry in config.plugins.items():

@@ -54,6 +54,9 @@ UNBLOCKED_EVENTS = ("PermissionRequest", "Stop", "SubagentStop", "TaskCompleted"
 _FORM_EVENT = "Elicitation"
 """What a rule names the forms of MCP servers by, which are no tool's calls: their event."""
 
+_FORM_EVENTS = (_FORM_EVENT, "ElicitationResult")
+"""The events that are about forms."""
+
 _MINIMUM_TIMEOUT = 60.0
 
 _MARGIN = SCAN_SECONDS + 5.0
@@ -198,7 +201,7 @@ def _narrowed(hook: str, matcher: str | None, plugin: RegistrationSource, event:
     if matcher is not None or hook not in plugin.tools:
         return [matcher]
     tools = plugin.tools[hook]
-    if event.name == _FORM_EVENT:
+    if event.name in _FORM_EVENTS:
         return [None] if EVERY_TOOL in tools or _FORM_EVENT in tools else []
     if not event.is_tool:
         return [None]

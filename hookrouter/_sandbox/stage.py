@@ -104,29 +104,52 @@ class Stage:
         return sorted(name for name in names if name.startswith(f"{kind}-") and name.endswith(".json"))
 
     def client(
-        self, program: str, terminal: Terminal, model: ScriptedModel, *, session: str = "claude", **size: int
+        self,
+        program: str,
+        terminal: Terminal,
+        model: ScriptedModel,
+        *,
+        words: Sequence[str] = (),
+        session: str = "claude",
+        **size: int,
     ) -> ClientSession:
-        """Return the real client ``program``, not yet started, in the session ``session``."""
+        """Return the real client ``program`` with the arguments ``words``, not yet started, in a session."""
         environ = {**self.environ, **self.client_home.environ(model)}
-        return ClientSession([program], terminal, self.client_home, environ, session=session, **size)
+        return ClientSession([program, *words], terminal, self.client_home, environ, session=session, **size)
 
     def stand_in(
-        self, forms: Mapping[str, Mapping[str, object]], terminal: Terminal, *, session: str = "claude", **size: int
+        self,
+        forms: Mapping[str, Mapping[str, object]],
+        terminal: Terminal,
+        *,
+        calls: Mapping[str, Mapping[str, object]] | None = None,
+        session: str = "claude",
+        **size: int,
     ) -> ClientSession:
-        """Return the stand-in for the client, which asks ``forms`` by name, not yet started."""
-        command = self._stand_in(forms)
+        """Return the stand-in for the client, which asks ``forms`` and for ``calls`` by name, not yet started."""
+        command = self._stand_in(forms, calls)
         return ClientSession(command, terminal, self.client_home, self.environ, session=session, **size)
 
-    def piped_stand_in(self, forms: Mapping[str, Mapping[str, object]], *, width: int, height: int) -> PipedStandIn:
+    def piped_stand_in(
+        self,
+        forms: Mapping[str, Mapping[str, object]],
+        *,
+        calls: Mapping[str, Mapping[str, object]] | None = None,
+        width: int,
+        height: int,
+    ) -> PipedStandIn:
         """Return the stand-in as it runs without any terminal, not yet started."""
         screen = os.path.join(self.folder, "stand-in.screen")
-        command = self._stand_in(forms, screen=screen, width=width, height=height)
+        command = self._stand_in(forms, calls, screen=screen, width=width, height=height)
         return PipedStandIn(command, screen, self.client_home.project, self.environ)
 
-    def _stand_in(self, forms: Mapping[str, Mapping[str, object]], **more: object) -> Sequence[str]:
+    def _stand_in(
+        self, forms: Mapping[str, Mapping[str, object]], calls: Mapping[str, object] | None, **more: object
+    ) -> Sequence[str]:
         script = {
             **more,
             "forms": forms,
+            "calls": calls or {},
             "settings": self.client_home.settings_file,
             "session_id": "00000000-0000-4000-8000-000000000000",
         }

@@ -1,11 +1,12 @@
 """A stand-in for the Claude Code client: a terminal program that asks scripted questions and runs the real hooks.
 
 ``python -P -m hookrouter._sandbox.stand_in SCRIPT`` reads ``SCRIPT``, a JSON object with ``forms`` (AskUserQuestion
-inputs by name), ``settings`` (the path of a settings.json whose command hooks are run) and ``session_id``. It shows a
-prompt box; the prompt ``ASK <name>`` asks that form: PreToolUse hooks, then the dialog
-(:class:`hookrouter._sandbox.dialog_model.DialogModel`) with the PermissionRequest hooks beside it, then PostToolUse
-with what was chosen, then Stop. It imitates only what the question loop can see of the client 2.1.330, and needs no
-client and no network.
+inputs by name), ``calls`` (calls of Bash and ExitPlanMode by name: ``tool``, ``input`` and ``mode``), ``settings``
+(the path of a settings.json whose command hooks are run) and ``session_id``. It shows a prompt box; the prompt
+``ASK <name>`` asks that form, or for that call: PreToolUse hooks, then the dialog
+(:class:`hookrouter._sandbox.dialog_model.DialogModel` or :class:`hookrouter._sandbox.list_dialog.ListDialog`) with the
+PermissionRequest hooks beside it, then PostToolUse with what was chosen, then Stop. Nothing is carried out. It imitates
+only what hookrouter can see of the client 2.1.330, and needs no client and no network.
 
 With ``screen`` in the script, the path of a file, it needs no terminal either: it reads prompts from stdin, one a line,
 and writes what it shows into that file, ``width`` columns and ``height`` rows.
@@ -28,9 +29,10 @@ import tty
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hookrouter._sandbox.dialog_model import DialogModel
+from hookrouter._sandbox.list_dialog import PLAN_TOOL, ListDialog, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["KeyReader", "PasteInput", "StandIn", "main"]
 
@@ -218,6 +220,8 @@ class StandIn:
     def __init__(self, script: Mapping[str, Any], terminal: _Display) -> None:
         """``script`` has the keys that the module's docstring names."""
         self._forms: dict[str, dict[str, Any]] = script["forms"]
+        self._calls: dict[str, dict[str, Any]] = script.get("calls", {})
+        self._mode = "default"
         self._settings: str = script["settings"]
         self._session_id: str = script["session_id"]
         self._terminal = terminal
@@ -257,6 +261,9 @@ class StandIn:
         self._draw_box("", "✻ Thinking… (running UserPromptSubmit hook)")
         self._hooks("UserPromptSubmit", prompt=prompt)
         name = re.search(r"\bASK ([\w.-]+)", prompt)
+        if name is not None and name.group(1) in self._calls:
+            self._call(self._calls[name.group(1)])
+            return
         if name is None or name.group(1) not in self._forms:
             self._transcript += ["● Understood.", ""]
             self._hooks("Stop", stop_hook_active=False, last_assistant_message="Understood.")
@@ -290,42 +297,87 @@ class StandIn:
         None if it was declined, no answers if chat was chosen.
         """
         dialog = DialogModel(form)
+
+        def take(item: str | PasteInput) -> bool:
+            if isinstance(item, PasteInput):
+                dialog.paste(item.text)
+            else:
+                dialog.press(item)
+            return dialog.outcome is not None
+
+        decision = self._show(dialog.render, take, tool_input=form, **call)
+        if decision is None:
+            return None if dialog.outcome == "declined" else dialog.result or {}
+        if decision.get("behavior") != "allow":
+            return {}
+        return {key: value for key, value in decision.get("updatedInput", {}).items() if key not in form}
+
+    def _call(self, script: Mapping[str, Any]) -> None:
+        """Ask for permission for one call of a tool, and say that it ran, or was refused."""
+        tool, given = str(script["tool"]), dict(script["input"])
+        before, self._mode = self._mode, str(script["mode"])
+        call = {"tool_name": tool, "tool_use_id": f"toolu_{secrets.token_hex(12)}"}
+        self._transcript += [f"● {tool}"]
+        self._draw_box("", "✻ Working… (running PreToolUse hook)")
+        self._hooks("PreToolUse", tool_input=given, **call)
+        dialog = ListDialog(tool, given)
+
+        def take(item: str | PasteInput) -> bool:
+            if isinstance(item, str):
+                dialog.press(item)
+            return dialog.is_closed
+
+        decision = self._show(lambda width, _height: dialog.render(width), take, tool_input=given, **call)
+        row = dialog.chosen if decision is None else _row(decision)
+        if row is None or not row.allows:
+            self._transcript += ["  ⎿  Rejected", ""]
+        else:
+            ran = {**given, **((decision or {}).get("updatedInput") or {})}
+            self._mode = row.mode or before
+            response = {"plan": ran.get("plan"), "filePath": ran.get("planFilePath")} if tool == PLAN_TOOL else {}
+            self._transcript += ["  ⎿  Done", ""]
+            self._draw_box("", "✻ Reading… (running PostToolUse hook)")
+            self._hooks("PostToolUse", tool_input=ran, tool_response=response, duration_ms=1, **call)
+        self._mode = before
+        self._hooks("Stop", stop_hook_active=False, last_assistant_message="Done.")
+
+    def _show(
+        self,
+        render: Callable[[int, int], list[str]],
+        take: Callable[[str | PasteInput], bool],
+        **fields: object,
+    ) -> dict[str, Any] | None:
+        """Draw a dialog until a key has closed it, or a hook has decided; return what the hook said, None for a key."""
         # As the client does, a hook that still waits when the dialog closes is left alone, and not listened to.
-        self._beside = list(self._start("PermissionRequest", tool_input=form, **call))
-        while dialog.outcome is None:
+        self._beside = list(self._start("PermissionRequest", **fields))
+        is_closed = False
+        while not is_closed:
             width, height = self._terminal.size()
-            self._terminal.draw("\n".join([*self._transcript, *dialog.render(width, height)]))
+            self._terminal.draw("\n".join([*self._transcript, *render(width, height)]))
             items = self._terminal.read([hook.stdout.fileno() for hook in self._beside if hook.stdout is not None])
             if items is None:
-                decided = self._decided(form)
+                decided = self._decided()
                 if decided is not None:
                     return decided
                 continue
             if not items:
                 sys.exit(1)
             for item in items:
-                if isinstance(item, PasteInput):
-                    dialog.paste(item.text)
-                else:
-                    dialog.press(item)
-        if dialog.outcome == "declined":
-            return None
-        return dialog.result or {}
+                is_closed = take(item)
+        return None
 
-    def _decided(self, form: dict[str, Any]) -> dict[str, Any] | None:
-        """Take what a hook beside the dialog has said: the answers, nothing for a refusal, None if it says nothing."""
+    def _decided(self) -> dict[str, Any] | None:
+        """Take what a hook beside the dialog has decided; None if it says nothing."""
         for hook in list(self._beside):
             if hook.stdout is None or not select.select([hook.stdout], [], [], 0)[0]:
                 continue
             self._beside.remove(hook)
             said = hook.communicate()[0]
             try:
-                decision = json.loads(said)["hookSpecificOutput"]["decision"]
+                decision: dict[str, Any] = json.loads(said)["hookSpecificOutput"]["decision"]
             except (ValueError, LookupError, TypeError):
                 continue
-            if decision.get("behavior") != "allow":
-                return {}
-            return {key: value for key, value in decision.get("updatedInput", {}).items() if key not in form}
+            return decision
         return None
 
     def _hooks(self, event: str, **fields: object) -> None:
@@ -342,7 +394,7 @@ class StandIn:
             "session_id": self._session_id,
             "transcript_path": "",
             "cwd": os.getcwd(),
-            "permission_mode": "default",
+            "permission_mode": self._mode,
             "hook_event_name": event,
             **fields,
         }
@@ -363,6 +415,12 @@ class StandIn:
             file.write(json.dumps(payload).encode())
             file.seek(0)
             return subprocess.Popen(command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def _row(decision: Mapping[str, Any]) -> Row:
+    """Return what a hook's decision means, as a row would."""
+    modes = [one.get("mode", "") for one in decision.get("updatedPermissions") or () if one.get("type") == "setMode"]
+    return Row("", decision.get("behavior") == "allow", modes[-1] if modes else "")
 
 
 def main(arguments: list[str]) -> int:

@@ -27,7 +27,8 @@ def is_gone(pid: int) -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
+        # No process of this system has so large an id.
         return True
     except OSError:
         return False

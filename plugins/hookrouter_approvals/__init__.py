@@ -58,6 +58,15 @@ def elicitation(event: events.Elicitation, context: Context) -> ElicitationReply
 
 @hookimpl
 @ruled
+def elicitation_result(event: events.ElicitationResult, context: Context) -> None:
+    """Note what a person has said to a form that nobody decided on in time."""
+    from hookrouter_approvals.forms_left import form_answered
+
+    form_answered(event, context)
+
+
+@hookimpl
+@ruled
 def post_tool_use(event: events.PostToolUse, context: Context) -> None:
     """Compare what ran with what was decided."""
     from hookrouter_approvals.ending import tool_ran

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["compared", "compared_refusal", "meaning", "ran"]
 
 
-_SAID = "the user said:\n"
-"""Before what was typed into the dialog, in what Claude is told (2.1.150 to 2.1.330)."""
+_SAID = re.compile(r"[Tt]he user said:\n")
+"""Before what was typed into the dialog, in what Claude is told (2.1.150 to 2.1.330); a subagent gets a capital."""
+_DENIED = "Permission for this tool use was denied."
+"""How that begins for a subagent, whose call has failed then (2.1.330)."""
 
 
 def meaning(decision: Mapping[str, Any]) -> str:
@@ -43,9 +46,10 @@ def compared_refusal(question: Question, decision: Mapping[str, Any], state: str
         if state not in (DECLINED, FAILED):
             return None
         return _comparison(question, decision, f"deny, and the turn has ended: {told}", state == DECLINED, "it goes on")
-    if state == DECLINED and _SAID in told:
+    said = _SAID.search(told)
+    if said is not None and (state == DECLINED or (state == FAILED and told.startswith(_DENIED))):
         # By keys: the client puts its own words before those that were typed.
-        typed = told.partition(_SAID)[2]
+        typed = told[said.end() :]
         return _comparison(question, decision, f"deny: {typed}", typed == decision["text"], "Claude was told otherwise")
     if state != FAILED:
         return None

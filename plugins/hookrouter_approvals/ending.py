@@ -14,7 +14,8 @@ from hookrouter.dialogs.messages.outgoing import tell_mismatch
 from hookrouter.dialogs.transcript import DECLINED, FAILED, result_text, transcript_of, wait_for_state
 from hookrouter.dialogs.verdicts import was_recorded
 from hookrouter_approvals.calls import forget_call, forget_calls
-from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
+from hookrouter_approvals.forms_left import forget_forms
+from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN, QUESTION_TOOL
 
 if TYPE_CHECKING:
     from hookrouter import events
@@ -45,6 +46,9 @@ def tool_ran(event: events.PostToolUse | events.PostToolUseFailure, context: Con
     """
     store, tool_use_id = context.store, event.tool_use_id
     forget_call(store, context.session_id, tool_use_id)
+    if event.tool_name == QUESTION_TOOL:
+        # Another plugin's, which has noted its end already if it comes before this one.
+        return
     question = documents.find_question(store, context.session_id, tool_use_id)
     if question is None or question.kind not in KINDS:
         if was_recorded(store, context.session_id, tool_use_id):
@@ -80,6 +84,7 @@ def turn_ended(event: events.Stop, context: Context) -> None:
         return
     settle_refusals(context, _RESULT_SECONDS)
     sweeping.turn_ended(event, context, KINDS)
+    forget_forms(context)
     # Those of subagents may still be asked for.
     forget_calls(context.store, context.session_id, subagents=False)
 
@@ -108,6 +113,7 @@ def session_ended(event: events.SessionEnd, context: Context) -> None:
     """SessionEnd: over in any case."""
     settle_refusals(context)
     sweeping.session_ended(event, context, KINDS)
+    forget_forms(context)
     forget_calls(context.store, context.session_id)
 
 

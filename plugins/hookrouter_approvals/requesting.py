@@ -14,6 +14,8 @@ from hookrouter.messaging.pauses import is_paused
 from hookrouter.replies import ElicitationReply, PermissionRequestReply
 from hookrouter_approvals.calls import find_calls
 from hookrouter_approvals.ending import settle_refusals
+from hookrouter_approvals.forms_left import note_left
+from hookrouter_approvals.names import QUESTION_TOOL
 from hookrouter_approvals.requests import form_request, permission_request, plan_request
 from hookrouter_approvals.rules import ALLOW, DENY, PERSON, ruling
 
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["form_requested", "permission_requested"]
 
 _PLAN_TOOL = "ExitPlanMode"
-_QUESTION_TOOL = "AskUserQuestion"
 _REFUSAL = "A rule of the user forbids this."
 
 
@@ -38,7 +39,7 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
 
     Raises StoreError if the state folder fails; then the dialog stays.
     """
-    if event.tool_name == _QUESTION_TOOL:
+    if event.tool_name == QUESTION_TOOL:
         return None
     tool_input: Mapping[str, Any] = event.raw.get("tool_input") or {}
     found = _ruling(context, event.tool_name, tool_input)
@@ -98,6 +99,7 @@ def form_requested(event: events.Elicitation, context: Context) -> ElicitationRe
     )
     if reply is None and documents.is_open(context.store, question.session, own_id):
         _close(context, question, "unanswered", "nobody decided in time, so the dialog was opened", by="nobody")
+        note_left(context.store, question)
     return reply
 
 

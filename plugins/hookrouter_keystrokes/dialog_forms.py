@@ -6,6 +6,7 @@ Seen on real clients 2.0.76 to 2.1.330; a new version's form is one more entry. 
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from hookrouter_keystrokes.grammar import ClientText
@@ -21,6 +22,7 @@ __all__ = [
     "PLAN_MODES",
     "PLAN_WORDS",
     "REASONS",
+    "SUBAGENT",
     "TIP",
     "TITLES",
     "TOLD",
@@ -102,14 +104,18 @@ NOTICES = (
     ),
 )
 
+_BACKGROUND = " · ctrl+x ctrl+k twice to stop background agents"
+"""Behind the footer while subagents work in the background (2.1.330)."""
+
 _YES = ("1. Yes", "2. ")
-_AMEND = (
+_PLAIN_AMEND = (
     "Esc to cancel",
     "Esc to cancel · ctrl+e to explain",
     "Esc to cancel · Tab to add additional instructions",
     "Esc to cancel · Tab to amend",
     "Esc to cancel · Tab to amend · ctrl+e to explain",
 )
+_AMEND = (*_PLAIN_AMEND, *(f"{footer}{_BACKGROUND}" for footer in _PLAIN_AMEND))
 _EDIT_PLAN = ("ctrl-g to edit in …", "ctrl+g to edit in …")
 _CONFIRM = ("Enter to confirm · Esc to cancel",)
 _CHOOSE_MODEL = (
@@ -280,8 +286,10 @@ TITLES = {
     "mcp": ("Tool use",),
 }
 """What the first line of a permission's dialog says, by tool; ``mcp`` for the tools of MCP servers."""
-TIP = "Tip: "
-"""How a line begins that may follow the title and is about no call (from 2.1.250 on)."""
+SUBAGENT = re.compile(r" · from the .+ agent")
+"""What follows the title if a subagent calls (2.1.330)."""
+TIP = 'Tip: auto mode handles these prompts for you — choose "switch to auto mode" below'
+"""What may follow the title, over several lines in a narrow pane, and is about no call (from 2.1.250 on)."""
 MORE_DASHES = "╌"
 """Lines of nothing else bound what a dialog is about: files on all clients, all else from 2.1.330 on."""
 REASONS = ("This command requires approval",)

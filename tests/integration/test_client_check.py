@@ -99,7 +99,7 @@ def test_with_rules_the_real_client_is_asked_for_a_permission_and_a_plan_too(use
     done = user.doctor("--json", client=find_client())
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert reported(done) == [("ok", check) for check in (*CHECKS, "permission", "plan")]
+    assert reported(done) == [("ok", check) for check in (*CHECKS, "permission", "plan", "elicitation")]
 
 
 @pytest.mark.tmux

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hookrouter._demo.rule_agent import decide
-from hookrouter._demo.scenes import SCENES
+from hookrouter._demo.scenes import CALLS, SCENES
 from hookrouter._demo.show import SESSION, config, play
 from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.stage import Stage
@@ -47,7 +47,7 @@ def test_the_demo_verifies_all_scenes_and_leaves_nothing(tmp_path: Path) -> None
         [*script_argv(), "demo"], env=environ(tmp_path), capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {len(SCENES) + 1} forms verified" in done.stdout
+    assert f"All {len(SCENES) + len(CALLS) + 1} dialogs verified" in done.stdout
     for part in (
         "By reply: ",
         "By keys: ",
@@ -75,7 +75,7 @@ def test_the_demo_does_the_same_on_the_real_client(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {len(SCENES) + 1} forms verified" in done.stdout
+    assert f"All {len(SCENES) + len(CALLS) + 1} dialogs verified" in done.stdout
     assert os.listdir(tmp_path) == []
     assert processes_of(tmp_path) == []
     assert not {path for path in folders_of_clients() - shared if "hookrouter-demo-" in path}
@@ -139,7 +139,7 @@ def test_without_tmux_the_demo_shows_the_loop_by_reply(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {len(SCENES)} forms verified" in done.stdout
+    assert f"All {len(SCENES) + len(CALLS)} dialogs verified" in done.stdout
     assert "hands it to the PermissionRequest hook" in done.stdout
     assert "With tmux installed" in done.stdout
     for part in ("❯ 1. Rewrite it", *(scene.title for scene in SCENES)):
@@ -216,7 +216,7 @@ def test_another_terminal_can_be_chosen(tmp_path: Path, shed: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "in a shed of its own" in done.stdout
     assert "[✔] Driver path" in done.stdout
-    assert f"All {len(SCENES) + 1} forms verified" in done.stdout
+    assert f"All {len(SCENES) + len(CALLS) + 1} dialogs verified" in done.stdout
     assert os.listdir(folder) == []
     assert processes_of(folder) == []
 
@@ -291,7 +291,7 @@ def test_forms_that_a_planner_refuses_are_skipped(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {len(SCENES)} forms verified" in done.stdout
+    assert f"All {len(SCENES) + len(CALLS)} dialogs verified" in done.stdout
     assert f"Skipped, as the planner single refuses it: {SCENES[-1].title} (it answers one question)" in done.stdout
 
 
@@ -316,7 +316,7 @@ def test_an_answer_that_is_not_as_meant_is_a_fault(tmp_path: Path, tmux_server: 
     stage.record("PostToolUse")
     stage.install()
     with stage.stand_in({scene.name: {"questions": scene.questions}}, tmux_server, session=SESSION) as client:
-        faults = play(stage, client, [scene], lambda _: None)
+        faults = play(stage, lambda _mode: client, [scene], lambda _: None)
     assert len(faults) == 1
     assert "meant" in faults[0]
 

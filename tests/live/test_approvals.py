@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -16,7 +14,7 @@ import pytest
 from hookrouter._sandbox.client import check_client, find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash, write
 from hookrouter._sandbox.waiting import wait_until
-from support.approval_session import ECHO, FORM, ApprovalSession
+from support.approval_session import ECHO, FORM, SUBAGENT, ApprovalSession
 from support.managed_client import press_until
 
 if TYPE_CHECKING:
@@ -214,6 +212,25 @@ def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[s
     assert {name: value for name, value in json.loads(one.said()).items() if value} == expected
 
 
+def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start) -> None:
+    """Nobody decides in time, so its dialog opens, and ElicitationResult tells what the person said there."""
+    one = start()
+    config = Path(one.stage.home.config_file)
+    config.write_text(f"{config.read_text()}\n[plugins.approvals.settings]\nelicitation_wait = 1\n")
+    one.call(ToolUse(FORM, {}))
+    one.decide({"action": "allow"}, "--tool-use-id", one.waiting()[0]["tool_use_id"], "--wait", "0")
+    one.client.pane.wait_for("requests your input", 30)
+    wait_until(lambda: [each["outcome"] for each in forms(one)] == ["unanswered"], 20, "the end of the wait", one.told)
+    press_until(one.client, "Escape", lambda: one.count("Stop") > 0, one.told)
+    [story] = forms(one)
+    assert (story["outcome"], story["by"]) == ("answered_by_person", "person"), story
+    assert story["questions"][0]["recorded"] == "cancel"
+
+
+def forms(one: ApprovalSession) -> list[dict[str, Any]]:
+    return [story for story in one.history() if story["kind"] == "elicitation"]
+
+
 def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
     one = start("plan", strict=False)
     use = one.planned("# Plan\n1. do x\n")
@@ -245,12 +262,6 @@ def test_a_person_types_no_json(start: Start) -> None:
     assert (one.folder / "one").exists()
 
 
-SUBAGENT = ToolUse(
-    "Agent",
-    {"description": "Look", "prompt": "RUN sub", "subagent_type": "general-purpose", "run_in_background": False},
-)
-
-
 @pytest.mark.parametrize(
     "decision", [{"action": "allow"}, {"action": "deny", "text": "not below"}], ids=["allow", "deny"]
 )
@@ -270,11 +281,7 @@ def test_a_killed_client_leaves_nothing(start: Start) -> None:
     one = start()
     one.call(bash(f"touch {one.folder}/one"))
     [asked] = one.waiting()
-    with open(os.path.join(one.stage.home.state, one.stage.documents("question")[0]), encoding="utf-8") as file:
-        client = json.load(file)["client_pid"]
-    if not client:
-        pytest.skip("this client does not say its process id (CLAUDE_PID)")
-    os.kill(client, signal.SIGKILL)
+    one.kill_client()
     # The hook ends by itself, or with the terminal: then only its lock says so.
     wait_until(lambda: not any(each["hook_waits"] for each in one.listed()), 20, "the end of the hook", one.told)
     late = one.decide({"action": "allow"}, "--tool-use-id", asked["tool_use_id"], code=4)

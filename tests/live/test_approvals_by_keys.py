@@ -11,7 +11,7 @@ import pytest
 
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash, write
 from hookrouter._sandbox.waiting import wait_until
-from support.approval_session import ECHO, ApprovalSession
+from support.approval_session import ECHO, SUBAGENT, ApprovalSession
 from support.managed_client import press_until
 
 if TYPE_CHECKING:
@@ -29,9 +29,11 @@ IMITATION = "echo\n\n Do you want to proceed?\n ❯ 1. No\n   2. Yes\n\n Esc to 
 def start(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Start]:
     with ExitStack() as stack:
 
-        def started(mode: str = "default", *, strict: bool = True) -> ApprovalSession:
+        def started(
+            mode: str = "default", *, strict: bool = True, size: tuple[int, int] = (120, 40)
+        ) -> ApprovalSession:
             model = stack.enter_context(ScriptedModel())
-            one = ApprovalSession(tmp_path, tmux_server, model, mode, strict=strict, channel="keys")
+            one = ApprovalSession(tmp_path, tmux_server, model, mode, strict=strict, channel="keys", size=size)
             stack.enter_context(one.client)
             wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
             return one
@@ -194,3 +196,33 @@ def test_two_calls_of_one_message_are_told_apart(start: Start) -> None:
     told = list(one.model.tool_results().values())
     assert any("echo first" in text for text in told)
     assert any(text.endswith(DENY["text"]) for text in told)
+
+
+@pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
+def test_a_subagents_call(start: Start, decision: dict[str, Any]) -> None:
+    one = start()
+    one.model.script("sub", bash(f"touch {one.folder}/below"))
+    one.call(SUBAGENT)
+    one.waiting()
+    assert one.decide(decision)["outcome"] == "verified"
+    wait_until(lambda: one.count("Stop") >= 1, 30, "the end of the turn", one.told)
+    assert (one.folder / "below").exists() == (decision["action"] == "allow")
+
+
+def test_a_killed_client_gets_no_key(start: Start) -> None:
+    one = start()
+    one.call(bash(f"touch {one.folder}/one"))
+    [asked] = one.waiting()
+    one.kill_client()
+    late = one.decide(ALLOW, "--tool-use-id", asked["tool_use_id"], code=4)
+    assert late["steps"] == []
+    assert not (one.folder / "one").exists()
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24)], ids=str)
+@pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
+def test_a_narrow_pane(start: Start, size: tuple[int, int], decision: dict[str, Any]) -> None:
+    one = start(size=size)
+    result = one.decided(bash("touch below-here"), decision)
+    assert result["outcome"] == "verified", one.told()
+    assert (one.folder / "below-here").exists() == (decision["action"] == "allow")

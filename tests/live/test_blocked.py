@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter._sandbox.client import CLIENT_VERSION, ClientSession, find_client
+from hookrouter._sandbox.mcp_server import server_config
 from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ToolUse, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
@@ -159,9 +160,8 @@ def test_a_person_who_answers_closes_it(tmp_path: Path, tmux_server: PrivateTmux
 
 def test_the_approval_of_a_projects_server(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
     one = Stopped(tmp_path, tmux_server, model, "agent")
-    program = Path(__file__).parents[1] / "support" / "mcp_server.py"
-    server = {"command": sys.executable, "args": [str(program), str(tmp_path / "listed")]}
-    Path(one.stage.client_home.project, ".mcp.json").write_text(json.dumps({"mcpServers": {"demo": server}}))
+    server = server_config(str(tmp_path / "listed"))
+    Path(one.stage.client_home.project, ".mcp.json").write_text(json.dumps(server))
     one.start_into("Use this MCP server")
     seen = one.wait_seen()
     assert seen["request"]["dialog"] == "approval of an MCP server"

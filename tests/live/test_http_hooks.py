@@ -15,7 +15,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, bash
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter._serving.token import TOKEN_VARIABLE, read_token
 from hookrouter.testing.plugins import write_plugin
-from support.managed_client import ManagedClient, once
+from support.managed_client import RULES, ManagedClient, once
 from support.ports import free_port
 from support.resident import Resident
 
@@ -40,9 +40,11 @@ def pre_tool_use_bash(event, context):
 class Http(ManagedClient):
     """A managed client with hookrouter's http hooks, and a router with its gate."""
 
-    def __init__(self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None) -> None:
+    def __init__(
+        self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None, config: str
+    ) -> None:
         self._port = free_port()
-        super().__init__(folder, f'\n[serve]\nhttp = "127.0.0.1:{self._port}"\n', "--front", "http")
+        super().__init__(folder, f'{config}\n[serve]\nhttp = "127.0.0.1:{self._port}"\n', "--front", "http")
         self.router = Resident(self.stage.environ)
         self.router.start()
         wait_until(lambda: bool(read_token(self.stage.home)) and self.listens(), 20, "the gate", self.state)
@@ -73,10 +75,10 @@ class Http(ManagedClient):
 
 
 @contextmanager
-def over_http(folder: Path, server: PrivateTmux, version: str | None = None) -> Iterator[Http]:
+def over_http(folder: Path, server: PrivateTmux, version: str | None = None, config: str = "") -> Iterator[Http]:
     pytest.importorskip("uvicorn")
     with ExitStack() as stack:
-        one = Http(str(folder), server, stack.enter_context(ScriptedModel()), version)
+        one = Http(str(folder), server, stack.enter_context(ScriptedModel()), version, config)
         stack.callback(one.router.kill)
         stack.callback(one.client.stop)
         yield one
@@ -91,6 +93,18 @@ def test_a_question_is_answered_over_http(tmp_path: Path, tmux_server: PrivateTm
             assert label in one.answer(index)
             assert one.handled() == once(turn), one.told()
         assert one.stage.documents("question") == []
+        wait_until(lambda: one.waits() == [], 20, "the end of all calls", one.told)
+
+
+def test_a_permission_is_decided_over_http(tmp_path: Path, tmux_server: PrivateTmux) -> None:
+    with over_http(tmp_path, tmux_server, config=RULES) as one:
+        one.start()
+        for name, decision in (("one", {"action": "allow"}), ("two", {"action": "deny", "text": "not this one"})):
+            one.ask_permission(f"{tmp_path}/{name}")
+            result = one.decide(decision)
+            assert (result["outcome"], result["channel"]) == ("verified", "reply"), one.told()
+            one.client.wait_idle()
+            assert (tmp_path / name).exists() == (decision["action"] == "allow")
         wait_until(lambda: one.waits() == [], 20, "the end of all calls", one.told)
 
 

@@ -12,12 +12,13 @@ from hookrouter._mod.folder import gate_socket
 from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.waiting import wait_until
 from support.gate import Gate
-from support.managed_client import WORDS, ManagedClient, once
+from support.managed_client import RULES, WORDS, ManagedClient, once
 from support.mod_stage import client_environ, client_of, mod_path, short_folder
 from support.resident import Resident
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from hookrouter._sandbox.tmux_server import PrivateTmux
 
@@ -99,6 +100,20 @@ def test_a_question_is_answered_by_the_router_itself(tmux_server: PrivateTmux) -
         one.wait_screen(ANSWERED)
         assert one.handled() == once(), one.told()
         assert router.status()["calls"] - calls >= len(WORDS)
+
+
+def test_a_permission_is_decided_by_the_router_itself(tmux_server: PrivateTmux, tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    config = f"{RULES}\n[serve]\nmod = true\n"
+    with modded(tmux_server, config=config) as one, Resident(one.stage.environ) as router:
+        wait_until(lambda: (router.status()["gate"] or {}).get("mod"), 20, "the gate", lambda: str(router.status()))
+        one.start()
+        for name, decision in (("one", {"action": "allow"}), ("two", {"action": "deny", "text": "not this one"})):
+            one.ask_permission(f"{tmp_path}/{name}")
+            result = one.decide(decision)
+            assert (result["outcome"], result["channel"]) == ("verified", "reply"), one.told()
+            one.client.wait_idle()
+            assert (tmp_path / name).exists() == (decision["action"] == "allow")
 
 
 @pytest.mark.parametrize("version", ["2.1.287", "2.1.300"])

@@ -7,7 +7,6 @@ these tests have run. ``HOOKROUTER_CLIENT_VERSION`` chooses one.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter._sandbox.client import ClientSession, find_client
+from hookrouter._sandbox.mcp_server import server_config
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
@@ -67,10 +67,8 @@ class Deciding:
         self.stage.record(*EVENTS)
         self.stage.install()
         self._listed = folder / "listed"
-        server_file = Path(__file__).parents[1] / "support" / "mcp_server.py"
-        demo = {"command": sys.executable, "args": [str(server_file), str(self._listed)]}
         servers = folder / "mcp.json"
-        servers.write_text(json.dumps({"mcpServers": {"demo": demo}}))
+        servers.write_text(json.dumps(server_config(str(self._listed))))
         program = find_client()
         assert program is not None
         # Tools of servers would be offered by a search only.

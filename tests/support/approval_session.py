@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
+import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from hookrouter._sandbox.client import ClientSession, find_client
+from hookrouter._sandbox.mcp_server import server_config
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ToolUses
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
@@ -17,9 +21,14 @@ from support.plans import planned
 if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
 
-__all__ = ["CONFIG", "ECHO", "FORM", "ApprovalSession"]
+__all__ = ["CONFIG", "ECHO", "FORM", "SUBAGENT", "ApprovalSession"]
 
 ECHO, FORM = "mcp__demo__echo", "mcp__demo__form"
+
+SUBAGENT = ToolUse(
+    "Agent",
+    {"description": "Look", "prompt": "RUN sub", "subagent_type": "general-purpose", "run_in_background": False},
+)
 
 CONFIG = """\
 [[agents]]
@@ -91,8 +100,12 @@ class ApprovalSession:
         sessions: str = '["managed*"]',
         strict: bool = True,
         channel: str = "reply",
+        size: tuple[int, int] = (120, 40),
     ) -> None:
-        """``sessions`` are the agent's; with ``strict`` there are rules that no agent may overstep."""
+        """``sessions`` are the agent's; with ``strict`` there are rules that no agent may overstep.
+
+        ``size`` is how many columns and rows the pane has.
+        """
         self.channel = channel
         self.model = model
         self._turns = 0
@@ -101,15 +114,16 @@ class ApprovalSession:
         self.stage.record("PostToolUse", "Stop")
         self.stage.install()
         self._listed = folder / "listed"
-        program = Path(__file__).with_name("mcp_server.py")
         servers = folder / "mcp.json"
-        demo = {"command": sys.executable, "args": [str(program), str(self._listed)]}
-        servers.write_text(json.dumps({"mcpServers": {"demo": demo}}))
+        servers.write_text(json.dumps(server_config(str(self._listed))))
         client = find_client()
         assert client is not None
         environ = {**self.stage.environ, **self.stage.client_home.environ(model), "ENABLE_TOOL_SEARCH": "false"}
         words = [client, "--mcp-config", str(servers), "--permission-mode", mode]
-        self.client = ClientSession(words, server, self.stage.client_home, environ, session="managed")
+        width, height = size
+        self.client = ClientSession(
+            words, server, self.stage.client_home, environ, session="managed", width=width, height=height
+        )
 
     @property
     def folder(self) -> Path:
@@ -170,6 +184,14 @@ class ApprovalSession:
         press_until(self.client, "Escape", lambda: self.client.screen().count("Interrupted") > before, self.told)
         self.client.wait_idle()
         self.client.submit("go on")
+
+    def kill_client(self) -> None:
+        """Kill the client whose dialog is open; skips the test if the client does not say which process it is."""
+        with open(os.path.join(self.stage.home.state, self.stage.documents("question")[0]), encoding="utf-8") as file:
+            client = json.load(file)["client_pid"]
+        if not client:
+            pytest.skip("this client does not say its process id (CLAUDE_PID)")
+        os.kill(client, signal.SIGKILL)
 
     def planned(self, text: str) -> ToolUse:
         """Write the session's plan file, and return the call that offers it."""

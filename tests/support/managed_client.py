@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._sandbox.client import ClientSession, dialog_is_open
-from hookrouter._sandbox.scripted_model import ask
+from hookrouter._sandbox.scripted_model import ask, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hookrouter._sandbox.scripted_model import ScriptedModel
     from hookrouter._sandbox.tmux_server import PrivateTmux
 
-__all__ = ["EVENTS", "WORDS", "ManagedClient", "once", "press_until", "question"]
+__all__ = ["EVENTS", "RULES", "WORDS", "ManagedClient", "once", "press_until", "question"]
 
 CONFIG = """\
 [[agents]]
@@ -36,6 +36,13 @@ format = "json"
 [answer]
 channels = ["reply"]
 """
+
+RULES = """
+[[approvals.rules]]
+tool = "Bash"
+decide = "agent"
+"""
+ASKING = {"defaultMode": "default"}
 
 EVENTS = ("UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop")
 """The events of one question that is answered, in their order."""
@@ -73,6 +80,9 @@ class ManagedClient:
     def __init__(self, folder: str, config: str, *install: str) -> None:
         """``config`` is added to the stage's config.toml, ``install`` are the options of ``hookrouter install``."""
         self.stage = Stage(folder, CONFIG.format(argv=json.dumps([sys.executable, "-c", ""])) + config)
+        settings = self.stage.client_home.read_settings()
+        if "approvals.rules" in config:
+            self.stage.client_home.write_settings({**settings, "permissions": ASKING})
         self.stage.install(*install)
         self._turns = 0
 
@@ -106,6 +116,23 @@ class ManagedClient:
         assert done.returncode == 0, (done.stdout, done.stderr, self.told())
         self.wait_stop()
         return list(self.model.tool_results().values())[-1]
+
+    def ask_permission(self, target: str) -> None:
+        """Have Claude ask for permission to make a file, and wait until a hook waits beside the dialog."""
+        settings = self.stage.client_home.read_settings()
+        # A new client begins in auto mode, in which it asks for no such call.
+        assert settings.get("permissions") == ASKING, "the client must begin in a mode in which it asks"
+        self._turns += 1
+        self.model.script(f"t{self._turns}", bash(f"touch {target}"))
+        self.client.submit(f"please RUN t{self._turns}")
+        wait_until(lambda: len(self.stage.documents("reply-waiting")) == 1, 30, "a hook that waits", self.told)
+
+    def decide(self, decision: dict[str, Any]) -> dict[str, Any]:
+        """Decide as an agent does, and return the result."""
+        done = self.stage.run("answer", "--session", "managed", "--json", "--wait", "40", json.dumps([decision]))
+        assert done.returncode == 0, (done.stdout, done.stderr, self.told())
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
 
     def wait_stop(self) -> None:
         """Wait until hookrouter has seen the end of each turn so far, and the client has heard so."""

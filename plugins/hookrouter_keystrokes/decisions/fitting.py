@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter_keystrokes.dialog_forms import MORE_DASHES, REASONS, TIP, TITLES, DialogKind
+from hookrouter_keystrokes.dialog_forms import MORE_DASHES, REASONS, SUBAGENT, TIP, TITLES, DialogKind
 from hookrouter_keystrokes.grammar import QUOTE_BAR
 from hookrouter_keystrokes.screens.text import key
 
@@ -69,12 +69,18 @@ class _Shown(NamedTuple):
     @classmethod
     def of(cls, body: Sequence[str]) -> _Shown:
         lines = [line for line in body if line.strip()]
-        title = lines[0].strip() if lines else ""
-        rest = lines[2 if len(lines) > 1 and lines[1].strip().startswith(TIP) else 1 :]
+        title = SUBAGENT.sub("", lines[0].strip(), count=1) if lines else ""
+        rest = _without_tip(lines[1:])
         dashes = [at for at, line in enumerate(rest) if not line.strip(f" {MORE_DASHES}")]
         if len(dashes) < 2:
             return cls(title, tuple(rest), None)
         return cls(title, tuple(rest[: dashes[0]]), tuple(rest[dashes[0] + 1 : dashes[-1]]))
+
+
+def _without_tip(lines: list[str]) -> list[str]:
+    """Return the lines below a tip; all if there is none."""
+    count = next((n for n in range(1, len(lines) + 1) if key("".join(lines[:n])) == key(TIP)), 0)
+    return lines[count:]
 
 
 class _Compared(NamedTuple):

@@ -12,7 +12,7 @@ from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.handover import end_all
 from hookrouter.dialogs.stories.history import history
-from hookrouter.dialogs.verdicts import list_verdicts
+from hookrouter.dialogs.verdicts import Verdict, list_verdicts, save_verdict
 from hookrouter.messaging import pauses
 from hookrouter.replies import ElicitationReply, PermissionRequestReply, Reply
 from hookrouter_approvals.kinds import PermissionKind
@@ -262,6 +262,16 @@ def test_another_mode_or_plan_is_a_mismatch(asking: Any, mode: str, plan: str, r
     asking.given()
     record = asking.ran("ExitPlanMode", {}, tool_response={"plan": plan}, permission_mode=mode)
     assert (record["outcome"], record["reason"]) == ("mismatch", reason)
+
+
+def test_an_answered_question_is_none_of_its_business(asking: Any) -> None:
+    """The plugin of questions has noted how it ended, in the same run of the same event."""
+    ended = Verdict("work", "s-1", "toolu_q", "verified", by="agent")
+    save_verdict(asking.app.store, ended)
+    _, record = asking.hook(
+        "post_tool_use", tool_name="AskUserQuestion", tool_use_id="toolu_q", tool_input={}, tool_response={}
+    )
+    assert "outcome" not in record
 
 
 def test_a_form_is_submitted(asking: Any) -> None:

@@ -61,7 +61,16 @@ def test_another_folder_of_the_client(registry: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"kind": "bg"}, {"pid": 0}, {"pid": -1}, {"pid": True}, {"pid": "1"}, {"pid": 2**22 + 1}],
+    [
+        {"kind": "bg"},
+        {"pid": 0},
+        {"pid": -1},
+        {"pid": True},
+        {"pid": "1"},
+        {"pid": 2**22 + 1},
+        {"pid": 2**31},
+        {"pid": 2**70},
+    ],
     ids=str,
 )
 def test_what_is_no_running_interactive_client(registry: Path, changes: dict[str, Any]) -> None:

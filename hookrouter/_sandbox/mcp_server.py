@@ -1,9 +1,7 @@
 """An MCP server on stdin and stdout with two tools: ``echo`` says its text again, ``form`` asks the user a form.
 
-    python mcp_server.py LISTED
-
-The file LISTED is there once the client has asked for the tools. Speaks as much of the protocol (2025-06-18) as the
-real client needs.
+``python mcp_server.py LISTED``: the file LISTED is there once the client has asked for the tools. It speaks as much of
+the protocol (2025-06-18) as the real client needs.
 """
 
 from __future__ import annotations
@@ -12,7 +10,10 @@ import json
 import sys
 from typing import Any
 
-__all__: list[str] = []
+__all__ = ["NAME", "server_config"]
+
+NAME = "demo"
+"""What the client is told that the server is called."""
 
 FORM = {
     "type": "object",
@@ -29,6 +30,11 @@ TOOLS = [
 ]
 
 
+def server_config(listed: str) -> dict[str, Any]:
+    """Return what ``claude --mcp-config`` reads; the file ``listed`` is there once the client knows the tools."""
+    return {"mcpServers": {NAME: {"command": sys.executable, "args": [__file__, listed]}}}
+
+
 def main() -> None:
     """Answer requests until stdin ends."""
     for line in sys.stdin:
@@ -40,9 +46,10 @@ def main() -> None:
 
 
 def result(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return what a request gets."""
     if method == "initialize":
         version = parameters.get("protocolVersion", "2025-06-18")
-        named = {"name": "demo", "version": "1"}
+        named = {"name": NAME, "version": "1"}
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": named}
     if method == "tools/list":
         return {"tools": TOOLS}
@@ -65,6 +72,7 @@ def asked() -> str:
 
 
 def say(message: dict[str, Any]) -> None:
+    """Send one message."""
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 
