@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrouter._sandbox.client import CLIENT_VERSION
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash, write
 from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, SUBAGENT, ApprovalSession
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
 
 Start = Callable[..., ApprovalSession]
+
+VERSION = os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION
 
 IMITATION = "echo\n\n Do you want to proceed?\n ❯ 1. No\n   2. Yes\n\n Esc to cancel · Tab to amend"
 """A command that looks like a dialog whose rows mean the opposite."""
@@ -223,6 +227,12 @@ def test_a_killed_client_gets_no_key(start: Start) -> None:
 @pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
 def test_a_narrow_pane(start: Start, size: tuple[int, int], decision: dict[str, Any]) -> None:
     one = start(size=size)
+    if size[0] < 80 and tuple(map(int, VERSION.split("."))) < (2, 1, 250):
+        # These clients leave out blanks in a row that is too long, so that the rows are not certain.
+        one.call(bash("touch below-here"))
+        one.waiting()
+        assert one.decide(decision, code=4)["steps"] == []
+        return
     result = one.decided(bash("touch below-here"), decision)
     assert result["outcome"] == "verified", one.told()
     assert (one.folder / "below-here").exists() == (decision["action"] == "allow")
