@@ -2,9 +2,10 @@
 
     python tests/benchmarks/answer_speed.py [--rounds N] [--idle SECONDS] [--write]
 
-Each round asks each form three times: it is answered by the real `hookrouter answer` through each channel, and by a
-blind sender of the same keys, which looks at nothing and leaves 50 ms between two keys (closer together, keys gave
-wrong answers on some client versions). All end when hookrouter's PostToolUse hook writes its record.
+Each round asks each form, and for a permission, three times: it is answered by the real `hookrouter answer` through
+each channel, and by a blind sender of the same keys, which looks at nothing and leaves 50 ms between two keys (closer
+together, keys gave wrong answers on some client versions). All end when hookrouter's PostToolUse hook writes its
+record.
 Printed are medians, in seconds and as a ratio to `python -c pass` in the same run.
 ``--write`` puts the medians into docs/evidence/speed.md.
 """
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._sandbox.client import find_client
-from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+from hookrouter._sandbox.scripted_model import ScriptedModel, ask, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
@@ -42,6 +43,8 @@ LIMITS = {
     ("four questions", "keys"): 1.5,
     ("one question", "reply"): 0.3,
     ("four questions", "reply"): 0.3,
+    ("permission", "keys"): 0.6,
+    ("permission", "reply"): 0.3,
 }
 CHANNELS = ("keys", "reply")
 GAP = 0.05
@@ -49,7 +52,10 @@ GAP = 0.05
 
 
 class Form(NamedTuple):
-    """A form, what is decided, and the keys that a blind sender would press for it; ``>`` pastes the rest."""
+    """A form, what is decided, and the keys that a blind sender would press for it; ``>`` pastes the rest.
+
+    Without questions it is a permission, for a command.
+    """
 
     questions: list[dict[str, Any]]
     decisions: list[dict[str, Any]]
@@ -80,7 +86,16 @@ FORMS = {
         ],
         ["2", "1", "3", "Tab", "Down", "Down", "Down", "Down", ">by a name of my own", "Enter", "4", "Enter"],
     ),
+    "permission": Form([], [{"action": "allow"}], ["1"]),
 }
+CONFIG = """\
+[answer]
+channels = ["reply", "keys"]
+
+[[approvals.rules]]
+tool = "Bash"
+decide = "agent"
+"""
 
 
 class Bench:
@@ -96,10 +111,14 @@ class Bench:
     def ask(self, form: Form) -> str:
         """Have Claude ask the form, wait until its dialog is up and idle, and return its tool_use_id."""
         self.asked += 1
-        self.model.script(f"round-{self.asked}", [ask({"questions": form.questions})])
+        use = ask({"questions": form.questions}) if form.questions else bash(f"touch made-{self.asked}")
+        self.model.script(f"round-{self.asked}", [use])
         self.client.submit(f"please ASK round-{self.asked}")
         identifier: str = self.stage.wait_payload("PreToolUse", self.asked)["tool_use_id"]
-        self.client.wait_dialog(form.questions[0]["question"])
+        if form.questions:
+            self.client.wait_dialog(form.questions[0]["question"])
+        else:
+            self.client.pane.wait_for("Do you want to proceed?")
         time.sleep(self.idle)
         return identifier
 
@@ -141,7 +160,7 @@ class Bench:
             else:
                 pane.press(key)
         record = self.record(identifier)
-        answers = self.stage.payloads("PostToolUse")[-1]["tool_response"]["answers"]
+        answers = self.stage.payloads("PostToolUse")[-1]["tool_response"].get("answers", {})
         if len(answers) != len(form.questions):
             print(f"the blind sender's answers were recorded wrongly: {answers}")
         return seconds(record) - started
@@ -183,10 +202,11 @@ def main() -> int:
     times: dict[str, dict[str, list[float]]] = {name: {how: [] for how in (*CHANNELS, "blind")} for name in FORMS}
     bare = []
     with tempfile.TemporaryDirectory() as folder, PrivateTmux() as server, ScriptedModel() as model:
-        stage = Stage(folder, '[answer]\nchannels = ["reply", "keys"]\n')
+        stage = Stage(folder, CONFIG)
         stage.record("PreToolUse", "PostToolUse", "Stop")
         stage.install()
-        with stage.client(program, server, model, session="bench") as client:
+        words = ("--permission-mode", "default")
+        with stage.client(program, server, model, words=words, session="bench") as client:
             bench = Bench(stage, model, client, parsed.idle)
             for number in range(parsed.rounds + 1):
                 for name, form in FORMS.items():

@@ -488,13 +488,13 @@ def rested(shared: Live) -> Iterator[Live]:
     shared.client.wait_idle()
     yield shared
     for _ in range(10):
-        # Only where something stands in the prompt's place: an Escape that closes nothing would make Alt+P, which opens
-        # the model picker, of the next prompt's first letter.
-        if prompt_box(shared.client.screen()) is None:
-            shared.client.pane.press("Escape")
         try:
             shared.client.wait_idle(timeout=2)
         except WaitTimeoutError:
+            # Only where something stays in the prompt's place: an Escape that closes nothing would make Alt+P, which
+            # opens the model picker, of the next prompt's first letter. For a moment there may be no prompt anyway.
+            if prompt_box(shared.client.screen()) is None:
+                shared.client.pane.press("Escape")
             continue
         break
 

@@ -79,13 +79,17 @@ def test_a_question_is_answered_through_the_mod(tmux_server: PrivateTmux, versio
         one.wait_screen(ANSWERED)
         assert one.gate.events() == WORDS
         assert one.handled() == once(), one.told()
-        # A slow client may have started an entry before its settings held, which then left. From here they hold.
-        left = one.left_alone()
-        one.ask("And which one then?")
-        assert "Left" in one.answer(0)
-        assert one.gate.events() == WORDS * 2
-        assert one.handled() == once(2), one.told()
-        assert one.left_alone() == left
+        # A slow client may start entries before its settings hold, which are left alone. Once they hold, they do.
+        for turn in range(2, 5):
+            left = one.left_alone()
+            one.ask(f"And which one then, {turn}?")
+            assert "Left" in one.answer(0)
+            assert one.gate.events() == WORDS * turn
+            assert one.handled() == once(turn), one.told()
+            if one.left_alone() == left:
+                break
+        else:
+            raise AssertionError(one.told())
 
 
 def test_a_question_is_answered_by_the_router_itself(tmux_server: PrivateTmux) -> None:
