@@ -19,6 +19,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.dialogs.transcript import DECLINED, question_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,6 +163,9 @@ def test_escape_ends_the_hook_and_the_question(replying: Live) -> None:
 
     replying.press_until("Escape")
     replying.client.wait_idle()
+    # The prompt box is there before the client has written the end down.
+    transcript = replying.stage.payloads("PermissionRequest")[-1]["transcript_path"]
+    wait_until(lambda: question_state(transcript, tool_use_id) == DECLINED, 15, "the end in the transcript")
 
     done = replying.answer(pick(0))
     result = json.loads(done.stdout)

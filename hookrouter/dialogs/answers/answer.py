@@ -211,6 +211,8 @@ class _Answering:
         if closed := self._closed_reason():
             self._close("unanswered", closed)
             reason = f"{delivery.reason}; {closed}{lost}{self._others_open() if lost else ''}"
+            # Nothing was done, so the end came before it, and is only seen now: the client writes it a moment later.
+            outcome = outcome if delivery.steps or self._handing_over.pause is not None else "unanswered"
             return self._finish(outcome=outcome, reason=reason)
         reason = delivery.reason + ("" if self._handing_over.pause else self._others_open())
         if delivery.steps:

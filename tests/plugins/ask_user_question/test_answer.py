@@ -336,6 +336,23 @@ def test_a_dialog_that_was_closed_before_the_answer(ask_session: Any) -> None:
     assert not ask_session.documents()
 
 
+def test_a_dialog_that_is_closed_while_no_channel_can_serve(ask_session: Any) -> None:
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> AnswerOutcome:
+        ask_session.write_transcript(
+            {"type": "tool_use", "id": "toolu_1"},
+            {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The user doesn't want to"},
+        )
+        return AnswerOutcome(AnswerStatus.UNAVAILABLE, "no hook waits")
+
+    ask_session.first.act = act
+    result = run(ask_session)
+    assert (result.outcome, result.exit_code) == ("unanswered", ExitCode.NOT_DELIVERED)
+    assert "the dialog was closed without an answer" in result.reason
+    assert not ask_session.documents()
+
+
 def test_a_client_that_has_ended_before_the_answer(ask_session: Any) -> None:
     process = subprocess.Popen(["true"])
     process.wait()
