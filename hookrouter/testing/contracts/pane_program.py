@@ -1,9 +1,9 @@
 """The program that the terminal contract runs in a pane: shows a text and records every byte that it is given.
 
-``python pane_program.py FOLDER`` writes its environment, its process id and its working folder to
-``FOLDER/environ.json``, shows ``FOLDER/text`` in raw mode with bracketed paste switched on (unless there is a file
-``FOLDER/plain``), and appends what it reads to ``FOLDER/received``. When it is resized it clears the screen and shows
-its new size.
+``python pane_program.py FOLDER`` waits for ``FOLDER/sized``, because a pane may get its size later than its program. It
+shows ``FOLDER/text`` in raw mode with bracketed paste switched on (unless there is a file ``FOLDER/plain``), writes its
+environment, its process id and its working folder to ``FOLDER/environ.json``, and appends what it reads to
+``FOLDER/received``. When it is resized it clears the screen and shows its new size.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import termios
+import time
 import tty
 
 __all__ = ["main"]
@@ -25,6 +26,8 @@ def main(folder: str) -> None:
         columns, lines = os.get_terminal_size(0)
         os.write(1, f"\x1b[2J\x1b[Hsize {columns}x{lines}\r\n".encode())
 
+    while not os.path.exists(os.path.join(folder, "sized")):
+        time.sleep(0.01)
     tty.setraw(0, termios.TCSANOW)
     signal.signal(signal.SIGWINCH, resized)
     with open(os.path.join(folder, "text"), "rb") as text:

@@ -168,6 +168,7 @@ def starter(
         (folder / "text").write_bytes(text.replace("\n", "\r\n").encode())
         command = [sys.executable, pane_program.__file__, str(folder)]
         host.start(session or f"contract-{next(numbers)}", command, width, height)
+        (folder / "sized").touch()
         environ_file = folder / "environ.json"
         patience.wait(environ_file.exists, "the program in its pane")
         environ = json.loads(environ_file.read_text(encoding="utf-8"))
@@ -445,6 +446,7 @@ class TerminalBackendContract:
         try:
             for folder, size in ((first, (90, 20)), (second, (61, 33))):
                 (folder / "text").write_bytes(b"ready")
+                (folder / "sized").touch()
                 marked = {**_GIVEN, "HOOKROUTER_CONTRACT_GIVEN": f"a  b;\"$HOME' %n {folder.name}"}
                 address = opened[str(folder)] = backend.open_pane(commands[str(folder)], marked, str(folder), size)
                 environ_file = folder / "environ.json"
