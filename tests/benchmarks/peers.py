@@ -1,12 +1,14 @@
 """What a trivial PreToolUse hook costs with other hook libraries, as a ratio to `python -c pass` in the same run.
 
-    python tests/benchmarks/peers.py [--rounds N] [--folder F] [--write]
+    python tests/benchmarks/peers.py [--rounds N] [--folder F] [--hooks-daemon PROJECT] [--write]
 
 Each peer comes from the package index into one virtual environment below ``--folder`` (``.live/peers``), hookrouter
 beside them. All do the same, as their own documentation writes such a hook: look at a Bash call, find its command
 harmless, and let it pass. claudekit has no hook commands, only callbacks for the Agent SDK in the same process; a
-script calls one. The cases are interleaved, and every case is a fresh process. ``--write`` puts the ratios into
-docs/evidence/speed.md.
+script calls one. hooks-daemon has a resident router too, and is on no package index: ``--hooks-daemon`` names a project
+in which it was installed as its documentation says; its own handlers then look at the call. Beside it stands
+hookrouter's native front with a router. The cases are interleaved, and every case is a fresh process. ``--write`` puts
+the ratios into docs/evidence/speed.md.
 """
 
 from __future__ import annotations
@@ -18,19 +20,26 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from hook_run import CALL, UNWANTED, one_run, transposed
+from resident import native_front
 
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.machine import machine  # noqa: E402
 from support.manual import write_part  # noqa: E402
+from support.resident import Resident  # noqa: E402
 
 PEERS = {"cchooks": "0.1.5", "claude-hook-utils": "0.4.0", "nah": "0.11.0", "claudekit": "0.1.1"}
+
+Case = tuple[list[str], bytes, dict[str, str]]
+"""A command, its stdin and its environment."""
 
 LOOKER = """\
 from hookrouter import hookimpl
@@ -92,11 +101,16 @@ if said:
 """Case -> the hook's script; nah is a finished guard, with a module of its own to start."""
 
 BASE = "python -c pass"
+ONE_PLUGIN = "hookrouter, one plugin"
+ROUTER = "hookrouter, native front"
+HOOKS_DAEMON = "hooks-daemon"
 TOLD = {
     "bare script (json)": "a bare script, `json` from stdin",
     "hookrouter, nobody listens": "hookrouter, nobody listens",
-    "hookrouter, one plugin": "hookrouter, one plugin",
+    ONE_PLUGIN: ONE_PLUGIN,
+    ROUTER: "hookrouter, one plugin, native front beside its router",
     **{name: f"{name} {version}" for name, version in PEERS.items()},
+    HOOKS_DAEMON: "hooks-daemon 3.8.2, its router running, its own handlers",
     "nah": f"nah {PEERS['nah']}, a finished guard",
 }
 """Case -> how the manual names it, in the order of its table."""
@@ -107,11 +121,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--folder", type=Path, default=ROOT / ".live" / "peers")
+    parser.add_argument("--hooks-daemon", type=Path, metavar="PROJECT", help="where hooks-daemon is installed")
     parser.add_argument("--write", action="store_true", help="put the ratios into docs/evidence/speed.md")
     parsed = parser.parse_args()
     python = prepared(parsed.folder)
-    with tempfile.TemporaryDirectory() as folder:
-        times = measure(cases(Path(folder), python), parsed.rounds)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ExitStack() as stack:
+        found = cases(Path(folder), python)
+        found |= resident_cases(Path(folder), parsed.hooks_daemon, found[ONE_PLUGIN], stack)
+        times = measure(found, parsed.rounds)
     wall, cpu = ({name: statistics.median(column) for name, column in table.items()} for table in transposed(times))
     base = BASE
     print(f"{'case':36} {'wall ms':>8} {'ratio':>6} {'cpu ms':>8} {'ratio':>6}   ({parsed.rounds} rounds)")
@@ -129,6 +146,8 @@ def written(wall: dict[str, float], cpu: dict[str, float], rounds: int) -> str:
     """Return the table of the manual."""
     lines = ["| hook | ratio (wall) | ratio (processor time) |", "|---|---|---|"]
     for name, told in TOLD.items():
+        if name not in wall:
+            continue
         ratios = (wall[name] / wall[BASE], cpu[name] / cpu[BASE])
         lines.append(
             f"| {told} | {' | '.join(f'{ratio:.3g}' if ratio >= 10 else f'{ratio:.1f}' for ratio in ratios)} |"
@@ -147,7 +166,7 @@ def prepared(folder: Path) -> Path:
     return python
 
 
-def cases(folder: Path, python: Path) -> dict[str, tuple[list[str], bytes, dict[str, str]]]:
+def cases(folder: Path, python: Path) -> dict[str, Case]:
     """Return each case's command, stdin and environment."""
     clean = {key: value for key, value in os.environ.items() if key not in UNWANTED}
     clean |= {"HOME": str(folder), "HOOKROUTER_HOME": str(folder / "hookrouter")}
@@ -156,7 +175,7 @@ def cases(folder: Path, python: Path) -> dict[str, tuple[list[str], bytes, dict[
     call = json.dumps(CALL).encode()
     found = {
         BASE: ([str(python), "-c", "pass"], b"", clean),
-        "hookrouter, one plugin": (router, call, {**clean, "PYTHONPATH": str(folder / "plugins")}),
+        ONE_PLUGIN: (router, call, {**clean, "PYTHONPATH": str(folder / "plugins")}),
         "hookrouter, nobody listens": (router, call, {**clean, "HOOKROUTER_HOME": str(folder / "nobody")}),
         "nah": ([str(python), "-m", "nah.hook"], call, clean),
     }
@@ -167,9 +186,21 @@ def cases(folder: Path, python: Path) -> dict[str, tuple[list[str], bytes, dict[
     return found
 
 
-def measure(
-    commands: dict[str, tuple[list[str], bytes, dict[str, str]]], rounds: int
-) -> dict[str, list[tuple[float, float]]]:
+def resident_cases(folder: Path, project: Path | None, cold: Case, stack: ExitStack) -> dict[str, Case]:
+    """Return the cases with a resident router; hookrouter's runs until ``stack`` ends, hooks-daemon's by itself."""
+    found = {}
+    if (native := native_front(folder)) is not None:
+        _argv, call, environ = cold
+        router = stack.enter_context(Resident(environ))
+        found[ROUTER] = ([native, router.folder, *script_argv(), "run", "pre-tool-use"], call, environ)
+    if project is not None:
+        call = {**CALL, "cwd": str(project)}
+        hook = [str(project / ".claude" / "hooks" / "pre-tool-use")]
+        found[HOOKS_DAEMON] = (hook, json.dumps(call).encode(), {**cold[2], "CLAUDE_PROJECT_DIR": str(project)})
+    return found
+
+
+def measure(commands: dict[str, Case], rounds: int) -> dict[str, list[tuple[float, float]]]:
     """Return the wall-clock and processor seconds of every round by case, two warm-up rounds left out."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
     for number in range(rounds + 2):
