@@ -190,10 +190,14 @@ def test_the_same_call_twice_at_once_is_left_to_the_person(start: Start) -> None
             {"action": "submit", "content": {"name": "bob", "ok": True}},
             {"action": "accept", "content": {"name": "bob", "ok": True}},
         ),
+        (
+            {"action": "submit", "content": {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}},
+            {"action": "accept", "content": {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}},
+        ),
         ({"action": "decline"}, {"action": "decline"}),
         ({"action": "cancel"}, {"action": "cancel"}),
     ],
-    ids=["submit", "decline", "cancel"],
+    ids=["submit", "submit-all", "decline", "cancel"],
 )
 def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[str, Any]) -> None:
     one = start()
@@ -205,11 +209,30 @@ def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[s
     wait_until(lambda: [w["kind"] for w in one.waiting()] == ["elicitation"], 30, "the form", one.told)
     [asked] = one.waiting()
     own = ("--tool-use-id", asked["tool_use_id"])
-    wrong = one.decide({"action": "submit", "content": {"ok": "yes"}}, *own, code=2)
-    assert wrong["reason"] == '"name" is missing\n"ok" is "yes"; allowed is a value of the type boolean'
+    wrong = one.decide({"action": "submit", "content": {"ok": "yes", "mail": "bob", "areas": ["x"]}}, *own, code=2)
+    assert wrong["reason"].splitlines() == [
+        '"name" is missing',
+        '"ok" is "yes"; allowed is a value of the type boolean',
+        '"mail" is "bob"; allowed is an e-mail address, such as user@example.com',
+        '"areas" has "x"; allowed are ui, db',
+    ]
     assert one.decide(decision, *own)["outcome"] == "verified"
     wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
     assert {name: value for name, value in json.loads(one.said()).items() if value} == expected
+
+
+def test_a_person_fills_in_a_form_without_json(start: Start) -> None:
+    one = start()
+    one.call(ToolUse(FORM, {}))
+    one.waiting()
+    assert json.loads(one.stage.run("allow", "--session", "managed", "--json", "--wait", "0").stdout)["ok"]
+    wait_until(lambda: [w["kind"] for w in one.waiting()] == ["elicitation"], 30, "the form", one.told)
+    typed = ("answer", "managed", "name=Bob", "Smith", "ok=yes", "size=Large", "areas=ui,db", "--text", "--json")
+    done = one.stage.run(*typed)
+    assert json.loads(done.stdout)["outcome"] == "verified", (done.stdout, done.stderr)
+    wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
+    content = {"name": "Bob Smith", "ok": True, "size": "l", "areas": ["ui", "db"]}
+    assert json.loads(one.said()) == {"action": "accept", "content": content}
 
 
 def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start) -> None:
