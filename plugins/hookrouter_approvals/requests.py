@@ -10,8 +10,6 @@ from hookrouter.util import fastjson
 from hookrouter.util.difference import unified
 from hookrouter.util.text import printable
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
-from hookrouter_approvals.schema import choices, fields_of
-from hookrouter_approvals.typed_values import words_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,6 +104,10 @@ def plan_request(event: events.PermissionRequest, tool_use_id: str, rule: str) -
 
 def form_request(event: events.Elicitation, tool_use_id: str, rule: str) -> Opening:
     """Return what an MCP server asks. It is known by an id of its own: the payload names no tool call."""
+    # A request for permission, which is on the way of a tool call, needs none of these.
+    from hookrouter_approvals.schema import fields_of
+    from hookrouter_approvals.typed_values import words_for
+
     schema = dict(event.raw.get("requested_schema") or {})
     required = schema.get("required")
     fields = [
@@ -203,6 +205,8 @@ def _json(value: object) -> str:
 
 def _field(name: str, schema: Mapping[str, Any], *, is_required: bool) -> str:
     """Return in a line what a field of a form takes."""
+    from hookrouter_approvals.schema import choices
+
     kind = str(schema.get("type") or "any")
     inner = schema.get("items") if kind == "array" else schema
     if named := choices(inner):

@@ -235,7 +235,8 @@ def test_a_person_fills_in_a_form_without_json(start: Start) -> None:
     assert json.loads(one.said()) == {"action": "accept", "content": content}
 
 
-def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start) -> None:
+@pytest.mark.parametrize("said", ["accept", "decline", "cancel"])
+def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start, said: str) -> None:
     """Nobody decides in time, so its dialog opens, and ElicitationResult tells what the person said there."""
     one = start()
     config = Path(one.stage.home.config_file)
@@ -244,10 +245,25 @@ def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start) -> None:
     one.decide({"action": "allow"}, "--tool-use-id", one.waiting()[0]["tool_use_id"], "--wait", "0")
     one.client.pane.wait_for("requests your input", 30)
     wait_until(lambda: [each["outcome"] for each in forms(one)] == ["unanswered"], 20, "the end of the wait", one.told)
-    press_until(one.client, "Escape", lambda: one.count("Stop") > 0, one.told)
+    late = one.decide({"action": "decline"}, "--tool-use-id", forms(one)[0]["tool_use_id"], code=4)
+    assert late["outcome"] == "unanswered"
+    if said == "accept":
+        press_until(one.client, "b", lambda: "Name: b" in one.client.screen(), one.told)
+    if said != "cancel":
+        press_until(one.client, "Down", lambda: "❯ Accept" in one.client.screen(), one.told)
+    if said == "decline":
+        press_until(one.client, "Right", lambda: "❯ Decline" in one.client.screen(), one.told)
+    key = "Escape" if said == "cancel" else "Enter"
+    press_until(one.client, key, lambda: "requests your input" not in one.client.screen(), one.told)
+    wait_until(lambda: one.count("Stop") > 0, 30, "the end of the turn", one.told)
     [story] = forms(one)
     assert (story["outcome"], story["by"]) == ("answered_by_person", "person"), story
-    assert story["questions"][0]["recorded"] == "cancel"
+    recorded = story["questions"][0]["recorded"]
+    told = json.loads(one.said())
+    assert told["action"] == said
+    content = told.get("content") or {}
+    assert recorded == (f"{said} {json.dumps(content, separators=(',', ':'))}" if content else said)
+    assert bool(content) == (said == "accept")
 
 
 def forms(one: ApprovalSession) -> list[dict[str, Any]]:
