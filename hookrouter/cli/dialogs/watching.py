@@ -127,5 +127,7 @@ class _Watch:
         self._print(json.dumps(event))
 
     def _print(self, line: str) -> None:
-        sys.stdout.write(f"{printable(line)}\n")
-        sys.stdout.flush()
+        # Past the stream's buffer: an interrupt that comes while it is written out had the line written once more.
+        data = f"{printable(line)}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace")
+        while data:
+            data = data[os.write(sys.stdout.fileno(), data) :]
