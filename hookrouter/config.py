@@ -20,6 +20,9 @@ INBOX = "inbox"
 AGENT, PERSON = "agent", "person"
 """The kinds of :class:`Agent`."""
 
+EVERY_KIND = "*"
+"""In :attr:`Agent.wake_on`: every kind of dialog."""
+
 ORDER, LAST = "order", "last"
 """The keys of ``[plugins]`` that are no plugin's table; a plugin that is called so cannot be used."""
 
@@ -41,13 +44,17 @@ class Agent(Value):
     """Seconds for which a gateway fails before the next one is asked too."""
     kind: str = AGENT
     """Who reads the messages: ``agent``, a program that decides by JSON, or ``person``."""
-    wake_on: tuple[str, ...] = ("question", "permission", "plan", "elicitation", "blocked")
-    """What it hears of, by the kinds of dialogs."""
+    wake_on: tuple[str, ...] = ("*",)
+    """What it hears of, by the kinds of dialogs; ``*`` is every kind, those of plugins too."""
 
     @property
     def is_person(self) -> bool:
         """Whether messages to it are written for a person."""
         return self.kind == PERSON
+
+    def hears_of(self, kind: str) -> bool:
+        """Whether it is told of dialogs of this kind."""
+        return kind in self.wake_on or EVERY_KIND in self.wake_on
 
 
 class AnswerConfig(Value):

@@ -11,7 +11,7 @@ from hookrouter._config.reader import decoded, parse, survey
 from hookrouter._config.schema import PluginTable
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
-from hookrouter.config import INBOX, LAST, ORDER, AnswerConfig, ApprovalsConfig, ServeConfig
+from hookrouter.config import EVERY_KIND, INBOX, LAST, ORDER, AnswerConfig, ApprovalsConfig, ServeConfig
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
@@ -42,6 +42,9 @@ __all__ = [
 
 FROM_FILE, BUILT_IN, PLUGIN, KEPT = "config.toml", "default", "plugin default", "last good file"
 """Where a value comes from."""
+
+_OWN_KIND = "question"
+"""The kind of dialogs that no plugin contributes, see :mod:`hookrouter.dialogs.kinds`."""
 
 _TOML_LINE = re.compile(r"at line (\d+)")
 
@@ -153,6 +156,11 @@ def _answering(app: Services) -> Iterator[Problem]:
         yield _not_offered("answer.planner", answer.planner, planners)
     if answer.terminal not in terminals:
         yield _not_offered("answer.terminal", answer.terminal, terminals)
+    kinds = (_OWN_KIND, *plugins.dialog_kinds())
+    for number, agent in enumerate(app.config.agents):
+        for index, name in enumerate(agent.wake_on):
+            if name not in (EVERY_KIND, *kinds):
+                yield _not_offered(f"agents[{number}].wake_on[{index}]", name, kinds)
 
 
 def _not_offered(key: str, name: str, offered: Iterable[str]) -> Problem:

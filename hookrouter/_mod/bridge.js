@@ -18,7 +18,7 @@ const KEPT = 500 // tool calls that are remembered, for those whose end is not s
 // Whether a route takes a call; tool is undefined for an event that is about no tool.
 function takes(route, tool) {
   if (route.tools === null || tool === undefined) return true
-  return route.tools.includes(tool) || (route.mcp && tool.includes("mcp__"))
+  return route.tools.includes(tool) || (typeof route.part === "string" && tool.includes(route.part))
 }
 
 // The merged settings' hooks without the entries that the routes name, and the numbers of the routes that had one.

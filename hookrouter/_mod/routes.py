@@ -8,7 +8,6 @@ from attrs import frozen
 
 from hookrouter._contract.hook_names import command_word, concerns, event_facts
 from hookrouter._contract.tables import TOOL_ALIASES
-from hookrouter._installation.registrations import MCP_MATCHER
 from hookrouter._mod.results import FIELDS
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from hookrouter._installation.registrations import Registration, RegistrationSource
 
 __all__ = ["Route", "routes"]
+
+_ANYTHING = ".*"
 
 
 @frozen
@@ -29,13 +30,19 @@ class Route:
     """The entry's shell command line, by which the mod knows it."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as the mod's source has it: with the tools that it takes (null: every call)."""
-        tools, mcp = None, False
+        """Return it as the mod's source has it: with the tools that it takes (null: every call).
+
+        ``part`` is what stands in the names of tools of MCP servers that it takes as well.
+        """
+        tools, part = None, None
         if self.matcher is not None:
-            names = [] if self.matcher == MCP_MATCHER else self.matcher.split("|")
+            # The only expressions among the matchers: the tools of all servers, of one, or those that begin alike.
+            if self.matcher.endswith(_ANYTHING):
+                part, names = self.matcher.removesuffix(_ANYTHING), []
+            else:
+                names = self.matcher.split("|")
             tools = sorted({*names, *(TOOL_ALIASES.get(name, name) for name in names)})
-            mcp = self.matcher == MCP_MATCHER
-        return {"event": self.event, "matcher": self.matcher, "command": self.command, "tools": tools, "mcp": mcp}
+        return {"event": self.event, "matcher": self.matcher, "command": self.command, "tools": tools, "part": part}
 
 
 def routes(wanted: Sequence[Registration], sources: Sequence[RegistrationSource]) -> list[Route]:

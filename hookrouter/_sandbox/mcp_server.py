@@ -17,7 +17,13 @@ NAME = "demo"
 
 FORM = {
     "type": "object",
-    "properties": {"name": {"type": "string", "title": "Name"}, "ok": {"type": "boolean", "title": "OK"}},
+    "properties": {
+        "name": {"type": "string", "title": "Name"},
+        "ok": {"type": "boolean", "title": "OK"},
+        "mail": {"type": "string", "format": "email"},
+        "size": {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]},
+        "areas": {"type": "array", "items": {"type": "string", "enum": ["ui", "db"]}},
+    },
     "required": ["name"],
 }
 TOOLS = [

@@ -55,8 +55,8 @@ def stats(
 
     A run that failed is one at the level "error": a plugin failed in it, or its payload was refused. What a plugin
     waits for outside, such as an answer, is no part of these times; it is told apart. Plugins may add figures:
-    questions are counted by how they ended, as `hookrouter history` tells it, and the time to answer is from the
-    question to Claude Code's record of it.
+    questions are counted by how they ended and by their kind, as `hookrouter history` tells it, and the time to answer
+    is from the question to Claude Code's record of it.
 
     \b
     With --json: {"since", "until", "sessions", "runs": {...}, "events": [{"event", "tool", ...}],

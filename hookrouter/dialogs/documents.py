@@ -223,9 +223,9 @@ def shown_form(questions: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def shown_text(text: str) -> str:
-    """Return a text as the journal keeps it: without control characters, and cut."""
+    """Return a text as the journal keeps it: without control characters but newlines and tabs, and cut."""
     # Escapes make a text longer, so it is cut before and after.
-    shown = printable(text[: JOURNALLED_CHARACTERS + 1])
+    shown = printable(text[: JOURNALLED_CHARACTERS + 1], keep_newlines=True)
     return shown if len(shown) <= JOURNALLED_CHARACTERS else f"{shown[: JOURNALLED_CHARACTERS - 1]}…"
 
 

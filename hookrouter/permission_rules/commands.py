@@ -2,39 +2,83 @@
 
 A rule that allows must know what a command does, so only what is certain is taken apart: words, quotes, and the
 operators ``&&``, ``||``, ``;``, ``|``, ``&`` and newline between commands. A command line with anything else, such as a
-substitution, a redirection, a variable or an assignment, is not taken apart at all.
+substitution, a redirection, a variable, an assignment or ``{a,b}``, is not taken apart at all.
 """
 
 from __future__ import annotations
 
-__all__ = ["WRAPPERS", "simple_commands"]
+import os
+from typing import TYPE_CHECKING
 
-WRAPPERS = frozenset(
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["WRAPPERS", "FileGlob", "commands_within", "simple_commands"]
+
+_TEXT_RUNNERS = frozenset(
     [
+        "bash",
+        "sh",
+        "zsh",
+        "dash",
+        "ash",
+        "ksh",
+        "mksh",
+        "rbash",
+        "fish",
+        "csh",
+        "tcsh",
+        "busybox",
+        "eval",
+        "trap",
+        "su",
+        "runuser",
         "sudo",
-        "doas",
         "env",
+        "ssh",
+        "script",
+        "flock",
+        "watch",
+        "parallel",
+        "tmux",
+        "screen",
+        "entr",
+    ]
+)
+"""Commands that may give one of their words to a shell, as a command line."""
+_JOINERS = frozenset(["eval", "ssh", "watch", "parallel"])
+"""Those that make one command line of all their words."""
+_DEPTH = 5
+
+WRAPPERS = _TEXT_RUNNERS | frozenset(
+    [
+        "doas",
+        "pkexec",
         "command",
         "builtin",
         "exec",
         "nohup",
         "nice",
         "ionice",
+        "chrt",
+        "taskset",
+        "setarch",
         "time",
         "timeout",
         "xargs",
         "setsid",
         "stdbuf",
-        "eval",
-        "bash",
-        "sh",
-        "zsh",
-        "dash",
-        "busybox",
+        "unbuffer",
         "find",
-        "parallel",
-        "watch",
-        "ssh",
+        "chroot",
+        "unshare",
+        "nsenter",
+        "systemd-run",
+        "strace",
+        "ltrace",
+        "fakeroot",
+        "faketime",
+        "chronic",
     ]
 )
 """Commands that run another command, which their words name."""
@@ -70,7 +114,17 @@ _REFUSED = frozenset("`$()<>\\#")
 _QUOTED_REFUSED = frozenset("`$\\!")
 _EXPANDED = frozenset("*?[]{}~!^")
 """Characters that bash may expand: a command's own name may not hold them."""
+_GLOB = frozenset("*?[")
+"""Characters that, unquoted, stand for letters of file names."""
 _BLANKS = " \t"
+_OF_A_LINE = frozenset(" \t\n;&|`$()<>\\#*?[]{}~!'\"")
+"""Characters of which a word has at least one if a shell reads more in it than a command's name."""
+
+
+class FileGlob(str):
+    """A word that bash replaces by the names of files, if there are any that it fits: it may stand for other words."""
+
+    __slots__ = ()
 
 
 def simple_commands(line: str) -> list[list[str]] | None:
@@ -89,6 +143,37 @@ def simple_commands(line: str) -> list[list[str]] | None:
     if not commands or not all(_is_plain(words, plain) for words, plain in zip(commands, scanner.plain, strict=True)):
         return None
     return commands
+
+
+def commands_within(words: Sequence[str], depth: int = _DEPTH) -> Iterator[list[str] | None]:
+    """Yield each command that a command may be or run, by its words: itself first; None for one that is not certain.
+
+    That is what stands behind a command such as ``sudo``, and what such a one gives to a shell: ``bash -c 'a && b'``.
+    ``depth`` is how many shells may be in each other; what is below them is not certain.
+    """
+    yield list(words)
+    if not words or os.path.basename(words[0]) not in WRAPPERS:
+        return
+    for start in range(1, len(words)):
+        yield list(words[start:])
+    for text in _texts(words):
+        commands = simple_commands(text) if depth else None
+        if commands is None:
+            yield None
+            continue
+        for inner in commands:
+            yield from commands_within(inner, depth - 1)
+
+
+def _texts(words: Sequence[str]) -> list[str]:
+    """Return the words of a command that a shell may be given as command lines; of one that joins them, all in one."""
+    names = [os.path.basename(word) for word in words]
+    runner = next((at for at, name in enumerate(names) if name in _TEXT_RUNNERS), len(words))
+    joiner = next((at for at, name in enumerate(names) if name in _JOINERS), len(words))
+    texts = [word for word in words[runner + 1 :] if not isinstance(word, FileGlob)]
+    # What is a name and no more stands among the words behind the command.
+    texts = [text for text in texts if _OF_A_LINE.intersection(text)]
+    return [*texts, " ".join(words[joiner + 1 :])] if len(words) > joiner + 2 else texts
 
 
 def _is_plain(words: list[str], is_unquoted: list[bool]) -> bool:
@@ -160,6 +245,7 @@ class _Scanner:
 
     def _word(self) -> None:
         parts: list[str] = []
+        unquoted: list[str] = []
         is_unquoted = True
         while self._at < len(self._line):
             character = self._line[self._at]
@@ -172,8 +258,13 @@ class _Scanner:
             if character in _REFUSED:
                 raise _NotPlain
             parts.append(character)
+            unquoted.append(character)
             self._at += 1
-        self._words.append("".join(parts))
+        word = "".join(parts)
+        if "{" in unquoted and ("," in word or ".." in word):
+            # {a,b} is two words.
+            raise _NotPlain
+        self._words.append(FileGlob(word) if _GLOB.intersection(unquoted) else word)
         self._unquoted.append(is_unquoted)
 
     def _quoted(self, quote: str) -> str:

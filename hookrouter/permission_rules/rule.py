@@ -11,7 +11,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.permission_rules.commands import WRAPPERS, simple_commands
+from hookrouter.permission_rules.commands import FileGlob, commands_within, simple_commands
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.field_docs import with_field_docs
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-__all__ = ["EVERY_TOOL", "Rule", "RuleError", "covers", "covers_words", "parse", "tool_names"]
+__all__ = ["EVERY_TOOL", "Rule", "RuleError", "covers", "covers_words", "may_cover_words", "parse", "tool_names"]
 
 EVERY_TOOL = "*"
 """The rule for every tool."""
@@ -112,16 +112,33 @@ def covers_words(rule: Rule, words: Sequence[str], *, strict: bool) -> bool:
         return True
     if not strict:
         return _matches(rule.specifier, words)
-    candidates = [list(words)]
-    if words and (os.path.basename(words[0]) in WRAPPERS):
-        candidates += [list(words[start:]) for start in range(1, len(words))]
-        # What a shell is given to run is a command line again.
-        candidates += [inner for word in words[1:] for inner in simple_commands(word) or []]
     return any(
         _matches(rule.specifier, named)
-        for candidate in candidates
-        for named in (candidate, [os.path.basename(candidate[0]), *candidate[1:]])
+        for candidate in commands_within(words)
+        if candidate is not None
+        for named in _names(candidate)
     )
+
+
+def may_cover_words(rule: Rule, words: Sequence[str]) -> bool:
+    """Whether a rule for Bash that refuses could be about one simple command, for all that is known of it.
+
+    That is so if the command gives a shell a line that is not taken apart, or if file names that stand for one of its
+    words (``*``) could make it a command that the rule is about.
+    """
+    if rule.specifier is None:
+        return True
+    return any(
+        candidate is None or any(_matches(rule.specifier, named, may=True) for named in _names(candidate))
+        for candidate in commands_within(words)
+    )
+
+
+def _names(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return a command as it is written, and with its name without the folder."""
+    # Still a word that stands for others, if it was one.
+    name = type(words[0])(os.path.basename(words[0]))
+    return words, [name, *words[1:]]
 
 
 def _is_tool(wanted: str, tool: str) -> bool:
@@ -139,18 +156,23 @@ def _is_server(tool: str) -> bool:
     return tool.startswith("mcp__") and tool.count("__") == 1
 
 
-def _matches(specifier: str, words: Sequence[str]) -> bool:
-    """Whether the words of a command are those of a pattern: ``*`` alone stands for words, within one for letters."""
+def _matches(specifier: str, words: Sequence[str], *, may: bool = False) -> bool:
+    """Whether the words of a command are those of a pattern: ``*`` alone stands for words, within one for letters.
+
+    With ``may``: whether they are for some names of files.
+    """
     pattern = specifier
     takes_more = pattern.endswith(":*")
     wanted = pattern.removesuffix(":*").split()
     if takes_more:
         wanted.append("*")
-    return _match_words(tuple(wanted), tuple(words))
+    globs = frozenset(place for place, word in enumerate(words) if isinstance(word, FileGlob)) if may else frozenset()
+    return _match_words(tuple(wanted), tuple(words), globs)
 
 
-def _match_words(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
+def _match_words(wanted: tuple[str, ...], words: tuple[str, ...], globs: frozenset[int]) -> bool:
     # How far each prefix of the pattern reaches: a set of places, so that no pattern takes exponential time.
+    # Whoever stands at one of the ``globs`` may have passed some of the words that it stands for.
     places = {0}
     for index, one in enumerate(wanted):
         if one == "*":
@@ -158,10 +180,35 @@ def _match_words(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
             if start is None:
                 return False
             least = start if index == len(wanted) - 1 else start + 1
-            places = set(range(least, len(words) + 1))
+            places = set(range(least, len(words) + 1)) | {place for place in globs if place >= start}
         else:
-            places = {place + 1 for place in places if place < len(words) and fnmatchcase(words[place], one)}
+            fits = {place for place in places if place < len(words) and _fits(words[place], one, place in globs)}
+            places = {place + 1 for place in fits} | (fits & globs)
     return len(words) in places
+
+
+def _fits(word: str, wanted: str, is_glob: bool) -> bool:
+    """Whether a word is one of a pattern's; of a glob, whether a file's name could be."""
+    if fnmatchcase(word, wanted):
+        return True
+    return is_glob and _may_agree(_literal(word), _literal(wanted)) and _may_agree(_ending(word), _ending(wanted))
+
+
+def _may_agree(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def _literal(pattern: str) -> str:
+    """Return what stands before the first wildcard."""
+    end = next((at for at, character in enumerate(pattern) if character in "*?["), len(pattern))
+    return pattern[:end]
+
+
+def _ending(pattern: str) -> str:
+    """Return what stands behind the last wildcard, backwards; nothing if a bracket makes that uncertain."""
+    if "[" in pattern:
+        return ""
+    return _literal(pattern[::-1])
 
 
 def _covers_path(specifier: str, path: str, folder: str, *, strict: bool) -> bool:

@@ -16,6 +16,7 @@ from hookrouter.util.text import did_you_mean, printable
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
 from hookrouter_approvals.requests import MODES
 from hookrouter_approvals.schema import content_faults
+from hookrouter_approvals.typed_values import read_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -90,7 +91,10 @@ def _of_words(question: Question, text: str) -> dict[str, Any]:
         return {"action": "deny", "text": text}
     if question.kind == PLAN:
         return {"action": "revise", "text": text}
-    content = load_json(text)
+    if question.request.get("mode") == "url":
+        raise DecisionError(["what is asked is to visit an address, so there is nothing to fill in; decline or cancel"])
+    schema = question.request.get("schema")
+    content = read_values(text, schema if isinstance(schema, dict) else {})
     decision = {"action": "submit", "content": content}
     if faults := _check_elicitation(question, decision):
         raise DecisionError(faults)

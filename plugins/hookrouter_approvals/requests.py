@@ -104,9 +104,18 @@ def plan_request(event: events.PermissionRequest, tool_use_id: str, rule: str) -
 
 def form_request(event: events.Elicitation, tool_use_id: str, rule: str) -> Opening:
     """Return what an MCP server asks. It is known by an id of its own: the payload names no tool call."""
+    # A request for permission, which is on the way of a tool call, needs none of these.
+    from hookrouter_approvals.schema import fields_of
+    from hookrouter_approvals.typed_values import words_for
+
     schema = dict(event.raw.get("requested_schema") or {})
-    properties = schema.get("properties")
-    fields = [_field(name, one) for name, one in (properties if isinstance(properties, dict) else {}).items()]
+    required = schema.get("required")
+    fields = [
+        _field(name, one, is_required=isinstance(required, list) and name in required)
+        for name, one in fields_of(schema).items()
+    ]
+    if fields:
+        fields.append(f"To fill it in: your own words, {words_for(schema)}")
     shown = "\n".join([event.message, *fields, *([event.url] if event.url else [])])
     options = [
         {"label": "Decline", "description": "the server is told that you do not want to"},
@@ -194,7 +203,17 @@ def _json(value: object) -> str:
     return dumps(value, indent=2, ensure_ascii=False)
 
 
-def _field(name: str, schema: object) -> str:
-    facts = schema if isinstance(schema, dict) else {}
-    kind = facts.get("enum") or facts.get("type") or "any"
-    return f"- {name} ({kind}){': ' + str(facts['title']) if facts.get('title') else ''}"
+def _field(name: str, schema: Mapping[str, Any], *, is_required: bool) -> str:
+    """Return in a line what a field of a form takes."""
+    from hookrouter_approvals.schema import choices
+
+    kind = str(schema.get("type") or "any")
+    inner = schema.get("items") if kind == "array" else schema
+    if named := choices(inner):
+        words = [str(value) if str(value) == title else f"{value} ({title})" for value, title in named.items()]
+        kind = f"{'any' if kind == 'array' else 'one'} of {', '.join(words)}"
+    facts = [kind, *([str(schema["format"])] if schema.get("format") else []), *(["required"] if is_required else [])]
+    if "default" in schema:
+        facts.append(f"proposed: {fastjson.dumps(schema['default'])}")
+    about = [str(schema[key]) for key in ("title", "description") if schema.get(key)]
+    return f"- {name} ({'; '.join(facts)}){': ' if about else ''}{', '.join(about)}"

@@ -2,7 +2,8 @@
 
 A command line of bash with several commands gets the strictest of what its commands get. One that cannot be taken apart
 with certainty (a substitution, a redirection, a variable) is covered by no rule that names commands and grants, and by
-no rule behind one that names commands and refuses: it may hold what that one is about.
+no rule behind one that names commands and refuses: it may hold what that one is about. So it is with a command that
+gives such a line to a shell, and with one that the names of files could make what a rule refuses.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.permission_rules.commands import simple_commands
-from hookrouter.permission_rules.rule import Rule, covers, covers_words, parse
+from hookrouter.permission_rules.rule import Rule, covers, covers_words, may_cover_words, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +83,8 @@ def _of_command(rules: Sequence[tuple[Rule, ApprovalRule]], words: Sequence[str]
     for one, rule in rules:
         if covers_words(one, words, strict=_is_strict(rule)):
             return Ruling(rule.decide, rule.tool)
+        if _is_strict(rule) and may_cover_words(one, words):
+            return Ruling(PERSON, rule.tool)
     return _NOBODY
 
 

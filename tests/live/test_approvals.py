@@ -190,10 +190,14 @@ def test_the_same_call_twice_at_once_is_left_to_the_person(start: Start) -> None
             {"action": "submit", "content": {"name": "bob", "ok": True}},
             {"action": "accept", "content": {"name": "bob", "ok": True}},
         ),
+        (
+            {"action": "submit", "content": {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}},
+            {"action": "accept", "content": {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}},
+        ),
         ({"action": "decline"}, {"action": "decline"}),
         ({"action": "cancel"}, {"action": "cancel"}),
     ],
-    ids=["submit", "decline", "cancel"],
+    ids=["submit", "submit-all", "decline", "cancel"],
 )
 def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[str, Any]) -> None:
     one = start()
@@ -205,14 +209,34 @@ def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[s
     wait_until(lambda: [w["kind"] for w in one.waiting()] == ["elicitation"], 30, "the form", one.told)
     [asked] = one.waiting()
     own = ("--tool-use-id", asked["tool_use_id"])
-    wrong = one.decide({"action": "submit", "content": {"ok": "yes"}}, *own, code=2)
-    assert wrong["reason"] == '"name" is missing\n"ok" is "yes"; allowed is a value of the type boolean'
+    wrong = one.decide({"action": "submit", "content": {"ok": "yes", "mail": "bob", "areas": ["x"]}}, *own, code=2)
+    assert wrong["reason"].splitlines() == [
+        '"name" is missing',
+        '"ok" is "yes"; allowed is a value of the type boolean',
+        '"mail" is "bob"; allowed is an e-mail address, such as user@example.com',
+        '"areas" has "x"; allowed are ui, db',
+    ]
     assert one.decide(decision, *own)["outcome"] == "verified"
     wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
     assert {name: value for name, value in json.loads(one.said()).items() if value} == expected
 
 
-def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start) -> None:
+def test_a_person_fills_in_a_form_without_json(start: Start) -> None:
+    one = start()
+    one.call(ToolUse(FORM, {}))
+    one.waiting()
+    assert json.loads(one.stage.run("allow", "--session", "managed", "--json", "--wait", "0").stdout)["ok"]
+    wait_until(lambda: [w["kind"] for w in one.waiting()] == ["elicitation"], 30, "the form", one.told)
+    typed = ("answer", "managed", "name=Bob", "Smith", "ok=yes", "size=Large", "areas=ui,db", "--text", "--json")
+    done = one.stage.run(*typed)
+    assert json.loads(done.stdout)["outcome"] == "verified", (done.stdout, done.stderr)
+    wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
+    content = {"name": "Bob Smith", "ok": True, "size": "l", "areas": ["ui", "db"]}
+    assert json.loads(one.said()) == {"action": "accept", "content": content}
+
+
+@pytest.mark.parametrize("said", ["accept", "decline", "cancel"])
+def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start, said: str) -> None:
     """Nobody decides in time, so its dialog opens, and ElicitationResult tells what the person said there."""
     one = start()
     config = Path(one.stage.home.config_file)
@@ -221,10 +245,25 @@ def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start) -> None:
     one.decide({"action": "allow"}, "--tool-use-id", one.waiting()[0]["tool_use_id"], "--wait", "0")
     one.client.pane.wait_for("requests your input", 30)
     wait_until(lambda: [each["outcome"] for each in forms(one)] == ["unanswered"], 20, "the end of the wait", one.told)
-    press_until(one.client, "Escape", lambda: one.count("Stop") > 0, one.told)
+    late = one.decide({"action": "decline"}, "--tool-use-id", forms(one)[0]["tool_use_id"], code=4)
+    assert late["outcome"] == "unanswered"
+    if said == "accept":
+        press_until(one.client, "b", lambda: "Name: b" in one.client.screen(), one.told)
+    if said != "cancel":
+        press_until(one.client, "Down", lambda: "❯ Accept" in one.client.screen(), one.told)
+    if said == "decline":
+        press_until(one.client, "Right", lambda: "❯ Decline" in one.client.screen(), one.told)
+    key = "Escape" if said == "cancel" else "Enter"
+    press_until(one.client, key, lambda: "requests your input" not in one.client.screen(), one.told)
+    wait_until(lambda: one.count("Stop") > 0, 30, "the end of the turn", one.told)
     [story] = forms(one)
     assert (story["outcome"], story["by"]) == ("answered_by_person", "person"), story
-    assert story["questions"][0]["recorded"] == "cancel"
+    recorded = story["questions"][0]["recorded"]
+    told = json.loads(one.said())
+    assert told["action"] == said
+    content = told.get("content") or {}
+    assert recorded == (f"{said} {json.dumps(content, separators=(',', ':'))}" if content else said)
+    assert bool(content) == (said == "accept")
 
 
 def forms(one: ApprovalSession) -> list[dict[str, Any]]:

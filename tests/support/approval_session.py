@@ -19,6 +19,8 @@ from support.managed_client import press_until
 from support.plans import planned
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from hookrouter._sandbox.tmux_server import PrivateTmux
 
 __all__ = ["CONFIG", "ECHO", "FORM", "SUBAGENT", "ApprovalSession"]
@@ -101,24 +103,31 @@ class ApprovalSession:
         strict: bool = True,
         channel: str = "reply",
         size: tuple[int, int] = (120, 40),
+        more: str = "",
+        install: Sequence[str] = (),
+        prepare: Callable[[Stage], dict[str, str]] | None = None,
     ) -> None:
         """``sessions`` are the agent's; with ``strict`` there are rules that no agent may overstep.
 
-        ``size`` is how many columns and rows the pane has.
+        ``size`` is how many columns and rows the pane has. ``more`` is added to config.toml, ``install`` are the
+        options of ``hookrouter install``, and ``prepare`` returns more of the client's environment once the stage is
+        there.
         """
         self.channel = channel
         self.model = model
         self._turns = 0
         config = CONFIG.replace("SESSIONS", sessions).replace("CHANNELS", json.dumps([channel]))
-        self.stage = Stage(str(folder), config + (STRICT if strict else "") + GRANTS)
+        self.stage = Stage(str(folder), config + (STRICT if strict else "") + GRANTS + more)
         self.stage.record("PostToolUse", "Stop")
-        self.stage.install()
+        self.stage.install(*install)
+        prepared = prepare(self.stage) if prepare is not None else {}
         self._listed = folder / "listed"
         servers = folder / "mcp.json"
         servers.write_text(json.dumps(server_config(str(self._listed))))
         client = find_client()
         assert client is not None
         environ = {**self.stage.environ, **self.stage.client_home.environ(model), "ENABLE_TOOL_SEARCH": "false"}
+        environ |= prepared
         words = [client, "--mcp-config", str(servers), "--permission-mode", mode]
         width, height = size
         self.client = ClientSession(

@@ -11,7 +11,10 @@ from pathlib import Path
 
 __all__ = ["disagreement", "random_line"]
 
-PLAIN = "a git push -x if then fi X=1 * ~ b=2 echo rm -rf / ./x 'b c' \"d e\" 'it' \"x\"y --a=b {a,b} [x] a[1]"
+PLAIN = (
+    "a git push -x if then fi X=1 * ~ b=2 echo rm -rf / ./x 'b c' \"d e\" 'it' \"x\"y --a=b "
+    "{a,b} x{1..3} {a stash@{0} [x] a[1]"
+)
 SPECIAL = "$ $(x) ${x} ` ( ) { } ! = && || ; | & > < >> 2>&1 &> # ' \" << <<< ;; |& [[ ]] \\ $'a' $\"b\" &>> >| <( (("
 BETWEEN = ["", " ", "  ", "\t", "\n"]
 NOISE = "ab'\"$`\\ \t\n;&|<>(){}#!*?=~-\u00a0\u2028\r\x01é"
@@ -39,7 +42,7 @@ def disagreement(line: str, commands: list[list[str]]) -> str:
     printed = """{ printf '%s\\0' {0} "$@" $'\\n' >> "$FOLDER/$BASHPID"; }"""
     functions = "\n".join(f"function {name} {printed.replace('{0}', name)}" for name in names)
     # Globs stay as they are; each command only prints its words, so nothing is run.
-    script = f"set -f +B\nPATH=/nonexistent HOME=/home/x\n{functions}\neval {shlex.quote(line)}\nwait\n"
+    script = f"set -f\nPATH=/nonexistent HOME=/home/x\n{functions}\neval {shlex.quote(line)}\nwait\n"
     with tempfile.TemporaryDirectory() as folder:
         environ = {**os.environ, "FOLDER": folder}
         subprocess.run(["bash", "-c", script], env=environ, capture_output=True, check=False)

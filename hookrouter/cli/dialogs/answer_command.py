@@ -15,6 +15,7 @@ from hookrouter.cli.dialogs.answer_request import UsageError, check_options
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.identity import AGENT, author_option
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
+from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.messages.words import is_json
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.interface import StoreError
@@ -40,7 +41,7 @@ def run(request: Request) -> int:
         _write(sys.stdout, json.dumps(result.document()))
         return result.exit_code
     failed = result.exit_code not in (ExitCode.OK, ExitCode.RECORDED_DIFFERENTLY)
-    _write(sys.stderr if failed else sys.stdout, "\n".join(_told(result, failed=failed)))
+    _write(sys.stderr if failed else sys.stdout, "\n".join(_told(result, request.command, failed=failed)))
     return result.exit_code
 
 
@@ -73,7 +74,7 @@ def _answered(request: Request) -> AnswerResult:
     return request.answered(app, text, author or AGENT)
 
 
-def _told(result: AnswerResult, *, failed: bool) -> list[str]:
+def _told(result: AnswerResult, command: str, *, failed: bool) -> list[str]:
     """Return the lines of a result for people."""
     outcome, reason = result.outcome.replace("_", " "), result.reason
     is_persons = result.by == "person"
@@ -81,7 +82,7 @@ def _told(result: AnswerResult, *, failed: bool) -> list[str]:
         outcome, reason = "recorded exactly", "Claude Code recorded what you meant"
     lines = [printable(f"{outcome}: {reason}" if reason else outcome, keep_newlines=True)]
     if failed:
-        lines[0] = f"hookrouter answer: {lines[0]}"
+        lines[0] = f"hookrouter {command}: {lines[0]}"
     else:
         lines += [f"  {line}" for entry in result.questions for line in _shown(entry)]
     if result.outcome == "planned":
@@ -148,11 +149,11 @@ def _waiting() -> str:
 
 def _shown(entry: Any) -> list[str]:
     """Return the lines about one answered question, both sides if they differ."""
-    lines = [f"{printable(entry['question'])}: {printable(entry['intended'])}"]
+    lines = [f"{printable(one_line(entry['question']))}: {printable(entry['intended'])}"]
     if entry["result"] not in ("match", "unknown", "chat"):
         recorded = entry["recorded"]
         shown = recorded if isinstance(recorded, str) else json.dumps(recorded)
-        lines = [printable(entry["question"]), f"  intended: {printable(entry['intended'])}"]
+        lines = [printable(one_line(entry["question"])), f"  intended: {printable(entry['intended'])}"]
         lines.append(f"  recorded: {printable(shown) if recorded is not None else '(nothing)'} ({entry['result']})")
         if entry["result"] == "notes_differ":
             lines.append(f"  intended note: {printable(str(entry.get('intended_notes') or '(none)'))}")

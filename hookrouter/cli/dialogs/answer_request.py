@@ -40,6 +40,8 @@ class Request(NamedTuple):
     as_text: bool = False
     as_chat: bool = False
     plain: bool | None = None
+    command: str = "answer"
+    """The command that was typed: a short one has its own name in what it says."""
 
     @property
     def names_question(self) -> bool:

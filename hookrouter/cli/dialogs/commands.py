@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["answer", "open_sessions", "questions"]
 
+_SHORT = {"permission": (("allow", ""), ("deny", " TEXT")), "plan": (("approve", ""), ("revise", " TEXT"))}
+"""The short commands for a kind of dialog, each with what stands behind its options."""
+
 _LINES = 12
 """Of a longer text, such as a plan, the list shows so many lines."""
 
@@ -185,6 +188,7 @@ def answer(
       hookrouter answer work --text "none of them"    # your own words
       hookrouter answer work 1 / 0,2 / snake          # a form of three questions
       hookrouter answer work --chat "wait a bit"      # talk instead of answering
+      hookrouter answer work name=Bob Smith ok=yes    # the values of a form of an MCP server
       hookrouter answer --any '[{"action": "select", "optionIndex": 1}]'
       hookrouter answer --tool-use-id toolu_01AbC --file decisions.json --json
       hookrouter answer --session work --dry-run - < decisions.json
@@ -246,6 +250,8 @@ def questions(
 ) -> int:
     """List the questions that wait for an answer, and the notices about questions that have ended.
 
+    Permissions, plans, forms of MCP servers and other dialogs that wait are listed as well, by their kind.
+
     Each question is shown with its age, its agent and gateway, whether a hook waits beside its dialog to take the
     answer, whether an answer is being delivered, how often the agent was reminded, and whether it took the question and
     gives no sign. With --session or --tool-use-id, the whole message is shown as the agent gets it, with the command
@@ -260,7 +266,9 @@ def questions(
     shows of the question.
 
     \b
-    With --json: {"questions": [...], "notices": [...], "paused": [...], "missed": [...]}. Of each question, "command"
+    With --json: {"questions": [...], "notices": [...], "paused": [...], "missed": [...]}. Of each question, "kind" is
+    question, permission, plan, elicitation, blocked or one that a plugin contributes, "request" what a dialog that is
+    no question is about, "command"
     is what an agent puts before its JSON, and "by_hand" the line that a person types. A question that was asked while
     its session was paused has "missed": true until its agent is woken by `hookrouter resume`; the list "missed" holds
     what was asked during the pauses that last, as `hookrouter history` tells it.
@@ -446,6 +454,7 @@ def _entry(app: Application, question: Question, messages: list[QueuedMessage]) 
 def _summary(entry: dict[str, Any]) -> str:
     age, terminal, pending = entry["age_seconds"], entry["terminal"], entry["pending_answer"]
     facts = [f"asked {duration(age)} ago" if age is not None else "", entry["tool_use_id"]]
+    facts += [entry["kind"]] if entry["kind"] != documents.QUESTION else []
     facts += [f"pane {terminal['target']}" if terminal else "no terminal", f"agent {entry['agent'] or 'not known yet'}"]
     facts.append(f"gateway {entry['gateway']}")
     if entry["missed"]:
@@ -479,6 +488,9 @@ def _summary(entry: dict[str, Any]) -> str:
             if isinstance(description := option.get("description"), str) and description:
                 lines.append(_safe(f"        {description}"))
     lines += [_safe(f"  To answer: {entry['by_hand']}"), "             or without numbers, to be asked"]
+    if short := _SHORT.get(entry["kind"]):
+        which = f"--tool-use-id {entry['tool_use_id']}"
+        lines.append(_safe(f"             or: {', '.join(f'hookrouter {name} {which}{text}' for name, text in short)}"))
     return "\n".join(lines)
 
 

@@ -74,7 +74,7 @@ def allow(
             raise typer.BadParameter(f"it is not JSON: {error}", param_hint="--input") from None
     if always is not None:
         decision["always"] = always
-    return _decide(decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
+    return _decide("allow", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
 
 
 def deny(
@@ -98,7 +98,7 @@ def deny(
     """
     said = " ".join(text or ()) or "The user does not want this."
     decision = {"action": "deny", "text": said, **({"stop": True} if stop else {})}
-    return _decide(decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
+    return _decide("deny", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
 
 
 def approve(
@@ -131,7 +131,7 @@ def approve(
                 decision["plan"] = file.read()
         except (OSError, ValueError) as error:
             raise typer.BadParameter(f"{plan}: {error}", param_hint="--plan") from None
-    return _decide(decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
+    return _decide("approve", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
 
 
 def revise(
@@ -152,10 +152,11 @@ def revise(
     Exit codes: 0 it happened as meant; 2 refused, by the decision or a rule; 3, 4, 5: as for `hookrouter answer`.
     """
     decision = {"action": "revise", "text": " ".join(text)}
-    return _decide(decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
+    return _decide("revise", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
 
 
 def _decide(
+    command: str,
     decision: dict[str, Any],
     session: str,
     tool_use_id: str | None,
@@ -182,5 +183,6 @@ def _decide(
             dry_run=dry_run,
             as_json=as_json,
             author=author,
+            command=command,
         )
     )

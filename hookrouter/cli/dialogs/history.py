@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hookrouter.cli.application import Application
+from hookrouter.dialogs.documents import QUESTION
+from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.stories.history import history as read_history
 from hookrouter.dialogs.stories.story import OPEN
 from hookrouter.messaging.spawn import push
@@ -39,6 +41,8 @@ def history(
 ) -> int:
     """Show Claude's questions and what became of them, in the order in which they were asked.
 
+    Permissions, plans, forms of MCP servers and other dialogs are listed as well, by their kind.
+
     For each question: when it was asked, how it ended, who answered (the agent, a person, or nobody), through which
     channel, how long that took, and what was answered. Of an answer by `hookrouter answer`, "verified" says that Claude
     Code recorded exactly what was meant, and "mismatch" shows both sides. An unanswered question says why.
@@ -55,8 +59,8 @@ def history(
       unknown             nothing says how it ended
 
     \b
-    With --json: {"questions": [...]}, each with session, session_id, tool_use_id, agent, asked_at, ended_at, seconds,
-    outcome, by, who (the login name of a person who used `hookrouter answer`), channel, verified, reason,
+    With --json: {"questions": [...]}, each with kind, session, session_id, tool_use_id, agent, asked_at, ended_at,
+    seconds, outcome, by, who (the login name of a person who used `hookrouter answer`), channel, verified, reason,
     missed (asked during a pause), reminders, escalated, chat,
     questions (header, question, intended, recorded, result, intended_notes, recorded_notes) and attempts (at, outcome,
     channel, reason). Times are UTC there; people get local ones with the zone.
@@ -110,6 +114,8 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
     if story["outcome"] == "answered_by_person":
         who = ""
     facts = [f"{story['outcome'].replace('_', ' ')} {who}".strip()]
+    if story["kind"] != QUESTION:
+        facts[0] = f"{story['kind']} {facts[0]}"
     if story["channel"]:
         facts[0] += f" through {story['channel']}"
     if story["seconds"] is not None:
@@ -123,7 +129,7 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
     head = f"{local(story['asked_at'] or story['ended_at'] or '')}  {story['session']}: {', '.join(facts)}"
     lines = [f"{head}  ({story['tool_use_id']})"]
     for number, entry in enumerate(story["questions"], 1):
-        lines.append(f"  {number}. {entry['question']}{_answer(entry)}")
+        lines.append(f"  {number}. {one_line(entry['question'])}{_answer(entry)}")
         if story["outcome"] == "mismatch" and entry.get("result") != "match":
             lines.append(f"     meant: {_shown(entry.get('intended'))}{_note(entry.get('intended_notes'))}")
     if story["chat"]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.cli.dialogs.history import story_lines
 from hookrouter.dialogs import documents
+from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.stories.story import OPEN, UNKNOWN, shown_id
 from hookrouter.util.clock import iso, local, seconds
@@ -93,9 +94,12 @@ class _Watch:
         if self._as_json:
             self._write({"event": "opened", "at": question.saved_at, **shown})
             return
-        texts = " | ".join(form["question"] for form in question.questions)
+        texts = " | ".join(one_line(form["question"]) for form in question.questions)
+        kind = f" ({question.kind})" if question.kind != documents.QUESTION else ""
         missed = " (missed: the session is paused)" if question.missed else ""
-        self._print(f"{local(question.saved_at)}  opened  {question.session}: {question.tool_use_id}{missed}  {texts}")
+        self._print(
+            f"{local(question.saved_at)}  opened  {question.session}: {question.tool_use_id}{kind}{missed}  {texts}"
+        )
 
     def _say_closed(self) -> None:
         """Say how questions ended whose records are there, or have not come in time."""
@@ -123,5 +127,7 @@ class _Watch:
         self._print(json.dumps(event))
 
     def _print(self, line: str) -> None:
-        sys.stdout.write(f"{printable(line)}\n")
-        sys.stdout.flush()
+        # Past the stream's buffer: an interrupt that comes while it is written out had the line written once more.
+        data = f"{printable(line)}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace")
+        while data:
+            data = data[os.write(sys.stdout.fileno(), data) :]

@@ -11,7 +11,7 @@ from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.awaiting import Awaiting
 from hookrouter.dialogs.answers.channels import find_channels, no_channel, planned
 from hookrouter.dialogs.answers.checked_answer import CheckedAnswer
-from hookrouter.dialogs.answers.choosing import choose, listed, not_over
+from hookrouter.dialogs.answers.choosing import choose, decision_on, listed, not_over
 from hookrouter.dialogs.answers.ended import already_ended
 from hookrouter.dialogs.answers.handing_over import HandingOver
 from hookrouter.dialogs.answers.identity import AGENT
@@ -19,7 +19,6 @@ from hookrouter.dialogs.answers.result import AnswerResult, ExitCode, with_recor
 from hookrouter.dialogs.closing import CLIENT_GONE, verdict_of
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, from_json
 from hookrouter.dialogs.form import FormError, form_of
-from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.transcript import (
     ANSWERED,
@@ -184,14 +183,11 @@ class _Answering:
 
         That decision stays noted: what happens is to be compared with it. A question's answer is recorded at once.
         """
-        question, store = self._question, self._app.store
-        if question.kind == documents.QUESTION:
-            return ""
-        pending = documents.read_pending(store, question.session, question.tool_use_id)
-        if pending is None or Handover.of_call(store, question.session_id, question.tool_use_id).waiting() is not None:
+        pending = decision_on(self._app.store, self._question)
+        if pending is None:
             return ""
         who = f"person {pending.who}".strip() if pending.by == "person" else "an agent"
-        [entry] = self._kind.intended(question, pending.decisions)
+        [entry] = self._kind.intended(self._question, pending.decisions)
         return f"{who} has decided already: {entry['intended']}; what came of it is not known yet"
 
     def _not_delivered(self, delivery: AnswerOutcome) -> AnswerResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.dialogs import documents
+from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.transcript import question_state, reason_of
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.util.text import printable
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 
     from hookrouter.cli.application import Application
     from hookrouter.dialogs.answers.result import AnswerResult
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import PendingAnswer, Question
+    from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["AUTO", "candidates", "choose", "listed", "not_over", "session_names"]
+__all__ = ["AUTO", "candidates", "choose", "decision_on", "listed", "not_over", "session_names", "undecided"]
 
 AUTO = "auto"
 """In place of a session's name: whichever session has the one open question, unless a session is called so."""
@@ -33,7 +35,7 @@ def choose(
     anywhere, found = candidates(app, session, any_session=any_session)
     if tool_use_id is not None and session == AUTO and not found:
         anywhere, found = True, documents.list_questions(app.store)
-    question = _chosen(found, tool_use_id)
+    question = _chosen(app, found, tool_use_id)
     if question is None:
         return _none_chosen(app, result, found, tool_use_id, anywhere=anywhere)
     if reason := _unexpected(app, question, tool_use_id, expect, is_person=result.by == "person"):
@@ -57,6 +59,24 @@ def not_over(questions: Sequence[Question]) -> list[Question]:
         if not reason_of(question_state(question.transcript_path, question.tool_use_id))
         and not documents.is_client_gone(question)
     ]
+
+
+def undecided(store: DocumentStore, questions: Sequence[Question]) -> list[Question]:
+    """Leave out those that are over, and calls that were decided on and still run. Raises StoreError."""
+    return [question for question in not_over(questions) if decision_on(store, question) is None]
+
+
+def decision_on(store: DocumentStore, question: Question) -> PendingAnswer | None:
+    """Return the decision on a call that was given, and of which it is not known yet what came. Raises StoreError.
+
+    None for a question: its answer is recorded at once.
+    """
+    if question.kind == documents.QUESTION:
+        return None
+    pending = documents.read_pending(store, question.session, question.tool_use_id)
+    if pending is None or Handover.of_call(store, question.session_id, question.tool_use_id).waiting() is not None:
+        return None
+    return pending
 
 
 def listed(questions: Sequence[Question]) -> str:
@@ -114,12 +134,12 @@ def _is_unsent(app: Application, question: Question) -> bool:
     )
 
 
-def _chosen(found: Sequence[Question], tool_use_id: str | None) -> Question | None:
+def _chosen(app: Application, found: Sequence[Question], tool_use_id: str | None) -> Question | None:
     """Return the question that is meant; None if it is not there, or several could be meant."""
     if tool_use_id is not None:
         meant = [question for question in found if question.tool_use_id == tool_use_id]
     else:
-        meant = not_over(found) if len(found) > 1 else list(found)
+        meant = undecided(app.store, found) if len(found) > 1 else list(found)
     return meant[0] if len(meant) == 1 else None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter.dialogs.documents import QUESTION
 from hookrouter.storage.home import HOME_VARIABLE, Home
 from hookrouter.util import fastjson
 from hookrouter.util.field_docs import with_field_docs
@@ -133,6 +134,9 @@ def question_message(
     head = list(lead) or ["# Claude Code waits for your answer"]
     head += [_facts(question, around), _AS_DATA]
     form_parts = [part for number, form in enumerate(forms, 1) for part in _question_parts(form, number, count)]
+    if question.kind != QUESTION:
+        # Such a dialog is one form, and is decided on otherwise than by its options.
+        form_parts[0] = f"## What is to be decided: {question.kind}"
     tail = _answer_parts(question, argv, environ)
     if others:
         tail.append(_others(others))

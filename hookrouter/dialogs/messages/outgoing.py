@@ -26,7 +26,7 @@ def wake(question: Question, services: Services) -> None:
     It says all that is needed to answer; the rest is added when it goes out, see
     :mod:`hookrouter.dialogs.composer`. An agent whose ``wake_on`` leaves out the kind is not told.
     """
-    if any(one.id == question.agent and question.kind not in one.wake_on for one in services.config.agents):
+    if any(one.id == question.agent and not one.hears_of(question.kind) for one in services.config.agents):
         return
     from hookrouter.dialogs.messages.formatting import question_message, read_command, subject
     from hookrouter.util.program import script_argv

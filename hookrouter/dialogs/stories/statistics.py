@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from hookrouter.dialogs.documents import QUESTION
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.stories.story import OPEN, OUTCOMES, UNKNOWN, shown_id
 from hookrouter.storage.journal_query import text
@@ -37,7 +38,7 @@ class QuestionStatistics:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Note which question a record is about; what became of it is read later, all at once."""
-        if record.get("tool") == "AskUserQuestion":
+        if record.get("tool") == "AskUserQuestion" or record.get("dialog"):
             self._seen.add((text(record, "session_id"), shown_id(text(record, "tool_use_id"))))
 
     def read(self, services: Services, *, since: float | None, session: str | None, plugin: str | None) -> None:
@@ -53,8 +54,9 @@ class QuestionStatistics:
     def document(self) -> dict[str, Any]:
         """Return how many were asked, how they ended, and how long that took.
 
-        ``open`` are those that wait for an answer, ``unknown`` those of which nothing tells the end. ``seconds`` are
-        from the question to its end, of those that were answered by whomever.
+        ``kinds`` counts the dialogs of each kind. ``open`` are those that wait for an answer, ``unknown`` those of
+        which nothing tells the end. ``seconds`` are from the question to its end, of those that were answered by
+        whomever.
         """
         told = self._told
         counts = Counter(story["outcome"] for story in told)
@@ -65,6 +67,7 @@ class QuestionStatistics:
         )
         return {
             "asked": len(told),
+            "kinds": dict(sorted(Counter(story["kind"] for story in told).items())),
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             "open": counts[OPEN],
             "unknown": counts[UNKNOWN],
@@ -77,7 +80,9 @@ class QuestionStatistics:
         if not counts["asked"]:
             return []
         ended = [f"{counts[how]} {how.replace('_', ' ')}" for how in (*OUTCOMES, OPEN, UNKNOWN) if counts[how]]
-        lines = [f"questions: {counts['asked']}; {', '.join(ended)}"]
+        kinds = ", ".join(f"{count} {kind}" for kind, count in counts["kinds"].items())
+        of_kinds = f" ({kinds})" if set(counts["kinds"]) != {QUESTION} else ""
+        lines = [f"questions: {counts['asked']}{of_kinds}; {', '.join(ended)}"]
         median, p95, longest = counts["seconds"].values()
         if median is not None:
             times = f"median {duration(median)}, 95 % within {duration(p95)}, longest {duration(longest)}"

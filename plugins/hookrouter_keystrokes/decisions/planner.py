@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering import forms
 from hookrouter.answering.interfaces import Done, Effect, GiveUp, Paste, Press, View, Wait
-from hookrouter_keystrokes.decisions.fitting import BLOCKED, NOT, PARTLY, fits
+from hookrouter_keystrokes.decisions.fitting import BLOCKED, NOT, PARTLY, WHOLLY, fits
 from hookrouter_keystrokes.decisions.rows import refusal_of_decision, target_of
 from hookrouter_keystrokes.screens.model import OtherDialog, Unknown
 from hookrouter_keystrokes.screens.reading import read_any
@@ -42,7 +42,7 @@ def next_step(view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
     state = view.state
     if not view.shown or not isinstance(state, OtherDialog):
         return _elsewhere(state, taken, asked.kind)
-    if fits(state, asked.kind, asked.request, asked.folder) == PARTLY and (reason := _mistakable(state, asked)):
+    if reason := _mistakable(state, asked):
         return GiveUp(reason)
     target = target_of(state, asked.kind, asked.decision)
     if isinstance(target, str):
@@ -82,10 +82,15 @@ def _elsewhere(state: object, taken: Sequence[Taken], kind: str) -> Step:
 
 
 def _mistakable(state: OtherDialog, asked: AskedDialog) -> str:
-    """Return why the dialog on screen, of which only a part shows, could be another one's; empty if it cannot."""
-    for other in asked.others:
-        if fits(state, asked.kind, other, asked.folder) != NOT:
-            return "the dialog shows too little of the call to tell it from another one that has begun"
+    """Return why the dialog on screen could be another call's; empty if it cannot."""
+    # Only the call that offers a plan has a plan's dialog.
+    known = [one for one in asked.others if asked.kind != "plan" or one.get("tool") == asked.request.get("tool")]
+    others = [fits(state, asked.kind, other, asked.folder) for other in known]
+    if WHOLLY in others:
+        # They differ in white space, which no screen shows for certain, or in what the client does not draw.
+        return "another call that has begun has a dialog that looks just like this one"
+    if fits(state, asked.kind, asked.request, asked.folder) == PARTLY and PARTLY in others:
+        return "the dialog shows too little of the call to tell it from another one that has begun"
     return ""
 
 

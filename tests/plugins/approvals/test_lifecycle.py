@@ -332,6 +332,17 @@ def test_an_agent_that_does_not_want_to_hear_of_it_is_not_told(asking: Any) -> N
     assert asking.wakes() == []
 
 
+def test_an_agent_hears_of_every_kind_unless_it_says_otherwise() -> None:
+    assert all(Agent(id="night").hears_of(kind) for kind in ("question", "plan", "a-plugins-own"))
+    chosen = Agent(id="night", wake_on=("plan", "a-plugins-own"))
+    assert [kind for kind in ("question", "plan", "a-plugins-own", "blocked") if chosen.hears_of(kind)] == [
+        "plan",
+        "a-plugins-own",
+    ]
+    assert Agent(id="night", wake_on=("*",)).hears_of("blocked")
+    assert not Agent(id="night", wake_on=()).hears_of("question")
+
+
 def test_a_request_that_is_repeated_after_its_hook_was_killed_goes_on_with_the_same_dialog(asking: Any) -> None:
     first = asking.asked("Bash", COMMAND)
     # Whoever kills the hook leaves the document, and no lock.
@@ -395,6 +406,11 @@ def test_where_a_terminal_is_known_a_decision_may_go_by_keys(asking: Any, monkey
     asked = PermissionKind().asked(question, [{"action": "allow"}], asking.app.store)
     assert asked is not None
     assert (asked.request["input"], asked.others) == (COMMAND, ({"tool": "Bash"},))
+    # One whose dialog would look like this one's comes with its input: no screen shows white space, nor a timeout.
+    asking.call("Bash", {**COMMAND, "command": "touch  x", "timeout": 5}, "toolu_3")
+    asked = PermissionKind().asked(question, [{"action": "allow"}], asking.app.store)
+    assert asked is not None
+    assert {"tool": "Bash", "input": COMMAND} in asked.others
 
 
 def test_a_call_that_begins_asks_no_terminal(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,3 +430,14 @@ def test_what_was_decided_stays_decided_while_the_tool_runs(asking: Any) -> None
     assert (again.outcome, again.exit_code) == ("not_delivered", 4)
     assert again.reason == "an agent has decided already: allow; what came of it is not known yet"
     assert asking.ran("Bash", COMMAND)["outcome"] == "verified"
+
+
+def test_a_call_that_was_decided_on_is_not_meant_by_the_next_answer(asking: Any) -> None:
+    asking.asked("Bash", COMMAND)
+    assert asking.decide({"action": "allow"}).outcome == "delivered"
+    asking.given()
+    # It still runs, and asks something itself.
+    fields = {"mcp_server_name": "demo", "message": "Your name?", "mode": "form", "requested_schema": SCHEMA}
+    asking.wait("elicitation", **fields)
+    result = asking.decide({"action": "decline"}, wait=10)
+    assert (result.outcome, result.kind) == ("verified", "elicitation")

@@ -63,6 +63,51 @@ def test_a_rule_for_the_whole_tool_covers_what_cannot_be_taken_apart_unless_a_st
     assert decided("Bash", (ApprovalRule(tool="*", decide="deny"),), command="ls > x") == "deny"
 
 
+GUARDED = (
+    ApprovalRule(tool="Bash(rm:*)", decide="deny"),
+    ApprovalRule(tool="Bash(git push --force:*)", decide="deny"),
+    ApprovalRule(tool="Bash", decide="allow"),
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "decide"),
+    [
+        ("bash -c 'rm -rf x > y'", "person"),
+        ("sudo bash -c 'X=1 cp x y'", "person"),
+        ("env -S 'rm $HOME'", "person"),
+        ("eval 'echo $(rm x)'", "person"),
+        ("eval r'm x'", "deny"),
+        ("eval \"r'm' x\"", "deny"),
+        ("bash -c 'bash -c \"rm x\"'", "deny"),
+        ("timeout 5 bash -c 'sudo rm x'", "deny"),
+        ("su -c 'rm x'", "deny"),
+        ("flock /tmp/x rm y", "deny"),
+        ("trap 'rm x' EXIT", "deny"),
+        ("strace /bin/rm x", "deny"),
+        ("eval " * 3000 + "rm x", "deny"),
+        ("eval " * 9 + "'a b'", "person"),
+        # What bash makes of {a,b} and of * is not known before it runs.
+        ("git push {--force,origin}", "person"),
+        ("git push --forc?", "person"),
+        ("git push * origin", "person"),
+        ("git * origin", "person"),
+        ("sudo /bin/r? x", "person"),
+        ("sudo [qr]m x", "person"),
+        ("git push '--forc?'", "allow"),
+        ("git add *.py", "allow"),
+        ("git push main*", "allow"),
+        ("sudo ls *.py", "allow"),
+        ("env FOO=1 make *.o", "allow"),
+        ("find . -name '*.py'", "allow"),
+        ("git show stash@{0}", "allow"),
+        ("echo rm", "allow"),
+    ],
+)
+def test_nothing_hides_a_forbidden_command(command: str, decide: str) -> None:
+    assert decided("Bash", GUARDED, command=command) == decide
+
+
 def test_the_first_rule_counts() -> None:
     first = ApprovalRule(tool="Bash(rm build)", decide="allow")
     assert decided("Bash", (first, RULES[0]), command="rm build") == "allow"

@@ -237,6 +237,24 @@ def test_what_shows_only_in_part_is_left_if_another_call_could_look_so() -> None
     assert step("2.1.330", "bash", ALLOW, others=({"tool": "Bash"},)).key == "1"
 
 
+@pytest.mark.parametrize("name", ["bash", "write", "mcp", "fetch", "read"])
+def test_nothing_is_chosen_if_another_calls_dialog_looks_just_the_same(name: str) -> None:
+    """Lines are wrapped, so `rm -rf /x` and `rm -rf / x` look alike, and not all of an input is drawn."""
+    given = REQUESTS[name]["input"]
+    # A path is compared as it is; what a file is to hold is not.
+    changed = "content" if name == "write" else next(iter(given))
+    spaced = {**REQUESTS[name], "input": {**given, changed: given[changed].replace("/", "/ ") + " "}}
+    for other in (spaced, REQUESTS[name]):
+        found = step("2.1.330", name, ALLOW, others=({"tool": "Bash"}, other))
+        assert isinstance(found, GiveUp)
+        assert "looks just like this one" in found.why
+
+
+def test_a_plans_dialog_is_no_other_calls() -> None:
+    for name in ("plan", "plan-none"):
+        assert step("2.1.330", name, {"action": "approve"}, others=({"tool": "Bash"}, REQUESTS["bash"])).key
+
+
 def test_a_dialog_that_has_closed_is_done_and_one_that_is_not_there_is_waited_for() -> None:
     asked = AskedDialog("permission", REQUESTS["bash"], ALLOW, FOLDER)
     opened = PLANNER.read_dialog(screen("2.1.330", "bash"), asked)

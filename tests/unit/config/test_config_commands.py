@@ -56,6 +56,15 @@ def cli_commands():
     return [Command("greet", "Say hello.", "nowhere:greet")]
 
 
+class Puzzle:
+    name = "puzzle"
+
+
+@hookimpl
+def dialog_kinds():
+    return [Puzzle()]
+
+
 @hookimpl
 def gateway():
     raise ValueError("no gateway here")
@@ -175,6 +184,19 @@ def test_check_compares_names_and_settings_with_what_is_installed(file: Path, ru
         "plugins.order[1]": ("warning", 8, "guard"),
         "plugins.gone": ("warning", 9, ""),
     }
+
+
+def test_an_agent_hears_of_the_kinds_that_plugins_contribute(file: Path, run: Any) -> None:
+    file.write_text('[[agents]]\nid = "a"\nwake_on = ["question", "plan", "puzzle", "*"]\n')
+    assert run("config", "check").code == 0
+    file.write_text('[[agents]]\nid = "a"\nwake_on = [\n"puzle",\n"blocked"]\n')
+    done = run("config", "check", "--json")
+    [problem] = done.json["problems"]
+    assert (done.code, problem["key"], problem["suggestion"]) == (1, "agents[0].wake_on[0]", "puzzle")
+    assert "no active plugin offers it" in problem["message"]
+    file.write_text('[[agents]]\nid = "a"\nwake_on = ["Plan"]\n')
+    [problem] = run("config", "check", "--json").json["problems"]
+    assert 'allowed: "*", or the name of a kind' in problem["message"]
 
 
 def test_a_missing_plugin_that_fails_closed_is_an_error(file: Path, run: Any) -> None:
@@ -312,6 +334,7 @@ def test_info_shows_hooks_settings_and_contributions(file: Path, run: Any) -> No
     parts = run("plugins", "info", "parts", "--json").json
     assert parts["contributions"] == [
         {"hook": "cli_commands", "names": ["greet"], "error": "", "keys": []},
+        {"hook": "dialog_kinds", "names": ["puzzle"], "error": "", "keys": []},
         {"hook": "gateway", "names": [], "error": "ValueError: no gateway here", "keys": []},
     ]
     shown = run("plugins", "info", "guard").out

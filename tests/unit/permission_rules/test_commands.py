@@ -26,6 +26,7 @@ from support.bash_oracle import disagreement, random_line
         ("ls *.py ~/x", [["ls", "*.py", "~/x"]]),
         ("grep if file", [["grep", "if", "file"]]),
         ("a &&\n b", [["a"], ["b"]]),
+        ("git show stash@{0} {} '{a,b}'", [["git", "show", "stash@{0}", "{}", "{a,b}"]]),
     ],
 )
 def test_a_plain_line_is_taken_apart(line: str, commands: list[list[str]]) -> None:
@@ -74,6 +75,8 @@ def test_a_plain_line_is_taken_apart(line: str, commands: list[list[str]]) -> No
         "$X a",
         "*.sh",
         "{a,b}",
+        "git push {--force,x}",
+        "echo a{1..3}",
         "~/x",
         "a[1]=2",
         "cat <<E\nx\nE",

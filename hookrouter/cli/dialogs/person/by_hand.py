@@ -9,7 +9,7 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.answer_request import UsageError
 from hookrouter.cli.dialogs.person.asking import choose, from_dialog, from_words, tell
 from hookrouter.cli.dialogs.person.plain import Gone, Left
-from hookrouter.dialogs.answers.choosing import candidates, not_over
+from hookrouter.dialogs.answers.choosing import candidates, undecided
 from hookrouter.dialogs.answers.ended import already_ended
 from hookrouter.dialogs.answers.identity import AGENT, Author, login_name
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
@@ -95,9 +95,9 @@ def _chosen(app: Application, request: Request, terminal: Terminal) -> Question 
         return None
     try:
         _, found = candidates(app, request.session, any_session=request.any_session)
+        waiting = undecided(app.store, found)
     except StoreError as error:
         raise UsageError(printable(str(error))) from None
-    waiting = not_over(found)
     if request.expect is not None:
         waiting = [one for one in waiting if any(request.expect in form["question"] for form in one.questions)]
     return choose(terminal, waiting) if len(waiting) > 1 else None
