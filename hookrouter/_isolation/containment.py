@@ -52,9 +52,13 @@ class Containment:
     """The process as it is when this is made, to which :meth:`leave` brings it back."""
 
     def __init__(self, output: int | None = None) -> None:
-        """``output`` is the descriptor of the file that stands in for stdout and stderr; None: they are left alone."""
+        """``output`` is the descriptor of the file that stands in for stdout and stderr; it is closed with this object.
+
+        None: stdout and stderr are left alone.
+        """
         self._process = os.getpid()
         self._output = output
+        self._own_output = -1 if output is None else output
         self._position = _position(output)
         self._folder = _folder()
         self._descriptor = _open_folder()
@@ -92,6 +96,8 @@ class Containment:
             setattr(module, name, original)
         if self._descriptor is not None:
             os.close(self._descriptor)
+        if self._own_output >= 0:
+            os.close(self._own_output)
 
     def _replace(self, name: str) -> None:
         """Have a function of :mod:`os` that ends the process raise instead, unless it is called in a forked one."""

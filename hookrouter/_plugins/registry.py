@@ -70,6 +70,8 @@ class PluginInfo(Value, kw_only=True):
     """The hooks in which it may wait, each with the most seconds."""
     ruled: frozenset[str] = frozenset()
     """The hooks that are about the calls of ``[[approvals.rules]]`` alone."""
+    stateless: frozenset[str] = frozenset()
+    """The hooks in which it leaves nothing in its process."""
     problems: tuple[str, ...] = ()
     """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
 
@@ -94,6 +96,8 @@ class Plugins:
         self._report = report
         self._objects: dict[str, object] = dict(objects or {})
         self._settings = dict(settings or {})
+        self.has_called_unmarked = False
+        """Whether a plugin was asked what it contributes that does not say that it leaves nothing by that."""
         self.index = tuple(index)
         """What is installed, whatever the config says of it."""
         found = {plugin.name: plugin for plugin in self.index}
@@ -265,6 +269,7 @@ class Plugins:
 
         loaded = []
         for info in self.listeners([hook]):
+            self.has_called_unmarked |= hook not in info.stateless
             try:
                 with time_limit(self.config(info.name).timeout):
                     loaded.append((info.name, self.load(info.name)))
@@ -315,6 +320,7 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         hints=plugin.hints,
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
         ruled=frozenset(plugin.ruled),
+        stateless=frozenset(plugin.stateless),
         problems=problems,
     )
 

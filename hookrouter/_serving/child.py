@@ -20,13 +20,17 @@ from io import FileIO
 from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
+from hookrouter._config.cache import keep as keep_config
+from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._routing import hook_process
 from hookrouter._serving import protocol
 from hookrouter._serving.copied_pages import Written, copy_runs
 from hookrouter._serving.delivery import LaterDelivery, replace_environment
+from hookrouter._serving.fitness import Fitness
 from hookrouter.storage.home import Home
 from hookrouter.util import fastjson
 from hookrouter.util.claude_process import set_hook_parent
+from hookrouter.util.forked import close_in_forked, stays_closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +39,10 @@ if TYPE_CHECKING:
     from hookrouter._serving.protocol import Hello
     from hookrouter.context import Wiring
 
-__all__ = ["Channel", "Served", "interpreter_of", "rehearse", "serve_call"]
+__all__ = ["Channel", "Served", "interpreter_of", "rehearse", "serve_calls"]
+
+CALLER_LEFT = "the caller left"
+"""Why a call never began, if nothing was wrong."""
 
 HELLO_SECONDS = 5.0
 """Seconds that a caller has to say what it wants."""
@@ -44,6 +51,7 @@ STDIN_SECONDS = 600.0
 """Seconds that a caller may take to read its stdin: as long as Claude Code gives a hook."""
 
 _UTF8 = ("utf-8", "utf8")
+_exit = os._exit  # os._exit itself raises while plugins are contained
 
 
 class Served:
@@ -107,51 +115,93 @@ def rehearse(served: Served, runs: Runs) -> None:
     copy_runs(runs)
 
 
-def serve_call(connection: socket.socket, channel: Channel, served: Served, written: Written | None) -> NoReturn:
-    """Serve the call that comes by a connection, and end this process. ``written`` looks what it writes to, if any."""
+def serve_calls(channel: Channel, served: Served, written: Written | None) -> NoReturn:
+    """Serve the calls that come by the channel, as long as this process is fit for them; then end it.
+
+    ``written`` looks what the first call writes to, if any.
+    """
+    os.setsid()
+    close_in_forked(lambda: _close_quietly(channel))
+    fitness = Fitness()
     gc.disable()
-    loaded = len(sys.modules)
+    while (connection := channel.receive()) is not None:
+        gc.disable()
+        call = _taken(connection, channel, served)
+        _run(call, channel, served, written, fitness)
+        written = None
+        keep_config(served.home)
+        keep_index(served.home)
+    _exit(0)
+
+
+class _Call:
+    """A call that is this process's."""
+
+    def __init__(self, connection: socket.socket, life: FileIO, event: str) -> None:
+        self._connection = connection
+        self._life = life
+        self.event = event
+        close_in_forked(self._close)
+
+    def replied(self, exit_code: int) -> None:
+        """Say that all is written, and have nothing more to do with whoever made the call."""
+        _end_without(self._life)
+        # Perhaps nobody waits for this hook any more.
+        with suppress(OSError):
+            self._connection.send(protocol.EXIT + bytes([exit_code]))
+        self._close()
+        stays_closed(self._close)
+
+    def _close(self) -> None:
+        _close_quietly(self._connection, self._life)
+
+
+def _taken(connection: socket.socket, channel: Channel, served: Served) -> _Call:
+    """Take the call of a connection over; end this process if there is none."""
     try:
-        os.setsid()
         hello = _hello(connection)
-        reason = "the caller left" if hello is None else _why_cold(hello, served)
+        reason = CALLER_LEFT if hello is None else _why_cold(hello, served)
         if hello is None or reason:
             connection.send(protocol.COLD)
             channel.tell(cold=reason)
-            os._exit(0)
+            _exit(0)
         connection.send(protocol.READY)
         _take_over(hello)
         life = _take_descriptors(connection)
         if life is None:
-            channel.tell(cold="the caller left")
-            os._exit(0)
+            channel.tell(cold=CALLER_LEFT)
+            _exit(0)
     except ConnectionError:
-        channel.tell(cold="the caller left")
-        os._exit(0)
+        channel.tell(cold=CALLER_LEFT)
+        _exit(0)
     except OSError as error:
         # The system is out of something: the caller runs cold.
         channel.tell(cold=str(error))
-        os._exit(0)
+        _exit(0)
     _end_with(life)
-    event = hello.words[-1]
-    channel.tell(event=event)
-    delivery = LaterDelivery(served.wiring)
+    channel.tell(event=hello.words[-1])
+    return _Call(connection, life, hello.words[-1])
 
-    def replied(exit_code: int) -> None:
-        _end_without(life)
-        # Perhaps nobody waits for this hook any more.
-        with suppress(OSError):
-            connection.send(protocol.EXIT + bytes([exit_code]))
-        connection.close()
 
-    def finished() -> None:
-        channel.tell(done=True, modules=_loaded_since(loaded), written=written and written.runs())
-        channel.close()
+def _run(call: _Call, channel: Channel, served: Served, written: Written | None, fitness: Fitness) -> None:
+    """Run a call. Returns if this process is fit for another one, and has said so."""
+    loaded, is_free = len(sys.modules), False
+    hook, delivery = hook_process.HookProcess(), LaterDelivery(served.wiring)
+    try:
+        hook.reply(call.event, delivery)
+        call.replied(hook.exit_code)
+        hook.finish()
         delivery.start_with(served.deliver)
-
-    os.register_at_fork(after_in_child=lambda: _close_quietly(connection, channel, life))
-    hook_process.main([event], delivery, replied, finished)
-    os._exit(0)
+        is_stateless = hook.is_stateless
+        hook.release()
+        del hook, delivery
+        is_free = is_stateless and fitness.holds()
+        if not is_free:
+            hook_process.call_exit_functions()
+        channel.tell(done=True, free=is_free, modules=_loaded_since(loaded), written=written and written.runs())
+    finally:
+        if not is_free:
+            _exit(0)
 
 
 def _loaded_since(count: int) -> list[str]:

@@ -63,11 +63,21 @@ class LaterDelivery:
         """Do nothing: the router is there."""
 
     def start_with(self, deliver: Callable[[Sequence[str]], int]) -> None:
-        """Start the deliverer that was asked for, if any, as a child of this process."""
-        if self._wanted is not None:
-            environ, home = self._wanted
-            self._wanted = None
+        """Start the deliverer that was asked for, if any. It is no child of this process, which may go on.
+
+        Raises OSError if the system makes no process.
+        """
+        if self._wanted is None:
+            return
+        (environ, home), self._wanted = self._wanted, None
+        between = os.fork()
+        if between:
+            os.waitpid(between, 0)
+            return
+        try:
             become_deliverer(environ, home, deliver)
+        finally:
+            os._exit(0)
 
     def _note(self, environ: Mapping[str, str], home: Home) -> int:
         self._wanted = environ, home
