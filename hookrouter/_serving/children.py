@@ -94,6 +94,11 @@ class Children:
         """How many wait for a call."""
         return len(self._spares) + len(self._free)
 
+    @property
+    def warm(self) -> int:
+        """How many of those that wait have served a call before."""
+        return len(self._free)
+
     def refill(self, count: int = SPARES) -> None:
         """Fork until so many wait. Raises OSError if the system makes no process."""
         while self.waiting < count:

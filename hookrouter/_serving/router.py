@@ -154,6 +154,7 @@ class Router:
             "sent_away": self._cold,
             "died": self._died,
             "running": len(self._children.busy),
+            "warm": self._children.warm,
             "waiting": [{"event": one.event, "seconds": round(now - one.since, 1)} for one in waits],
             "memory_kb": _resident_kb(),
             "modules": len(sys.modules),
