@@ -25,7 +25,7 @@ else:
     except ImportError:
         import signal
 
-__all__ = ["CLOSED", "WROTE", "Containment", "ProcessExit"]
+__all__ = ["CLOSED", "WROTE", "Containment", "ProcessExit", "encoded_variables"]
 
 CLOSED = "closed descriptors that are not its own"
 """What :meth:`Containment.leave` says of a plugin that has closed what hookrouter has open."""
@@ -64,7 +64,7 @@ class Containment:
         self._descriptor = _open_folder()
         self._environ = os.environ
         self._variables = dict(os.environ)
-        self._encoded = _encoded_variables()
+        self._encoded = encoded_variables()
         self._mask = os.umask(0o077)
         os.umask(self._mask)
         self._handlers = [(number, signal.getsignal(number)) for number in _SIGNALS]
@@ -243,7 +243,7 @@ class Containment:
         """Put the environment right, and return the names that were changed."""
         if os.environ is not self._environ:
             os.environ = self._environ  # noqa: B003 - a plugin has put something else there
-        if self._encoded is not None and _encoded_variables() == self._encoded:
+        if self._encoded is not None and encoded_variables() == self._encoded:
             return []
         now = dict(os.environ)
         if now == self._variables:
@@ -260,7 +260,7 @@ class Containment:
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 
 
-def _encoded_variables() -> dict[bytes, bytes] | None:
+def encoded_variables() -> dict[bytes, bytes] | None:
     """Return a copy of what :data:`os.environ` keeps; None if it keeps it in another way: decoding takes longer."""
     kept = getattr(os.environ, "_data", None)
     return dict(kept) if isinstance(kept, dict) else None

@@ -16,10 +16,10 @@ import gc
 import os
 import sys
 
+from hookrouter._isolation.forked import close_in_forked, stays_closed
 from hookrouter._routing.hook_call import MAX_PAYLOAD
 from hookrouter._routing.hook_run import answer
 from hookrouter.storage.home import Home, ensure
-from hookrouter.util.forked import close_in_forked, stays_closed
 
 TYPE_CHECKING = False
 

@@ -21,6 +21,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
 from hookrouter._config.cache import keep as keep_config
+from hookrouter._isolation.containment import encoded_variables
+from hookrouter._isolation.forked import close_in_forked, stays_closed
 from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._routing import hook_process
 from hookrouter._serving import protocol
@@ -30,7 +32,6 @@ from hookrouter._serving.fitness import Fitness
 from hookrouter.storage.home import Home
 from hookrouter.util import fastjson
 from hookrouter.util.claude_process import set_hook_parent
-from hookrouter.util.forked import close_in_forked, stays_closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,11 +123,13 @@ def serve_calls(channel: Channel, served: Served, written: Written | None) -> No
     """
     os.setsid()
     close_in_forked(lambda: _close_quietly(channel))
-    fitness = Fitness()
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
+    fitness, place = Fitness(), _Place(served)
     gc.disable()
     while (connection := channel.receive()) is not None:
         gc.disable()
-        call = _taken(connection, channel, served)
+        call = _taken(connection, channel, place)
         _run(call, channel, served, written, fitness)
         written = None
         keep_config(served.home)
@@ -156,17 +159,48 @@ class _Call:
         _close_quietly(self._connection, self._life)
 
 
-def _taken(connection: socket.socket, channel: Channel, served: Served) -> _Call:
+class _Place:
+    """The place from which calls come: most come from the same one as the call before."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._environ: Mapping[str, str] | None = None
+        self._program: tuple[str, ...] = ()
+        self._variables: dict[bytes, bytes] | None = None
+
+    def why_cold(self, hello: Hello) -> str:
+        """Return why a call is not for this router; empty if it is."""
+        if hello.environ == self._environ and hello.words[:-1] == self._program:
+            return ""
+        return _why_cold(hello, self._served)
+
+    def take_over(self, hello: Hello) -> None:
+        """Become what the caller is: its environment, mask and arguments."""
+        # What the former call may have changed is looked at, not remembered.
+        is_same = self._variables is not None and encoded_variables() == self._variables
+        if hello.environ != self._environ or not is_same:
+            zone = os.environ.get("TZ")
+            replace_environment(hello.environ)
+            if os.environ.get("TZ") != zone:
+                time.tzset()
+            self._environ, self._program = hello.environ, hello.words[:-1]
+            self._variables = encoded_variables()
+        os.umask(hello.umask)
+        sys.argv = list(hello.words)
+        set_hook_parent(hello.parent)
+
+
+def _taken(connection: socket.socket, channel: Channel, place: _Place) -> _Call:
     """Take the call of a connection over; end this process if there is none."""
     try:
         hello = _hello(connection)
-        reason = CALLER_LEFT if hello is None else _why_cold(hello, served)
+        reason = CALLER_LEFT if hello is None else place.why_cold(hello)
         if hello is None or reason:
             connection.send(protocol.COLD)
             channel.tell(cold=reason)
             _exit(0)
         connection.send(protocol.READY)
-        _take_over(hello)
+        place.take_over(hello)
         life = _take_descriptors(connection)
         if life is None:
             channel.tell(cold=CALLER_LEFT)
@@ -248,17 +282,6 @@ def interpreter_of(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _take_over(hello: Hello) -> None:
-    """Become what the caller is: its environment, mask and arguments."""
-    zone = os.environ.get("TZ")
-    replace_environment(hello.environ)
-    if os.environ.get("TZ") != zone:
-        time.tzset()
-    os.umask(hello.umask)
-    sys.argv = list(hello.words)
-    set_hook_parent(hello.parent)
-
-
 def _take_descriptors(connection: socket.socket) -> FileIO | None:
     """Put the caller's stdin, stdout, stderr and folder in the place of this process's.
 
@@ -283,8 +306,6 @@ def _end_with(life: FileIO) -> None:
     """See to it that this process ends when the caller does, whatever it is doing: as a hook that is killed."""
     import fcntl
 
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
     number = life.fileno()
     fcntl.fcntl(number, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_ASYNC)

@@ -122,7 +122,8 @@ class Router:
                 wait = min(wait, SETTLING)
             wait = min(wait, self._gate.next_due())
             ready = {descriptor for descriptor, _event in poll.poll(wait * 1000)}
-            self._reap()
+            if self._woken in ready:
+                self._reap()
             if not self._gate.next_due():
                 self._gate.tend()
             self._hear(ready)
