@@ -113,23 +113,28 @@ class HookProcess:
         """Whether all implementations that were called say that they leave nothing, and none failed."""
         return self._answered is not None and self._answered.is_stateless
 
-    def release(self) -> None:
+    def release(self) -> bool:
         """Let go of all that the call had: stdin, stdout and stderr are the null device then, the folder is the root.
 
-        Raises OSError.
+        Return whether that could be done. Raises nothing.
         """
         if self._answered is not None:
             self._answered.release()
             self._answered = None
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
-        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        for number in (0, 1, 2):
-            os.dup2(nothing, number)
-        os.close(nothing)
-        os.close(self._log)
-        os.chdir("/")
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            for number in (0, 1, 2):
+                os.dup2(nothing, number)
+            os.close(nothing)
+            os.close(self._log)
+            os.chdir("/")
+        except (OSError, ValueError):
+            # A plugin has closed what is not its own.
+            return False
+        return True
 
 
 class _ClaudePipes:

@@ -134,7 +134,11 @@ def serve_calls(channel: Channel, served: Served, written: Written | None) -> No
         written = None
         keep_config(served.home)
         keep_index(served.home)
-    _exit(0)
+    try:
+        if fitness.calls:
+            hook_process.call_exit_functions()
+    finally:
+        _exit(0)
 
 
 class _Call:
@@ -226,10 +230,8 @@ def _run(call: _Call, channel: Channel, served: Served, written: Written | None,
         call.replied(hook.exit_code)
         hook.finish()
         delivery.start_with(served.deliver)
-        is_stateless = hook.is_stateless
-        hook.release()
-        del hook, delivery
-        is_free = is_stateless and fitness.holds()
+        if hook.is_stateless and fitness.owes_nothing():
+            is_free = hook.release() and fitness.holds()
         if not is_free:
             hook_process.call_exit_functions()
         channel.tell(done=True, free=is_free, modules=_loaded_since(loaded), written=written and written.runs())

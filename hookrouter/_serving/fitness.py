@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import gc
 import resource
+import sys
 
-from hookrouter._serving.process_state import has_children, interpreter_state, process_state
+from hookrouter._serving.process_state import exit_functions, has_children, interpreter_state, process_state
 
 __all__ = ["GROWTH_KB", "MOST_CALLS", "Fitness"]
 
@@ -24,22 +25,28 @@ class Fitness:
 
     def __init__(self) -> None:
         """Take it as it is."""
-        self._calls = 0
+        self.calls = 0
+        """How many calls were served."""
         self._state = _state()
+        self._exit_functions = exit_functions()
         self._peak = _peak()
+
+    def owes_nothing(self) -> bool:
+        """Whether no function is to be called at the end of this process that was not before."""
+        return exit_functions() == self._exit_functions
 
     def holds(self) -> bool:
         """Whether another call may be served, once one is over and all that it had is let go of.
 
         What the call has left to be collected is collected here, and not in a call.
         """
-        self._calls += 1
+        self.calls += 1
         gc.collect()
-        if self._calls == 1:
+        if self.calls == 1:
             # What the first call has kept, such as caches, is looked at no more.
             gc.freeze()
         is_fit = not has_children() and _state() == self._state
-        return is_fit and self._calls < MOST_CALLS and _peak() - self._peak <= GROWTH_KB
+        return is_fit and self.calls < MOST_CALLS and _peak() - self._peak <= GROWTH_KB
 
 
 def _state() -> tuple[object, ...]:
@@ -48,4 +55,5 @@ def _state() -> tuple[object, ...]:
 
 def _peak() -> int:
     """Return how much memory this process has had in use at most, in kB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // 1024 if sys.platform == "darwin" else peak

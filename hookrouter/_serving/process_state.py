@@ -17,7 +17,7 @@ else:
     except ImportError:
         import signal
 
-__all__ = ["has_children", "interpreter_state", "process_state"]
+__all__ = ["exit_functions", "has_children", "interpreter_state", "process_state"]
 
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _SIGNALS = tuple(sorted(signal.valid_signals()))
@@ -35,16 +35,20 @@ def process_state() -> tuple[object, ...]:
 
 
 def interpreter_state() -> tuple[object, ...]:
-    """Return what this interpreter has: loaded modules, where they come from, what it calls at its end, its hooks."""
-    exiting = sys.modules.get("atexit")
+    """Return what this interpreter has: loaded modules, where they come from, and its hooks."""
     return (
         len(sys.modules),
         tuple(sys.path),
         tuple(map(id, sys.meta_path)),
         tuple(map(id, sys.path_hooks)),
-        0 if exiting is None else exiting._ncallbacks(),
         (sys.excepthook, sys.unraisablehook, sys.gettrace(), sys.getprofile()),
     )
+
+
+def exit_functions() -> int:
+    """Return how many functions are registered with :mod:`atexit`."""
+    module = sys.modules.get("atexit")
+    return 0 if module is None else int(module._ncallbacks())
 
 
 def has_children() -> bool:
