@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-import tempfile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,4 +60,7 @@ def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
 def _file() -> IO[bytes]:
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("program", os.MFD_CLOEXEC), "w+b", buffering=0)
+    # Slow to import, and needed elsewhere than on Linux only.
+    import tempfile
+
     return tempfile.TemporaryFile(buffering=0)
