@@ -232,6 +232,9 @@ def _run(call: _Call, channel: Channel, served: Served, written: Written | None,
         delivery.start_with(served.deliver)
         if hook.is_stateless and fitness.owes_nothing():
             is_free = hook.release() and fitness.holds()
+            if is_free:
+                # Else the next call would wait for each page that it writes to.
+                copy_runs(delivery.shared)
         if not is_free:
             hook_process.call_exit_functions()
         channel.tell(done=True, free=is_free, modules=_loaded_since(loaded), written=written and written.runs())

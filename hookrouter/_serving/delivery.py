@@ -11,6 +11,7 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from hookrouter._serving.copied_pages import own_runs
 from hookrouter.messaging.spawn import deliverer_environment, delivery_log, push, spawn_delivery
 from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.logs import LOG_FLAGS
@@ -18,6 +19,7 @@ from hookrouter.storage.logs import LOG_FLAGS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hookrouter._serving.copied_pages import Runs
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Services, Wiring
     from hookrouter.messaging.outbox import Outbox
@@ -34,6 +36,8 @@ class LaterDelivery:
         self._wiring = wiring
         self._asked: tuple[Mapping[str, str], Home] | None = None
         """Whose outbox is to be looked at."""
+        self.shared: Runs = []
+        """The pages of memory that this process shares again, because a deliverer was forked from it."""
         self._warn: Callable[[str], None] | None = None
         """Hears why none could be started; None if nothing was put into the outbox."""
 
@@ -74,6 +78,7 @@ class LaterDelivery:
         (environ, home), self._asked = self._asked, None
 
         def start(environ: Mapping[str, str], home: Home) -> int:
+            self.shared = own_runs()
             between = os.fork()
             if between:
                 os.waitpid(between, 0)
