@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.settings import SettingsSpecs as SettingsSpecs
     from hookrouter.markers import hookimpl as hookimpl
     from hookrouter.markers import override as override
+    from hookrouter.markers import stateless as stateless
     from hookrouter.markers import waits as waits
     from hookrouter.replies import *
     from hookrouter.tools.ask_user_question import *
@@ -34,6 +35,7 @@ _HOMES = {
     "HookrouterError": "util.errors",
     "hookimpl": "markers",
     "override": "markers",
+    "stateless": "markers",
     "waits": "markers",
 }
 _FORM = ("Annotation", "AskUserQuestionInput", "AskUserQuestionOutput", "Option", "Question")

@@ -27,8 +27,10 @@ __all__ = [
     "hookimpl",
     "hookspec",
     "is_ruled",
+    "is_stateless",
     "override",
     "ruled",
+    "stateless",
     "waiting",
     "waits",
 ]
@@ -161,3 +163,24 @@ def ruled(function: F) -> F:
 def is_ruled(function: Callable[..., object]) -> bool:
     """Whether an implementation is marked with :func:`ruled`."""
     return getattr(function, _RULED, False) is True
+
+
+_STATELESS = f"{PROJECT_NAME}_stateless"
+
+
+def stateless(function: F) -> F:
+    """Mark a hook implementation that leaves nothing in its process: nothing that one call does matters to the next.
+
+    Beside ``hookrouter serve`` one process may then serve one call after the other, which saves each a fork and what it
+    copies. Without the mark the process in which an implementation runs ends with the call. What an implementation says
+    must follow from its arguments, files and the environment of this call alone: no module variable that it changes, no
+    cache that can be out of date, no open file, thread or program that stays. A plugin that is a class is made anew for
+    each call. hookrouter looks after each call for what can be seen, and ends the process if it finds something.
+    """
+    setattr(function, _STATELESS, True)
+    return function
+
+
+def is_stateless(function: Callable[..., object]) -> bool:
+    """Whether an implementation is marked with :func:`stateless`."""
+    return getattr(function, _STATELESS, False) is True

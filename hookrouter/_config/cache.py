@@ -82,12 +82,20 @@ def _cache_file(home: Home) -> str:
     return os.path.join(home.cache, f"config-{config_name(home)}.json")
 
 
+_last: tuple[Mapping[str, object], Config | None] = {}, None
+"""The cached document that was decoded last, and what it says: a process may keep one (:func:`keep`)."""
+
+
 def _decoded(cached: Mapping[str, object]) -> Config | None:
     """Return the config of a cached document; None if it is another version's, or nonsense."""
-    try:
-        return decode(Config, cached["config"]) if cached["format"] == FORMAT else None
-    except (KeyError, TypeError):
-        return None
+    global _last
+    if _last[0] is not cached:
+        try:
+            config = decode(Config, cached["config"]) if cached["format"] == FORMAT else None
+        except (KeyError, TypeError):
+            config = None
+        _last = cached, config
+    return _last[1]
 
 
 def _read_anew(home: Home, key: object, cached: Mapping[str, object]) -> Config:

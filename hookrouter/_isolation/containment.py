@@ -25,7 +25,7 @@ else:
     except ImportError:
         import signal
 
-__all__ = ["CLOSED", "WROTE", "Containment", "ProcessExit"]
+__all__ = ["CLOSED", "WROTE", "Containment", "ProcessExit", "encoded_variables"]
 
 CLOSED = "closed descriptors that are not its own"
 """What :meth:`Containment.leave` says of a plugin that has closed what hookrouter has open."""
@@ -52,15 +52,19 @@ class Containment:
     """The process as it is when this is made, to which :meth:`leave` brings it back."""
 
     def __init__(self, output: int | None = None) -> None:
-        """``output`` is the descriptor of the file that stands in for stdout and stderr; None: they are left alone."""
+        """``output`` is the descriptor of the file that stands in for stdout and stderr; it is closed with this object.
+
+        None: stdout and stderr are left alone.
+        """
         self._process = os.getpid()
         self._output = output
+        self._own_output = -1 if output is None else output
         self._position = _position(output)
         self._folder = _folder()
         self._descriptor = _open_folder()
         self._environ = os.environ
         self._variables = dict(os.environ)
-        self._encoded = _encoded_variables()
+        self._encoded = encoded_variables()
         self._mask = os.umask(0o077)
         os.umask(self._mask)
         self._handlers = [(number, signal.getsignal(number)) for number in _SIGNALS]
@@ -92,6 +96,8 @@ class Containment:
             setattr(module, name, original)
         if self._descriptor is not None:
             os.close(self._descriptor)
+        if self._own_output >= 0:
+            os.close(self._own_output)
 
     def _replace(self, name: str) -> None:
         """Have a function of :mod:`os` that ends the process raise instead, unless it is called in a forked one."""
@@ -237,7 +243,7 @@ class Containment:
         """Put the environment right, and return the names that were changed."""
         if os.environ is not self._environ:
             os.environ = self._environ  # noqa: B003 - a plugin has put something else there
-        if self._encoded is not None and _encoded_variables() == self._encoded:
+        if self._encoded is not None and encoded_variables() == self._encoded:
             return []
         now = dict(os.environ)
         if now == self._variables:
@@ -254,7 +260,7 @@ class Containment:
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 
 
-def _encoded_variables() -> dict[bytes, bytes] | None:
+def encoded_variables() -> dict[bytes, bytes] | None:
     """Return a copy of what :data:`os.environ` keeps; None if it keeps it in another way: decoding takes longer."""
     kept = getattr(os.environ, "_data", None)
     return dict(kept) if isinstance(kept, dict) else None

@@ -70,6 +70,8 @@ class PluginInfo(Value, kw_only=True):
     """The hooks in which it may wait, each with the most seconds."""
     ruled: frozenset[str] = frozenset()
     """The hooks that are about the calls of ``[[approvals.rules]]`` alone."""
+    stateless: frozenset[str] = frozenset()
+    """The hooks in which it leaves nothing in its process."""
     problems: tuple[str, ...] = ()
     """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
 
@@ -94,19 +96,11 @@ class Plugins:
         self._report = report
         self._objects: dict[str, object] = dict(objects or {})
         self._settings = dict(settings or {})
+        self.has_called_unmarked = False
+        """Whether a plugin was asked what it contributes that does not say that it leaves nothing by that."""
         self.index = tuple(index)
         """What is installed, whatever the config says of it."""
-        found = {plugin.name: plugin for plugin in self.index}
-        for name, table in config.plugins.items():
-            if table.enabled and table.on_error == "closed" and name not in found:
-                found[name] = DiscoveredPlugin(name=name, value="", error=NOT_INSTALLED)
-        first = [name for name in config.plugin_order if name in found]
-        last = [name for name in config.plugin_last if name in found]
-        ordered = [*first, *sorted(found.keys() - {*first, *last}), *last]
-        has_rules = bool(config.approvals.rules)
-        self._infos = tuple(
-            _info(found[name], config.plugin(name), self._settings.get(name), has_rules=has_rules) for name in ordered
-        )
+        self._infos = _listed(self.index, config, self._settings)
 
     def under(self, config: Config, settings: Mapping[str, OwnSettings]) -> Plugins:
         """Return the same plugins under another config; ``settings`` as the constructor takes them."""
@@ -265,6 +259,7 @@ class Plugins:
 
         loaded = []
         for info in self.listeners([hook]):
+            self.has_called_unmarked |= hook not in info.stateless
             try:
                 with time_limit(self.config(info.name).timeout):
                     loaded.append((info.name, self.load(info.name)))
@@ -283,6 +278,30 @@ def build_settings(kind: type[T], own: OwnSettings, table: Mapping[str, object])
     from hookrouter._plugins.settings_schema import structure
 
     return structure(kind, {} if own.problems else table)
+
+
+_last: tuple[tuple[DiscoveredPlugin, ...], Config, Mapping[str, OwnSettings], tuple[PluginInfo, ...]] | None = None
+"""What was listed last, and from what: a process that serves many calls lists the same again."""
+
+
+def _listed(
+    index: tuple[DiscoveredPlugin, ...], config: Config, settings: Mapping[str, OwnSettings]
+) -> tuple[PluginInfo, ...]:
+    """Return every installed plugin, in the order in which they are called."""
+    global _last
+    if _last is not None and _last[0] is index and _last[1] is config and _last[2] == settings:
+        return _last[3]
+    found = {plugin.name: plugin for plugin in index}
+    for name, table in config.plugins.items():
+        if table.enabled and table.on_error == "closed" and name not in found:
+            found[name] = DiscoveredPlugin(name=name, value="", error=NOT_INSTALLED)
+    first = [name for name in config.plugin_order if name in found]
+    last = [name for name in config.plugin_last if name in found]
+    ordered = [*first, *sorted(found.keys() - {*first, *last}), *last]
+    has_rules = bool(config.approvals.rules)
+    infos = tuple(_info(found[name], config.plugin(name), settings.get(name), has_rules=has_rules) for name in ordered)
+    _last = index, config, dict(settings), infos
+    return infos
 
 
 def _possible_hooks(info: PluginInfo) -> tuple[str, ...]:
@@ -315,6 +334,7 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         hints=plugin.hints,
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
         ruled=frozenset(plugin.ruled),
+        stateless=frozenset(plugin.stateless),
         problems=problems,
     )
 

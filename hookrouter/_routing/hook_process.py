@@ -16,6 +16,7 @@ import gc
 import os
 import sys
 
+from hookrouter._isolation.forked import close_in_forked, stays_closed
 from hookrouter._routing.hook_call import MAX_PAYLOAD
 from hookrouter._routing.hook_run import answer
 from hookrouter.storage.home import Home, ensure
@@ -23,11 +24,10 @@ from hookrouter.storage.home import Home, ensure
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from hookrouter._routing.hook_run import Answered
     from hookrouter.context import Wiring
 
-__all__ = ["main"]
+__all__ = ["HookProcess", "call_exit_functions", "main"]
 
 MAX_OUTPUT = 1024 * 1024
 """Bytes after which what plugins have printed is thrown away."""
@@ -38,56 +38,103 @@ _ENDING = 5.0
 """Seconds that functions registered with atexit may take."""
 
 
-def main(
-    argv: list[str],
-    wiring: Wiring,
-    written: Callable[[int], None] | None = None,
-    finished: Callable[[], None] | None = None,
-) -> int:
+def main(argv: list[str], wiring: Wiring) -> int:
     """Run one hook: ``argv`` is what follows ``hookrouter run``. Does not return if it ran to its end.
 
     The process leaves by ``os._exit`` once all is written, because tearing the interpreter down takes longer than
-    most hook runs; functions registered with :mod:`atexit` are called, threads are not waited for. ``written`` is
-    called with the exit code once stdout and stderr are written and closed, before what follows the reply;
-    ``finished`` once that has been done, too.
+    most hook runs; functions registered with :mod:`atexit` are called, threads are not waited for.
     """
     # Nothing here lives long enough to be collected.
     gc.disable()
     if _is_terminal(0):
         sys.stderr.write("hookrouter run reads a hook payload from stdin; Claude Code starts it from settings.json.\n")
         return 2
-    process = os.getpid()
-    exit_code = 0
+    hook = HookProcess()
     try:
+        hook.reply(argv[0] if argv else "", wiring)
+        hook.finish()
+        call_exit_functions()
+    finally:
+        _exit(hook.exit_code)
+
+
+def call_exit_functions() -> None:
+    """Call what was registered with :mod:`atexit`, for some seconds at most: this process ends."""
+    if "atexit" in sys.modules:
+        from hookrouter.util.time_limit import time_limit
+
+        with time_limit(_ENDING):
+            sys.modules["atexit"]._run_exitfuncs()
+
+
+class HookProcess:
+    """This process while it runs one hook: first :meth:`reply`, then :meth:`finish`.
+
+    If it is to run another one, then :meth:`release`.
+    """
+
+    def __init__(self) -> None:
+        """Touch nothing yet."""
+        self.exit_code = 0
+        """The exit code that goes with the reply."""
+        self._answered: Answered | None = None
+        self._log = -1
+
+    def reply(self, word: str, wiring: Wiring) -> None:
+        """Read the payload from stdin, and write the answer to stdout and stderr, which are closed then.
+
+        Does not return in a process that a plugin has forked and that came back.
+        """
+        process = os.getpid()
         _open_missing()
         pipes = _ClaudePipes()
         payload = _read_stdin()
         # What a plugin, or a program that it starts, writes must not get into the reply.
-        log_fd = _open_output()
-        os.dup2(log_fd, 1)
-        os.dup2(log_fd, 2)
-        output, finish = answer(
-            argv[0] if argv else "", payload, os.environ, wiring, contained=True, stderr=pipes.stderr
-        )
+        self._log = _open_output()
+        os.dup2(self._log, 1)
+        os.dup2(self._log, 2)
+        self._answered = answer(word, payload, os.environ, wiring, contained=True, stderr=pipes.stderr)
         if os.getpid() != process:
             # A plugin has forked, and this is the copy that came back.
             _exit(0)
-        exit_code = output.exit_code
+        output = self._answered.output
+        self.exit_code = output.exit_code
         _write(pipes.stdout, output.stdout)
         _write(pipes.stderr, output.stderr)
         pipes.close()
-        if written is not None:
-            written(exit_code)
-        finish()
-        if "atexit" in sys.modules:
-            from hookrouter.util.time_limit import time_limit
 
-            with time_limit(_ENDING):
-                sys.modules["atexit"]._run_exitfuncs()
-        if finished is not None:
-            finished()
-    finally:
-        _exit(exit_code)
+    def finish(self) -> None:
+        """Do what follows the reply. Raises nothing."""
+        if self._answered is not None:
+            self._answered.finish()
+
+    @property
+    def is_stateless(self) -> bool:
+        """Whether all implementations that were called say that they leave nothing, and none failed."""
+        return self._answered is not None and self._answered.is_stateless
+
+    def release(self) -> bool:
+        """Let go of all that the call had: stdin, stdout and stderr are the null device then, the folder is the root.
+
+        Return whether that could be done. Raises nothing.
+        """
+        if self._answered is not None:
+            self._answered.release()
+            self._answered = None
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            for number in (0, 1, 2):
+                os.dup2(nothing, number)
+            os.close(nothing)
+            os.close(self._log)
+            os.chdir("/")
+        except (OSError, ValueError):
+            # A plugin has closed what is not its own.
+            return False
+        return True
 
 
 class _ClaudePipes:
@@ -99,12 +146,13 @@ class _ClaudePipes:
     def __init__(self) -> None:
         self.stdout, self.stderr = os.dup(1), os.dup(2)
         self._is_open = True
-        os.register_at_fork(after_in_child=self.close)
+        close_in_forked(self.close)
 
     def close(self) -> None:
         """Close both, once."""
         if self._is_open:
             self._is_open = False
+            stays_closed(self.close)
             for descriptor in (self.stdout, self.stderr):
                 try:
                     os.close(descriptor)

@@ -16,7 +16,7 @@ from hookrouter._plugins.registry import Plugins
 from hookrouter._routing.hook_call import parse
 from hookrouter._routing.hook_record import HookRecord
 from hookrouter._routing.output import HookOutput, Routed
-from hookrouter.storage.home import Home
+from hookrouter.storage.home import Home, forget_ensured
 from hookrouter.storage.journal import Journal
 from hookrouter.util.text import describe_error, printable
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from hookrouter._isolation.containment import Containment
     from hookrouter._isolation.policy import Isolation
     from hookrouter._isolation.progress import RunProgress
     from hookrouter._routing.hook_call import HookCall
     from hookrouter._routing.tracing import Trace
     from hookrouter.context import Context, Services, Wiring
 
-__all__ = ["answer", "handle"]
+__all__ = ["Answered", "answer", "handle"]
 
 _ENDING = 5.0
 """Seconds that what is called after the reply may take."""
@@ -40,9 +41,9 @@ _ENDING = 5.0
 
 def handle(word: str, payload: bytes | None, environ: Mapping[str, str], wiring: Wiring) -> HookOutput:
     """Answer one hook call with plugins in this process, uncontained. Never raises. See :func:`answer`."""
-    output, finish = answer(word, payload, environ, wiring)
-    finish()
-    return output
+    answered = answer(word, payload, environ, wiring)
+    answered.finish()
+    return answered.output
 
 
 def answer(
@@ -53,8 +54,8 @@ def answer(
     *,
     contained: bool = False,
     stderr: int = 2,
-) -> tuple[HookOutput, Callable[[], None]]:
-    """Return the answer to one hook call, and what must be called once it is written. Never raises.
+) -> Answered:
+    """Return the answer to one hook call; its ``finish`` must be called once that is written. Never raises.
 
     ``word`` and ``payload`` are what :func:`hookrouter._routing.hook_call.parse` takes. ``contained``: stdout and
     stderr are not Claude Code's any more, and this process is put right after each call of a third-party plugin, or a
@@ -65,14 +66,38 @@ def answer(
         home = Home.from_environ(environ)
     except (OSError, ValueError) as error:
         # Without a home there is neither a journal to say it in nor a config that says which plugins fail closed.
-        return HookOutput(stderr=f"hookrouter: {printable(str(error))}\n", exit_code=1), _nothing
+        return Answered(HookOutput(stderr=f"hookrouter: {printable(str(error))}\n", exit_code=1))
     call = parse(word, payload)
     run = _HookRun(call, home, environ, wiring, contained)
     if environ.get("HOOKROUTER_TRACE"):
         run.start_trace(stderr, started)
     output = run.answer()
     run.write_record(started, payload, output)
-    return output, run.finish
+    return Answered(output, run)
+
+
+class Answered:
+    """The answer to a call, and what is to be done once it is written."""
+
+    def __init__(self, output: HookOutput, run: _HookRun | None = None) -> None:
+        """``run`` is None for a call that was answered without a home."""
+        self.output = output
+        self._run = run
+
+    def finish(self) -> None:
+        """Do what is to be done once the answer is written. Raises nothing."""
+        if self._run is not None:
+            self._run.finish()
+
+    @property
+    def is_stateless(self) -> bool:
+        """Whether all implementations that were called say that they leave nothing, and none failed."""
+        return self._run is not None and self._run.is_stateless
+
+    def release(self) -> None:
+        """Let go of the process, which serves another call after this one."""
+        if self._run is not None:
+            self._run.release()
 
 
 class _HookRun:
@@ -91,6 +116,8 @@ class _HookRun:
         self._context: Context | None = None
         self._notices: list[str] = []
         self._finish_child: Callable[[], None] = _nothing
+        self._containment: Containment | None = None
+        self._is_stateless = True
         self._was_broken: bool | None = None
 
     def start_trace(self, stderr: int, began: float) -> None:
@@ -127,6 +154,18 @@ class _HookRun:
         self._start_router()
         self._finish_child()
 
+    @property
+    def is_stateless(self) -> bool:
+        """See :attr:`Answered.is_stateless`."""
+        called_more = self._loaded is not None and self._loaded.has_called_unmarked
+        return self._is_stateless and not called_more and self._trace is None
+
+    def release(self) -> None:
+        """See :meth:`Answered.release`."""
+        if self._containment is not None:
+            self._containment.close()
+        forget_ensured()
+
     def _answer(self) -> HookOutput:
         call = self._call
         if call.problem:
@@ -151,10 +190,15 @@ class _HookRun:
         from hookrouter._isolation.policy import choose
 
         isolation = choose(self._home, listeners, plugins.all_config, self._record.warn)
+        self._is_stateless = all(
+            hook in info.stateless for info in listeners for hook in call.hooks if hook in info.hooks
+        )
         if any(hook in info.waits for info in listeners for hook in call.hooks if hook in info.hooks):
             _load_what_follows()
         routed = self._ask(isolation)
         self._record.routed(routed)
+        if routed.has_failures or any("left" in entry for entry in routed.calls):
+            self._is_stateless = False
         if isolation.health or routed.has_failures or any("left" in entry for entry in routed.calls):
             from hookrouter._isolation.circuit_breaker import note
 
@@ -223,6 +267,8 @@ class _HookRun:
             routed = self._route(isolation, progress)
             return [routed.to_json(), progress.record()]
 
+        # Its descriptors and signals are as they are until this process ends.
+        self._is_stateless = False
         supervisor = Supervisor(self._trace)
         try:
             result, fields = supervisor.run(
@@ -275,7 +321,7 @@ class _HookRun:
         if progress is not None:
             from hookrouter._isolation.containment import Containment
 
-            containment = Containment(os.dup(1))
+            containment = self._containment = Containment(os.dup(1))
         return route(
             plugins,
             self._call.hooks,

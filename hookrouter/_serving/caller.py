@@ -39,6 +39,10 @@ MAX_OUTPUT = 1 << 24
 """Bytes of a call's stdout, and of its stderr, that are taken: as much as a payload may have."""
 
 
+_MOST_SAID = 3
+_FULL_SECONDS = 0.005
+
+
 class CallError(HookrouterError):
     """A call that cannot be made, with or without a router; the text says why."""
 
@@ -70,7 +74,7 @@ async def bring(folder: str, call: BroughtCall) -> Outcome:
     """
     words = [*script_argv(), "run", call.event]
     try:
-        hello = protocol.encode_hello(client_pid(call.environ), UMASK, words, call.environ)
+        hello = _hello(words, call.environ)
         for _ in range(ATTEMPTS):
             outcome, is_cold = await _by_router(folder, hello, call)
             if outcome is not None:
@@ -80,6 +84,18 @@ async def bring(folder: str, call: BroughtCall) -> Outcome:
         return await _cold(words, call)
     except (OSError, ValueError) as error:
         raise CallError(str(error)) from None
+
+
+_last: tuple[list[str], Mapping[str, str], bytes] = [], {}, b""
+"""The last hello, with what it says: most calls come from the same place as the one before."""
+
+
+def _hello(words: list[str], environ: Mapping[str, str]) -> bytes:
+    """Return the hello of a call. Raises ValueError."""
+    global _last
+    if _last[0] != words or _last[1] != environ:
+        _last = words, environ, protocol.encode_hello(client_pid(environ), UMASK, words, environ)
+    return _last[2]
 
 
 async def _by_router(folder: str, hello: bytes, call: BroughtCall) -> tuple[Outcome | None, bool]:
@@ -94,21 +110,63 @@ async def _by_router(folder: str, hello: bytes, call: BroughtCall) -> tuple[Outc
         held.callback(os.close, writing)
         connection = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         connection.setblocking(False)
-        if not await _is_taken(connection, folder, hello):
+        given = [stdin.fileno(), stdout.fileno(), stderr.fileno(), cwd, reading]
+        said = _Said(connection)
+        held.callback(said.close)
+        if not await _is_taken(connection, folder, hello, given, said):
             return None, True
-        try:
-            given = [stdin.fileno(), stdout.fileno(), stderr.fileno(), cwd, reading]
-            socket.send_fds(connection, [protocol.GO], given)
-            end = await _end(connection)
-        except OSError:
-            return None, False
+        end = await _end(said)
         if end is None:
             return None, False
         return Outcome(end, _content(stdout), _content(stderr)), False
 
 
-async def _is_taken(connection: socket.socket, folder: str, hello: bytes) -> bool:
-    """Whether the router takes the call. One that hangs loses its address, so that the next calls do not wait."""
+class _Said:
+    """What the router says on a connection: a few bytes, read as they come."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._more: asyncio.Future[None] | None = None
+        self._is_listening = self._is_over = False
+        self._data = b""
+
+    async def byte(self, place: int) -> bytes:
+        """Return the byte at a place; empty if the connection ends before."""
+        if not self._is_listening:
+            self._is_listening = True
+            self._loop.add_reader(self._connection.fileno(), self._read)
+        while len(self._data) <= place and not self._is_over:
+            self._more = self._loop.create_future()
+            await self._more
+        return self._data[place : place + 1]
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._is_listening:
+            self._loop.remove_reader(self._connection.fileno())
+
+    def _read(self) -> None:
+        try:
+            data = self._connection.recv(_MOST_SAID)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self._data += data
+        self._is_over = not data or len(self._data) >= _MOST_SAID
+        if self._is_over:
+            self.close()
+            self._is_listening = False
+        if self._more is not None and not self._more.done():
+            self._more.set_result(None)
+
+
+async def _is_taken(connection: socket.socket, folder: str, hello: bytes, given: list[int], said: _Said) -> bool:
+    """Whether the router takes the call. One that hangs loses its address, so that the next calls do not wait.
+
+    The descriptors go with the hello: whoever must run cold has others of its own.
+    """
     loop = asyncio.get_running_loop()
     try:
         with unix_socket.in_folder(folder):
@@ -116,27 +174,34 @@ async def _is_taken(connection: socket.socket, folder: str, hello: bytes) -> boo
             connection.connect(address.CALLS)
         async with asyncio.timeout(READY_SECONDS):
             await loop.sock_sendall(connection, hello)
-            return await loop.sock_recv(connection, 1) == protocol.READY
+            await _give(connection, given)
+            return await said.byte(0) == protocol.READY
     except TimeoutError:
         with suppress(OSError):
             os.unlink(os.path.join(folder, address.CALLS))
     except OSError:
+        # It may have said why, and closed the connection before it had read all.
         pass
     return False
 
 
-async def _end(connection: socket.socket) -> int | None:
+async def _give(connection: socket.socket, given: list[int]) -> None:
+    """Give the descriptors, once the connection takes more. Raises OSError."""
+    while True:
+        try:
+            socket.send_fds(connection, [protocol.GO], given)
+            return
+        except BlockingIOError:
+            # A large hello that is not read yet.
+            await asyncio.sleep(_FULL_SECONDS)
+
+
+async def _end(said: _Said) -> int | None:
     """Wait until the call ends; return its exit code, None if what comes is no end, or the router has ended before."""
-    loop = asyncio.get_running_loop()
-    said = b""
-    while len(said) < 2:
-        part = await loop.sock_recv(connection, 2 - len(said))
-        if not part:
-            return None
-        said += part
-    if said[:1] not in (protocol.EXIT, protocol.KILLED, protocol.ENDED):
+    sign, number = await said.byte(1), await said.byte(2)
+    if not number or sign not in (protocol.EXIT, protocol.KILLED, protocol.ENDED):
         return None
-    return 128 + said[1] if said[:1] == protocol.KILLED else said[1]
+    return 128 + number[0] if sign == protocol.KILLED else number[0]
 
 
 async def _cold(words: list[str], call: BroughtCall) -> Outcome:

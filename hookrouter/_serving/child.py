@@ -20,10 +20,15 @@ from io import FileIO
 from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
+from hookrouter._config.cache import keep as keep_config
+from hookrouter._isolation.containment import encoded_variables
+from hookrouter._isolation.forked import close_in_forked, stays_closed
+from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._routing import hook_process
 from hookrouter._serving import protocol
 from hookrouter._serving.copied_pages import Written, copy_runs
 from hookrouter._serving.delivery import LaterDelivery, replace_environment
+from hookrouter._serving.fitness import Fitness
 from hookrouter.storage.home import Home
 from hookrouter.util import fastjson
 from hookrouter.util.claude_process import set_hook_parent
@@ -35,7 +40,10 @@ if TYPE_CHECKING:
     from hookrouter._serving.protocol import Hello
     from hookrouter.context import Wiring
 
-__all__ = ["Channel", "Served", "interpreter_of", "rehearse", "serve_call"]
+__all__ = ["Channel", "Served", "interpreter_of", "rehearse", "serve_calls"]
+
+CALLER_LEFT = "the caller left"
+"""Why a call never began, if nothing was wrong."""
 
 HELLO_SECONDS = 5.0
 """Seconds that a caller has to say what it wants."""
@@ -44,6 +52,7 @@ STDIN_SECONDS = 600.0
 """Seconds that a caller may take to read its stdin: as long as Claude Code gives a hook."""
 
 _UTF8 = ("utf-8", "utf8")
+_exit = os._exit  # os._exit itself raises while plugins are contained
 
 
 class Served:
@@ -107,51 +116,131 @@ def rehearse(served: Served, runs: Runs) -> None:
     copy_runs(runs)
 
 
-def serve_call(connection: socket.socket, channel: Channel, served: Served, written: Written | None) -> NoReturn:
-    """Serve the call that comes by a connection, and end this process. ``written`` looks what it writes to, if any."""
+def serve_calls(channel: Channel, served: Served, written: Written | None) -> NoReturn:
+    """Serve the calls that come by the channel, as long as this process is fit for them; then end it.
+
+    ``written`` looks what the first call writes to, if any.
+    """
+    os.setsid()
+    close_in_forked(lambda: _close_quietly(channel))
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
+    fitness, place = Fitness(), _Place(served)
     gc.disable()
-    loaded = len(sys.modules)
+    while (connection := channel.receive()) is not None:
+        gc.disable()
+        call = _taken(connection, channel, place)
+        _run(call, channel, served, written, fitness)
+        written = None
+        keep_config(served.home)
+        keep_index(served.home)
     try:
-        os.setsid()
+        if fitness.calls:
+            hook_process.call_exit_functions()
+    finally:
+        _exit(0)
+
+
+class _Call:
+    """A call that is this process's."""
+
+    def __init__(self, connection: socket.socket, life: FileIO, event: str) -> None:
+        self._connection = connection
+        self._life = life
+        self.event = event
+        close_in_forked(self._close)
+
+    def replied(self, exit_code: int) -> None:
+        """Say that all is written, and have nothing more to do with whoever made the call."""
+        _end_without(self._life)
+        # Perhaps nobody waits for this hook any more.
+        with suppress(OSError):
+            self._connection.send(protocol.EXIT + bytes([exit_code]))
+        self._close()
+        stays_closed(self._close)
+
+    def _close(self) -> None:
+        _close_quietly(self._connection, self._life)
+
+
+class _Place:
+    """The place from which calls come: most come from the same one as the call before."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._environ: Mapping[str, str] | None = None
+        self._program: tuple[str, ...] = ()
+        self._variables: dict[bytes, bytes] | None = None
+
+    def why_cold(self, hello: Hello) -> str:
+        """Return why a call is not for this router; empty if it is."""
+        if hello.environ == self._environ and hello.words[:-1] == self._program:
+            return ""
+        return _why_cold(hello, self._served)
+
+    def take_over(self, hello: Hello) -> None:
+        """Become what the caller is: its environment, mask and arguments."""
+        # What the former call may have changed is looked at, not remembered.
+        is_same = self._variables is not None and encoded_variables() == self._variables
+        if hello.environ != self._environ or not is_same:
+            zone = os.environ.get("TZ")
+            replace_environment(hello.environ)
+            if os.environ.get("TZ") != zone:
+                time.tzset()
+            self._environ, self._program = hello.environ, hello.words[:-1]
+            self._variables = encoded_variables()
+        os.umask(hello.umask)
+        sys.argv = list(hello.words)
+        set_hook_parent(hello.parent)
+
+
+def _taken(connection: socket.socket, channel: Channel, place: _Place) -> _Call:
+    """Take the call of a connection over; end this process if there is none."""
+    try:
         hello = _hello(connection)
-        reason = "the caller left" if hello is None else _why_cold(hello, served)
+        reason = CALLER_LEFT if hello is None else place.why_cold(hello)
         if hello is None or reason:
             connection.send(protocol.COLD)
             channel.tell(cold=reason)
-            os._exit(0)
+            _exit(0)
         connection.send(protocol.READY)
-        _take_over(hello)
+        place.take_over(hello)
         life = _take_descriptors(connection)
         if life is None:
-            channel.tell(cold="the caller left")
-            os._exit(0)
+            channel.tell(cold=CALLER_LEFT)
+            _exit(0)
     except ConnectionError:
-        channel.tell(cold="the caller left")
-        os._exit(0)
+        channel.tell(cold=CALLER_LEFT)
+        _exit(0)
     except OSError as error:
         # The system is out of something: the caller runs cold.
         channel.tell(cold=str(error))
-        os._exit(0)
+        _exit(0)
     _end_with(life)
-    event = hello.words[-1]
-    channel.tell(event=event)
-    delivery = LaterDelivery(served.wiring)
+    channel.tell(event=hello.words[-1])
+    return _Call(connection, life, hello.words[-1])
 
-    def replied(exit_code: int) -> None:
-        _end_without(life)
-        # Perhaps nobody waits for this hook any more.
-        with suppress(OSError):
-            connection.send(protocol.EXIT + bytes([exit_code]))
-        connection.close()
 
-    def finished() -> None:
-        channel.tell(done=True, modules=_loaded_since(loaded), written=written and written.runs())
-        channel.close()
+def _run(call: _Call, channel: Channel, served: Served, written: Written | None, fitness: Fitness) -> None:
+    """Run a call. Returns if this process is fit for another one, and has said so."""
+    loaded, is_free = len(sys.modules), False
+    hook, delivery = hook_process.HookProcess(), LaterDelivery(served.wiring)
+    try:
+        hook.reply(call.event, delivery)
+        call.replied(hook.exit_code)
+        hook.finish()
         delivery.start_with(served.deliver)
-
-    os.register_at_fork(after_in_child=lambda: _close_quietly(connection, channel, life))
-    hook_process.main([event], delivery, replied, finished)
-    os._exit(0)
+        if hook.is_stateless and fitness.owes_nothing():
+            is_free = hook.release() and fitness.holds()
+            if is_free:
+                # Else the next call would wait for each page that it writes to.
+                copy_runs(delivery.shared)
+        if not is_free:
+            hook_process.call_exit_functions()
+        channel.tell(done=True, free=is_free, modules=_loaded_since(loaded), written=written and written.runs())
+    finally:
+        if not is_free:
+            _exit(0)
 
 
 def _loaded_since(count: int) -> list[str]:
@@ -198,17 +287,6 @@ def interpreter_of(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _take_over(hello: Hello) -> None:
-    """Become what the caller is: its environment, mask and arguments."""
-    zone = os.environ.get("TZ")
-    replace_environment(hello.environ)
-    if os.environ.get("TZ") != zone:
-        time.tzset()
-    os.umask(hello.umask)
-    sys.argv = list(hello.words)
-    set_hook_parent(hello.parent)
-
-
 def _take_descriptors(connection: socket.socket) -> FileIO | None:
     """Put the caller's stdin, stdout, stderr and folder in the place of this process's.
 
@@ -233,8 +311,6 @@ def _end_with(life: FileIO) -> None:
     """See to it that this process ends when the caller does, whatever it is doing: as a hook that is killed."""
     import fcntl
 
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
     number = life.fileno()
     fcntl.fcntl(number, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_ASYNC)

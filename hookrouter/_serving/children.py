@@ -1,4 +1,7 @@
-"""The router's children: some wait for a call, so that no call waits for a fork; each serves one and ends."""
+"""The router's children: some wait for a call, so that no call waits for a fork.
+
+One that has served a call ends, or says that it is free for another one: then it is warm, and gets the next call.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._serving.child import Channel, rehearse, serve_call
+from hookrouter._serving.child import Channel, rehearse, serve_calls
 from hookrouter._serving.copied_pages import CopiedPages, Written
 from hookrouter.util import fastjson
 
@@ -21,6 +24,9 @@ __all__ = ["SPARES", "Child", "Children", "reset_signals"]
 
 SPARES = 4
 """How many children wait for a call: further calls at the same moment wait for a fork each, which takes 1 to 2 ms."""
+
+MOST_FREE = 16
+"""How many wait at most that have served a call: as many calls at one moment need no fork."""
 
 _CHUNK = 1 << 16
 
@@ -76,6 +82,8 @@ class Children:
         self._served = served
         self._at_fork = at_fork
         self._spares: list[Child] = []
+        self._free: list[Child] = []
+        """Those that have served a call and wait for another one; the last one is the warmest."""
         self.pages = CopiedPages()
         """What calls write to: told by them, and copied by those that wait."""
         self.busy: dict[int, Child] = {}
@@ -84,17 +92,22 @@ class Children:
     @property
     def waiting(self) -> int:
         """How many wait for a call."""
-        return len(self._spares)
+        return len(self._spares) + len(self._free)
+
+    @property
+    def warm(self) -> int:
+        """How many of those that wait have served a call before."""
+        return len(self._free)
 
     def refill(self, count: int = SPARES) -> None:
         """Fork until so many wait. Raises OSError if the system makes no process."""
-        while len(self._spares) < count:
+        while self.waiting < count:
             self._spares.append(self._fork(is_spare=True))
 
     def give(self, connection: socket.socket) -> Child:
         """Have a child serve the call that comes by a connection. Raises OSError if there is none and none is made."""
-        while self._spares:
-            child = self._spares.pop(0)
+        while self._free or self._spares:
+            child = self._free.pop() if self._free else self._spares.pop(0)
             try:
                 socket.send_fds(child.end, [b"c"], [connection.fileno()])
             except OSError:
@@ -111,18 +124,37 @@ class Children:
 
     def ended(self, pid: int) -> Child | None:
         """Forget the child that has ended; return it if it had a call. What it has told can still be read."""
-        for child in self._spares:
-            if child.pid == pid:
-                self._spares.remove(child)
-                child.close()
-                return None
+        for group in (self._spares, self._free):
+            for child in group:
+                if child.pid == pid:
+                    group.remove(child)
+                    child.close()
+                    return None
         return self.busy.pop(pid, None)
+
+    def free(self, child: Child) -> None:
+        """Keep a child that has served its call for another one, or have it end if there are enough."""
+        if self.busy.pop(child.pid, None) is None:
+            return
+        child.forget_connection()
+        child.since, child.event = time.monotonic(), ""
+        if len(self._free) < MOST_FREE:
+            self._free.append(child)
+        else:
+            child.close()
+
+    def thin_out(self, seconds: float) -> None:
+        """Have those end that are free for longer than this, but for as many as wait at any time."""
+        limit = time.monotonic() - seconds
+        while self.waiting > SPARES and self._free and self._free[0].since < limit:
+            self._free.pop(0).close()
 
     def dismiss(self) -> None:
         """Have those end that have no call."""
-        for child in self._spares:
+        for child in (*self._spares, *self._free):
             child.close()
         self._spares.clear()
+        self._free.clear()
 
     def _fork(self, *, is_spare: bool) -> Child:
         is_learning = is_spare and self.pages.is_learning()
@@ -138,16 +170,14 @@ class Children:
             return Child(pid, ours)
         try:
             ours.close()
-            for child in (*self._spares, *self.busy.values()):
+            for child in (*self._spares, *self._free, *self.busy.values()):
                 child.close()
             self._at_fork()
             channel = Channel(theirs)
             if is_spare:
                 rehearse(self._served, self.pages.runs)
             written = Written() if is_learning else None
-            connection = channel.receive()
-            if connection is not None:
-                serve_call(connection, channel, self._served, written)
+            serve_calls(channel, self._served, written)
         except BaseException:  # noqa: BLE001 - nothing of the router's may go on in its child
             import traceback
 

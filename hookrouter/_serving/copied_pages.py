@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CopiedPages", "Runs", "Written", "copied_pages", "copy_runs"]
+__all__ = ["CopiedPages", "Runs", "Written", "copied_pages", "copy_runs", "own_runs"]
 
 Runs = list[tuple[int, int]]
 """Neighbouring pages: the number of the first one, which is its address divided by the size of a page, and how many."""
@@ -83,6 +83,11 @@ def copied_pages() -> set[int]:
     except (OSError, ValueError):
         return set()
     return found
+
+
+def own_runs() -> Runs:
+    """Return the pages that this process has for itself now: after a fork it shares them until it copies them again."""
+    return _runs(sorted(copied_pages()))
 
 
 def copy_runs(runs: Iterable[tuple[int, int]]) -> None:

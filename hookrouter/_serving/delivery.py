@@ -1,7 +1,7 @@
 """A deliverer that a served call starts: forked from its warm process once the reply is written, not started anew.
 
-It has the environment of the hook, as one that a cold run starts. The lock, the times between two pushes and all else
-are those of :mod:`hookrouter.messaging.spawn`.
+Whether one is needed is looked at then, too. It has the environment of the hook, as one that a cold run starts. The
+lock, the times between two pushes and all else are those of :mod:`hookrouter.messaging.spawn`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from hookrouter._serving.copied_pages import own_runs
 from hookrouter.messaging.spawn import deliverer_environment, delivery_log, push, spawn_delivery
 from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.logs import LOG_FLAGS
@@ -18,6 +19,7 @@ from hookrouter.storage.logs import LOG_FLAGS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hookrouter._serving.copied_pages import Runs
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Services, Wiring
     from hookrouter.messaging.outbox import Outbox
@@ -27,12 +29,17 @@ __all__ = ["LaterDelivery", "become_deliverer", "fork_apart", "replace_environme
 
 
 class LaterDelivery:
-    """The wiring of a served call: another one, but that deliverers are noted, and started by :meth:`start_with`."""
+    """The wiring of a served call: another one, but that deliverers are started later, by :meth:`start_with`."""
 
     def __init__(self, wiring: Wiring) -> None:
         """``wiring`` does all the rest."""
         self._wiring = wiring
-        self._wanted: tuple[Mapping[str, str], Home] | None = None
+        self._asked: tuple[Mapping[str, str], Home] | None = None
+        """Whose outbox is to be looked at."""
+        self.shared: Runs = []
+        """The pages of memory that this process shares again, because a deliverer was forked from it."""
+        self._warn: Callable[[str], None] | None = None
+        """Hears why none could be started; None if nothing was put into the outbox."""
 
     def outbox(self, services: Services) -> Outbox:
         """See :class:`hookrouter.context.Wiring`."""
@@ -47,13 +54,12 @@ class LaterDelivery:
         return self._wiring.announce_problems(services, has_screen=has_screen)
 
     def start_delivery(self, services: Services) -> None:
-        """Note that a deliverer is wanted, unless one is at work. Raises OSError if that cannot be found out."""
-        spawn_delivery(services.environ, services.home, self._note)
+        """Note that a deliverer is wanted, unless one is at work."""
+        self._asked, self._warn = (services.environ, services.home), services.warn
 
     def push_outbox(self, environ: Mapping[str, str], home: Home) -> None:
         """See :class:`hookrouter.context.Wiring`."""
-        if may_hold(home, OUTBOX):
-            push(environ, home, self._note)
+        self._asked = environ, home
 
     def deliver_anew(self, environ: Mapping[str, str], home: Home, *, was_broken: bool) -> None:
         """See :class:`hookrouter.context.Wiring`."""
@@ -63,15 +69,33 @@ class LaterDelivery:
         """Do nothing: the router is there."""
 
     def start_with(self, deliver: Callable[[Sequence[str]], int]) -> None:
-        """Start the deliverer that was asked for, if any, as a child of this process."""
-        if self._wanted is not None:
-            environ, home = self._wanted
-            self._wanted = None
-            become_deliverer(environ, home, deliver)
+        """Start the deliverer that was asked for, if it is needed. It is no child of this process, which may go on.
 
-    def _note(self, environ: Mapping[str, str], home: Home) -> int:
-        self._wanted = environ, home
-        return os.getpid()
+        Raises nothing: the messages are in the outbox, and the next deliverer takes them along.
+        """
+        if self._asked is None:
+            return
+        (environ, home), self._asked = self._asked, None
+
+        def start(environ: Mapping[str, str], home: Home) -> int:
+            self.shared = own_runs()
+            between = os.fork()
+            if between:
+                os.waitpid(between, 0)
+                return between
+            try:
+                become_deliverer(environ, home, deliver)
+            finally:
+                os._exit(0)
+
+        if self._warn is None:
+            if may_hold(home, OUTBOX):
+                push(environ, home, start)
+            return
+        try:
+            spawn_delivery(environ, home, start)
+        except OSError as error:
+            self._warn(f"no deliverer could be started: {error}")
 
 
 def become_deliverer(environ: Mapping[str, str], home: Home, deliver: Callable[[Sequence[str]], int]) -> int:

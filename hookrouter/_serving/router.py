@@ -50,6 +50,9 @@ QUIET = 1.0
 SETTLING = 0.02
 """Seconds after a call's begin in which no more than one child is kept waiting."""
 
+IDLE = 60.0
+"""Seconds after which a child ends that has served calls and gets no other one, if there are enough without it."""
+
 _BACKLOG_BATCH = 64
 _COMMAND_SECONDS = 0.5
 _MAX_REASONS = 20
@@ -119,7 +122,8 @@ class Router:
                 wait = min(wait, SETTLING)
             wait = min(wait, self._gate.next_due())
             ready = {descriptor for descriptor, _event in poll.poll(wait * 1000)}
-            self._reap()
+            if self._woken in ready:
+                self._reap()
             if not self._gate.next_due():
                 self._gate.tend()
             self._hear(ready)
@@ -151,6 +155,7 @@ class Router:
             "sent_away": self._cold,
             "died": self._died,
             "running": len(self._children.busy),
+            "warm": self._children.warm,
             "waiting": [{"event": one.event, "seconds": round(now - one.since, 1)} for one in waits],
             "memory_kb": _resident_kb(),
             "modules": len(sys.modules),
@@ -263,6 +268,10 @@ class Router:
                 self._children.pages.add(message["written"])
             if isinstance(message.get("modules"), list):
                 self._warm(message["modules"])
+            if message.get("free") is True:
+                self._children.free(child)
+                if self._change:
+                    self._children.dismiss()
 
     def _keep(self) -> None:
         """Keep loaded what every call reads."""
@@ -330,6 +339,7 @@ class Router:
         if not self._sockets.restore():
             self._stopping = "stop"
         self._gate.tend()
+        self._children.thin_out(IDLE)
         self._on_tick()
         is_idle = time.monotonic() - self._last_call >= self._idle and not self._children.busy
         if self._idle and is_idle:

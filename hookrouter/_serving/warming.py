@@ -11,10 +11,10 @@ import importlib
 import os
 import signal
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from hookrouter._serving.process_state import process_state
 from hookrouter.util import fastjson
 
 if TYPE_CHECKING:
@@ -127,13 +127,4 @@ def _state() -> tuple[object, ...]:
     """Return what an import must not change."""
     mask = os.umask(0o077)
     os.umask(mask)
-    handlers = tuple(signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD))
-    return _threads(), len(os.listdir("/dev/fd")), handlers, os.getcwd(), dict(os.environ), mask
-
-
-def _threads() -> int:
-    """Return how many threads this process has, those of C code too if the system tells."""
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return threading.active_count()
+    return *process_state(), os.getcwd(), dict(os.environ), mask

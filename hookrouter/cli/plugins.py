@@ -105,6 +105,7 @@ def _summary(services: Application, info: PluginInfo, health: Health | None) -> 
         "version": info.version,
         "entry_point": info.value,
         "hooks": list(info.hooks),
+        "stateless": [hook for hook in info.hooks if hook in info.stateless],
         "switched_off": None
         if health is None
         else {
@@ -147,9 +148,9 @@ def info(name: _Name, as_json: Json = False) -> None:
     line of config.toml that sets it.
 
     With --json: name, status, reason, fix, distribution, version, entry_point, position (from 1, in the calling order),
-    enabled, on_error, timeout, breaker, switched_off, hooks (name, options, waits, setting), contributions (hook,
-    names, error, and the keys of a gateway's table), settings_class, settings (key, type, required, default, value,
-    source, line, help), problems, hints.
+    enabled, on_error, timeout, breaker, switched_off, hooks (name, options, waits, setting), stateless (the hooks in
+    which it leaves nothing in its process), contributions (hook, names, error, and the keys of a gateway's table),
+    settings_class, settings (key, type, required, default, value, source, line, help), problems, hints.
 
     \b
     Examples:

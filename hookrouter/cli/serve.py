@@ -49,13 +49,13 @@ def serve(
     config.toml, prompts, plugins and hookrouter itself at the next call. One runs for each home; a second one says so
     and leaves.
 
-    With --json, for --status, --stop and --restart: version, home, boot, pid, since, program, plugins, calls,
-    sent_away (how many callers had to run cold, by reason), died, running, waiting (event and seconds of calls that
-    take long), memory_kb, modules, copied_pages (how many pages of memory are copied before a call comes),
-    missing_variables (those that gateways name and the router lacks), loading, not_loaded, changed and gate; or error,
-    if no router answers. For --install-unit and --remove-unit: unit, files (path, and the text that is or would be
-    there; null for none), changed, dry_run, commands (lists of words), switched (whether they all worked) and problem
-    (what the first one said that did not).
+    With --json, for --status, --stop and --restart: version, home, boot, pid, since, program, plugins, calls, sent_away
+    (how many callers had to run cold, by reason), died, running, warm (how many processes that have served a call wait
+    for another one), waiting (event and seconds of calls that take long), memory_kb, modules, copied_pages (how many
+    pages of memory are copied before a call comes), missing_variables (those that gateways name and the router lacks),
+    loading, not_loaded, changed and gate; or error, if no router answers. For --install-unit and --remove-unit: unit,
+    files (path, and the text that is or would be there; null for none), changed, dry_run, commands (lists of words),
+    switched (whether they all worked) and problem (what the first one said that did not).
 
     \b
     Examples:
@@ -117,6 +117,7 @@ def _lines(status: dict[str, Any]) -> list[str]:
     lines = [
         f"hookrouter {status.get('version')} serves {status.get('home')} since {status.get('since')} ({process})",
         f"calls: {status.get('calls')}, now running: {status.get('running')}, ended badly: {status.get('died')}",
+        f"processes that wait for a further call: {status.get('warm', 0)}",
         f"memory: {status.get('memory_kb', 0) // 1024} MB",
     ]
     lines.append(f"plugins: {', '.join(status.get('plugins', [])) or 'none'}")

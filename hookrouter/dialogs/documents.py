@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter.storage.engine import durable_together
 from hookrouter.util.claude_process import is_gone, process_space
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
@@ -257,7 +258,7 @@ def open_question(store: DocumentStore, question: Question, tell: Callable[[Ques
     A hook may run twice for one call, because the first run was killed at any point, or while it still runs. ``tell``
     may not write this session's documents. Raises StoreError, as ``tell`` may.
     """
-    with holding(store, question.session):
+    with holding(store, question.session), durable_together():
         former = find_question(store, question.session_id, question.tool_use_id)
         if former is not None:
             # What others have noted in it since is kept.

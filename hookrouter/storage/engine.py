@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager as ContextManager
     from typing import Protocol
 
     from hookrouter.storage.home import Home
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
             """Return one area of the documents of a home."""
 
 
-__all__ = ["OUTBOX", "keeps_files", "look", "may_hold", "open_store", "use_engine"]
+__all__ = ["OUTBOX", "durable_together", "keeps_files", "look", "may_hold", "open_store", "use_engine"]
 
 OUTBOX = "outbox"
 """The area of the messages that wait for delivery."""
@@ -56,6 +57,14 @@ def open_store(home: Home, report: Callable[[str], None], area: str = "") -> Doc
     from hookrouter.storage.documents import Store
 
     return Store(os.path.join(home.state, area), report, base=home.state) if area else Store(home.state, report)
+
+
+def durable_together() -> ContextManager[None]:
+    """Return a block at whose end all that was saved durably in it is on the disk, which costs less than one by one."""
+    # Files alone; another engine does what it does at each write.
+    from hookrouter.storage.documents import durable_together
+
+    return durable_together()
 
 
 def keeps_files() -> bool:

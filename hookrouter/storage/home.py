@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HOME_VARIABLE", "Home", "HomeError", "ensure", "ensure_once", "users_home"]
+__all__ = ["HOME_VARIABLE", "Home", "HomeError", "ensure", "ensure_once", "forget_ensured", "users_home"]
 
 HOME_VARIABLE = "HOOKROUTER_HOME"
 """The environment variable that puts everything in one folder."""
@@ -148,6 +148,11 @@ def ensure_once(folder: str) -> None:
     if folder not in _private:
         ensure(folder)
         _private.add(folder)
+
+
+def forget_ensured() -> None:
+    """Have :func:`ensure_once` look again: this process goes on with another call."""
+    _private.clear()
 
 
 def users_home(environ: Mapping[str, str]) -> str:

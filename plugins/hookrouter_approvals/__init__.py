@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.markers import hookimpl, ruled, waits
+from hookrouter.markers import hookimpl, ruled, stateless, waits
 
 if TYPE_CHECKING:
     from hookrouter import events
@@ -28,6 +28,7 @@ LONGEST_WAIT = 24 * 3600.0
 
 
 @hookimpl
+@stateless
 @ruled
 def pre_tool_use(event: events.PreToolUse, context: Context) -> None:
     """Note the call: a permission request does not say which call it is about."""
@@ -37,6 +38,7 @@ def pre_tool_use(event: events.PreToolUse, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 @ruled
 @waits(LONGEST_WAIT)
 def permission_request(event: events.PermissionRequest, context: Context) -> PermissionRequestReply | None:
@@ -47,6 +49,7 @@ def permission_request(event: events.PermissionRequest, context: Context) -> Per
 
 
 @hookimpl
+@stateless
 @ruled
 @waits(LONGEST_WAIT)
 def elicitation(event: events.Elicitation, context: Context) -> ElicitationReply | None:
@@ -57,6 +60,7 @@ def elicitation(event: events.Elicitation, context: Context) -> ElicitationReply
 
 
 @hookimpl
+@stateless
 @ruled
 def elicitation_result(event: events.ElicitationResult, context: Context) -> None:
     """Note what a person has said to a form that nobody decided on in time."""
@@ -66,6 +70,7 @@ def elicitation_result(event: events.ElicitationResult, context: Context) -> Non
 
 
 @hookimpl
+@stateless
 @ruled
 def post_tool_use(event: events.PostToolUse, context: Context) -> None:
     """Compare what ran with what was decided."""
@@ -75,6 +80,7 @@ def post_tool_use(event: events.PostToolUse, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 @ruled
 def post_tool_use_failure(event: events.PostToolUseFailure, context: Context) -> None:
     """Compare what ran, and failed, with what was decided."""
@@ -84,6 +90,7 @@ def post_tool_use_failure(event: events.PostToolUseFailure, context: Context) ->
 
 
 @hookimpl
+@stateless
 @ruled
 def stop(event: events.Stop, context: Context) -> None:
     """Close what this session's finished turn left open."""
@@ -93,6 +100,7 @@ def stop(event: events.Stop, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 @ruled
 def subagent_stop(event: events.SubagentStop, context: Context) -> None:
     """Close what this subagent was refused."""
@@ -102,6 +110,7 @@ def subagent_stop(event: events.SubagentStop, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 @ruled
 def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
     """Close what was refused by hand before this prompt."""
@@ -111,6 +120,7 @@ def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None
 
 
 @hookimpl
+@stateless
 @ruled
 def session_start(event: events.SessionStart, context: Context) -> None:
     """Close what an earlier client in this place left open."""
@@ -120,6 +130,7 @@ def session_start(event: events.SessionStart, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 @ruled
 def session_end(event: events.SessionEnd, context: Context) -> None:
     """Close what the ending session leaves open."""
@@ -129,6 +140,7 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def cli_commands() -> list[Command]:
     """Contribute the short commands for people."""
     from hookrouter.hookspecs.commands import Command
@@ -145,6 +157,7 @@ def cli_commands() -> list[Command]:
 
 
 @hookimpl
+@stateless
 def plugin_settings() -> type[ApprovalsSettings]:
     """Declare the settings."""
     from hookrouter_approvals.settings import ApprovalsSettings
@@ -153,6 +166,7 @@ def plugin_settings() -> type[ApprovalsSettings]:
 
 
 @hookimpl
+@stateless
 def dialog_kinds() -> list[DialogKind]:
     """Contribute the kinds ``permission``, ``plan`` and ``elicitation``."""
     from hookrouter_approvals.kinds import ElicitationKind, PermissionKind, PlanKind

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.markers import hookimpl
+from hookrouter.markers import hookimpl, stateless
 
 if TYPE_CHECKING:
     from hookrouter import events
@@ -25,6 +25,7 @@ __all__: list[str] = []
 
 
 @hookimpl
+@stateless
 def pre_tool_use_ask_user_question(
     event: events.PreToolUse, tool_input: AskUserQuestionInput, context: Context
 ) -> None:
@@ -35,6 +36,7 @@ def pre_tool_use_ask_user_question(
 
 
 @hookimpl
+@stateless
 def post_tool_use_ask_user_question(
     event: events.PostToolUse, tool_input: AskUserQuestionInput, context: Context
 ) -> None:
@@ -45,6 +47,7 @@ def post_tool_use_ask_user_question(
 
 
 @hookimpl
+@stateless
 def post_tool_use_failure_ask_user_question(event: events.PostToolUseFailure, context: Context) -> None:
     """Close a question whose tool call failed."""
     from hookrouter.dialogs.sweeping import tool_failed
@@ -53,6 +56,7 @@ def post_tool_use_failure_ask_user_question(event: events.PostToolUseFailure, co
 
 
 @hookimpl
+@stateless
 def stop(event: events.Stop, context: Context) -> None:
     """Close what this session's finished turn left open."""
     from hookrouter.dialogs.sweeping import turn_ended
@@ -61,6 +65,7 @@ def stop(event: events.Stop, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
     """Close a question that was declined before this prompt."""
     from hookrouter.dialogs.sweeping import prompt_submitted
@@ -69,6 +74,7 @@ def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None
 
 
 @hookimpl
+@stateless
 def session_start(event: events.SessionStart, context: Context) -> None:
     """Close what an earlier client in this place left open."""
     from hookrouter.dialogs.sweeping import session_started
@@ -77,6 +83,7 @@ def session_start(event: events.SessionStart, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def session_end(event: events.SessionEnd, context: Context) -> None:
     """Close what the ending session leaves open."""
     from hookrouter.dialogs.sweeping import session_ended
@@ -85,6 +92,7 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def message_composer() -> MessageComposer:
     """Complete the messages about questions when they go out."""
     from hookrouter.dialogs.composer import QuestionComposer
@@ -93,6 +101,7 @@ def message_composer() -> MessageComposer:
 
 
 @hookimpl
+@stateless
 def statistics_section() -> StatisticsSection:
     """Count questions by how they ended."""
     from hookrouter.dialogs.stories.statistics import QuestionStatistics
@@ -101,6 +110,7 @@ def statistics_section() -> StatisticsSection:
 
 
 @hookimpl
+@stateless
 def cli_commands() -> list[Command]:
     """Contribute what people and agents type: ``hookrouter answer``, ``questions``, ``history`` and the others."""
     from hookrouter.hookspecs.commands import Command

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.markers import hookimpl
+from hookrouter.markers import hookimpl, stateless
 
 if TYPE_CHECKING:
     from hookrouter.dialogs.kinds import DialogKind
@@ -24,6 +24,7 @@ __all__: list[str] = []
 
 
 @hookimpl
+@stateless
 def session_watcher() -> SessionWatcher:
     """Look for sessions that are stopped."""
     from hookrouter_blocked.watcher import BlockedWatcher
@@ -32,6 +33,7 @@ def session_watcher() -> SessionWatcher:
 
 
 @hookimpl
+@stateless
 def dialog_kinds() -> list[DialogKind]:
     """Contribute the kind of dialogs that no hook tells of."""
     from hookrouter_blocked.kind import BlockedKind
@@ -40,6 +42,7 @@ def dialog_kinds() -> list[DialogKind]:
 
 
 @hookimpl
+@stateless
 def plugin_settings() -> type[BlockedSettings]:
     """Declare the settings of this plugin."""
     from hookrouter_blocked.settings import BlockedSettings
@@ -48,6 +51,7 @@ def plugin_settings() -> type[BlockedSettings]:
 
 
 @hookimpl
+@stateless
 def cli_commands() -> list[Command]:
     """Offer a way to look without a resident router."""
     from hookrouter.hookspecs.commands import Command

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.markers import hookimpl, waits
+from hookrouter.markers import hookimpl, stateless, waits
 
 if TYPE_CHECKING:
     from hookrouter import events
@@ -31,6 +31,7 @@ LONGEST_WAIT = 24 * 3600.0
 
 
 @hookimpl
+@stateless
 @waits(LONGEST_WAIT)
 def permission_request_ask_user_question(
     event: events.PermissionRequest,
@@ -44,6 +45,7 @@ def permission_request_ask_user_question(
 
 
 @hookimpl
+@stateless
 @waits(LONGEST_WAIT, setting="headless")
 def pre_tool_use_ask_user_question(
     event: events.PreToolUse,  # noqa: ARG001 - the hook's signature
@@ -57,6 +59,7 @@ def pre_tool_use_ask_user_question(
 
 
 @hookimpl
+@stateless
 def post_tool_use_ask_user_question(
     event: events.PostToolUse,  # noqa: ARG001 - the hook's signature
     tool_input: AskUserQuestionInput,
@@ -69,6 +72,7 @@ def post_tool_use_ask_user_question(
 
 
 @hookimpl
+@stateless
 def stop(event: events.Stop, context: Context) -> None:
     """End the hooks that still wait when Claude's turn has ended: a chat leaves the hook of the declined question."""
     from hookrouter.dialogs.handover import end_all
@@ -78,6 +82,7 @@ def stop(event: events.Stop, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def plugin_settings() -> type[HookReplySettings]:
     """Declare the settings."""
     from hookrouter_hook_reply.settings import HookReplySettings
@@ -86,6 +91,7 @@ def plugin_settings() -> type[HookReplySettings]:
 
 
 @hookimpl
+@stateless
 def answer_channel() -> AnswerChannel:
     """Contribute the channel named ``reply``."""
     from hookrouter_hook_reply.channel import ReplyChannel

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter import hookimpl
+from hookrouter import hookimpl, stateless
 
 if TYPE_CHECKING:
     from hookrouter.messaging.gateway import Gateway
 
 
 @hookimpl
+@stateless
 def gateway() -> Gateway:
     """Contribute the gateway."""
     from hookrouter_inbox.keeper import InboxGateway

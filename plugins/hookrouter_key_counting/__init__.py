@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.markers import hookimpl
+from hookrouter.markers import hookimpl, stateless
 
 if TYPE_CHECKING:
     from hookrouter.answering.interfaces import KeystrokePlanner
@@ -13,6 +13,7 @@ __all__ = ["keystroke_planner"]
 
 
 @hookimpl
+@stateless
 def keystroke_planner() -> KeystrokePlanner:
     """Contribute the planner named ``key-counting``."""
     from hookrouter_key_counting.planner import KeyCountingPlanner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.markers import hookimpl
+from hookrouter.markers import hookimpl, stateless
 
 if TYPE_CHECKING:
     from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner
@@ -13,6 +13,7 @@ __all__ = ["answer_channel", "keystroke_planner"]
 
 
 @hookimpl
+@stateless
 def keystroke_planner() -> KeystrokePlanner:
     """Contribute the planner named ``grammar``."""
     from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
@@ -21,6 +22,7 @@ def keystroke_planner() -> KeystrokePlanner:
 
 
 @hookimpl
+@stateless
 def answer_channel() -> AnswerChannel:
     """Contribute the channel named ``keys``."""
     from hookrouter_keystrokes.channel import KeysChannel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.markers import hookimpl
+from hookrouter.markers import hookimpl, stateless
 
 if TYPE_CHECKING:
     from hookrouter.answering.interfaces import TerminalBackend
@@ -13,6 +13,7 @@ __all__ = ["terminal_backend"]
 
 
 @hookimpl
+@stateless
 def terminal_backend() -> TerminalBackend:
     """Contribute the backend named ``tmux``."""
     from hookrouter_tmux.backend import TmuxBackend

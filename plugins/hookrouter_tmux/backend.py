@@ -26,6 +26,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.interfaces import Probe, RunningPane, Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.util.short_program import run_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -259,9 +260,7 @@ class TmuxBackend:
         # Neither TMUX nor TMUX_PANE is passed on: whether the caller itself sits in some tmux must not matter.
         environ = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         try:
-            return subprocess.run(
-                arguments, env=environ, input=stdin, capture_output=True, timeout=self._timeout, check=False
-            )
+            return run_short(arguments, environ=environ, stdin=stdin, seconds=self._timeout)
         except subprocess.TimeoutExpired as error:
             raise TerminalError(f"tmux did not answer within {self._timeout:g} s") from error
         except FileNotFoundError as error:

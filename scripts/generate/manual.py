@@ -247,7 +247,8 @@ def api_reference() -> str:
     lines = ["# Python API", f"\n{GENERATED}\n"]
     lines.append(
         "What plugins may import: every module whose path has no part with a leading underscore. The rest may change "
-        "with any release. `hookrouter` itself offers `hookimpl`, `override`, `waits`, `Context`, `Command` and every "
+        "with any release. `hookrouter` itself offers `hookimpl`, `override`, `stateless`, `waits`, `Context`, "
+        "`Command` and every "
         "class of [events](events.md), [replies](replies.md) and the spec classes by name. `hookrouter.testing` offers "
         "`Hooks`, `HookResult`, `HookCall`, `PluginFailed`, `HookRecorder`, `FakePane`, `FakeGateway`, "
         "`ScriptedClaude`, `ToolOutcome`, `sample` and `write_plugin`. The classes of tools are in "

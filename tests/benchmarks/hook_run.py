@@ -57,10 +57,11 @@ QUESTION = {
     "multiSelect": False,
 }
 LOOKER = """\
-from hookrouter import hookimpl
+from hookrouter import hookimpl, stateless
 
 
 @hookimpl
+@stateless
 def pre_tool_use_bash(event, tool_input, context):
     assert event.tool_name == "Bash" and tool_input.command == "ls"
 """

@@ -2,11 +2,11 @@
 
     python tests/benchmarks/resident.py [--rounds N] [--write]
 
-Three calls (nobody listens; one plugin looks at it; AskUserQuestion's PreToolUse whole) are made in each way: cold, by
-the front in Python and the native one, beside a router and without one, and over HTTP as the mod and http hooks make
-them, on a connection that is kept. They are interleaved, and their order is reversed every round, so that a busy
-machine slows all alike. Printed are medians of wall-clock time. ``--write`` puts the ratios into
-docs/evidence/speed.md.
+Four calls (nobody listens; one plugin looks at it, with the mark @stateless and without; AskUserQuestion's PreToolUse
+whole) are made in each way: cold, by the front in Python and the native one, beside a router and without one, and over
+HTTP as the mod and http hooks make them, on a connection that is kept. They are interleaved, and their order is
+reversed every round, so that a busy machine slows all alike. Printed are medians of wall-clock time. ``--write`` puts
+the ratios into docs/evidence/speed.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from support.manual import write_part
 from support.ports import free_port
 from support.resident import Resident, eventually
 
-NOBODY, LOOKS, ASKS = "nobody listens", "one plugin looks", "AskUserQuestion, whole"
+NOBODY, LOOKS, ASKS = "nobody listens", "one plugin looks, `@stateless`", "AskUserQuestion, whole"
+UNMARKED = "one plugin looks, unmarked"
 PYTHON, NATIVE, MOD, HTTP = "Python front", "native front", "mod", "http"
 COLD = "cold"
 WITHOUT = ", no router"
@@ -55,6 +56,8 @@ LIMITS = {
     (LOOKS, NATIVE): 0.35,
     (ASKS, NATIVE): 0.8,
     (LOOKS, MOD): 0.15,
+    (UNMARKED, PYTHON): 1.3,
+    (UNMARKED, NATIVE): 0.35,
 }
 ABOVE_COLD = 0.1
 """How much more than a cold run a front may cost that finds no router."""
@@ -88,14 +91,14 @@ def main() -> int:
     medians = {key: statistics.median(seconds) for key, seconds in times.items()}
     base = medians["", BASE]
     lines, failed = ["| call | way | ratio | limit |", "|---|---|---|---|"], False
-    print(f"{'call':24} {'way':26} {'ms':>7} {'ratio':>6} {'limit':>6}   ({given.rounds} rounds)")
+    print(f"{'call':30} {'way':26} {'ms':>7} {'ratio':>6} {'limit':>6}   ({given.rounds} rounds)")
     for (call, way), seconds in medians.items():
         ratio, limit = seconds / base, LIMITS.get((call, way))
         if way.endswith(WITHOUT):
             limit = medians[call, COLD] / base + ABOVE_COLD
         failed |= limit is not None and ratio > limit
         shown = "" if limit is None else f"{limit:.2f}"
-        print(f"{call:24} {way:26} {seconds * 1000:7.2f} {ratio:6.2f} {shown:>6}")
+        print(f"{call:30} {way:26} {seconds * 1000:7.2f} {ratio:6.2f} {shown:>6}")
         if call:
             lines.append(f"| {call} | {way} | {ratio:.2f} | {shown} |")
     lines += ["", f"Medians of {given.rounds} on {machine()}, with a load of {os.getloadavg()[1]:.1f}."]
@@ -122,11 +125,14 @@ def cases(folder: Path, tmux: dict[str, str], stack: ExitStack) -> Iterator[Case
     """Yield all cases; their routers run until ``stack`` ends."""
     clean = {key: value for key, value in os.environ.items() if key not in UNWANTED}
     write_plugin(folder / "plugins", "looker", LOOKER)
+    write_plugin(folder / "unmarked", "looker", LOOKER.replace("@stateless\n", ""))
     ask = {**CALL, "tool_name": "AskUserQuestion", "tool_input": {"questions": [QUESTION]}}
     looking = {"PYTHONPATH": str(folder / "plugins")}
+    unmarked = {"PYTHONPATH": str(folder / "unmarked")}
     calls: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         NOBODY: (CALL, {}),
         LOOKS: (CALL, looking),
+        UNMARKED: (CALL, unmarked),
         ASKS: (ask, tmux),
     }
     fronts = {PYTHON: [sys.executable, "-SP", str(Path(_fronts.__path__[0]) / "python_front.py")]}

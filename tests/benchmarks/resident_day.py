@@ -29,6 +29,7 @@ from hook_run import LOOKER, QUESTION, UNWANTED
 from resident import native_front
 
 from hookrouter._serving.children import SPARES
+from hookrouter._serving.router import IDLE
 from hookrouter.answering.decisions import Select
 from hookrouter.dialogs.handover import Handover
 from hookrouter.storage.engine import open_store
@@ -38,7 +39,7 @@ from hookrouter.testing.plugins import write_plugin
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter.util.program import script_argv
 from hookrouter_hook_reply.channel import answer_document
-from support.resident import Resident, eventually
+from support.resident import PATIENCE, Resident, eventually
 
 GROWTH_KB = 10 * 1024
 SLOWER = 1.2
@@ -138,7 +139,8 @@ def state(router: Resident) -> dict[str, int]:
 
 def settled(router: Resident) -> dict[str, int]:
     """Return the state once as many children wait for a call as ever."""
-    eventually(lambda: state(router)["children"] == SPARES)
+    # Those that were needed at once end when nobody has needed them for a while.
+    eventually(lambda: state(router)["children"] == SPARES, IDLE + PATIENCE)
     return state(router)
 
 

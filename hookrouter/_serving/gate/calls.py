@@ -78,6 +78,7 @@ class Calls:
         self._bring = bring
         self._now = now
         self._entries: dict[str, Entry] = {}
+        self._running = 0
 
     def get(self, identifier: str) -> Entry | None:
         """Return a call that is known; None for any other."""
@@ -92,7 +93,10 @@ class Calls:
             raise Refused("the call was given up before it began")
         if len(self) >= MAX_RUNNING:
             raise Refused(f"{MAX_RUNNING} calls are running")
-        entry = self._entries[request.id] = Entry(asyncio.ensure_future(self._made(request.call)), self._now)
+        task = asyncio.ensure_future(self._made(request.call))
+        self._running += 1
+        task.add_done_callback(self._ended)
+        entry = self._entries[request.id] = Entry(task, self._now)
         return entry
 
     def end(self, identifier: str) -> bool:
@@ -126,7 +130,10 @@ class Calls:
 
     def __len__(self) -> int:
         """Return how many are running."""
-        return sum(not entry.task.done() for entry in self._entries.values())
+        return self._running
+
+    def _ended(self, _task: asyncio.Task[Outcome]) -> None:
+        self._running -= 1
 
     async def _made(self, call: BroughtCall) -> Outcome:
         return await self._bring(call)

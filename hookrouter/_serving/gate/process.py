@@ -51,6 +51,9 @@ WATCH_SECONDS = 1.0
 KEEP_ALIVE = 90
 """Seconds that an idle connection is kept: longer than any client keeps one, so that it is the client who closes it."""
 
+MAX_HEAD = 64 * 1024
+"""Bytes of the longest head of a request."""
+
 LINGER = 0.2
 """Seconds that connections of the own socket which were taken last have to say what they want, and between two looks at
 those of http hooks."""
@@ -195,9 +198,35 @@ def _serve(app: Any, listener: socket.socket) -> tuple[_Server, asyncio.Task[Non
 
 
 if uvicorn is not None:
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-    class _Protocol(H11Protocol):
+        class _Base(HttpToolsProtocol):
+            """HTTP as httptools reads it, in a third of the time that h11 takes; with a limit, which h11 has itself."""
+
+            _unread = 0
+            """Bytes since something was understood whole: a head, or a piece of a body."""
+
+            def data_received(self, data: bytes) -> None:
+                """Take in a piece."""
+                self._unread += len(data)
+                super().data_received(data)
+                if self._unread > MAX_HEAD and not self.transport.is_closing():
+                    self.send_400_response("Too long a head.")
+
+            def on_headers_complete(self) -> None:
+                """Take in the head."""
+                self._unread = 0
+                super().on_headers_complete()
+
+            def on_body(self, body: bytes) -> None:
+                """Take in a piece of the body."""
+                self._unread = 0
+                super().on_body(body)
+    except ImportError:
+        from uvicorn.protocols.http.h11_impl import H11Protocol as _Base  # type: ignore[assignment]
+
+    class _Protocol(_Base):
         """HTTP on one connection, whose pieces are acknowledged as they come.
 
         A client that sends a request's head and body apart may wait with the body until the head is acknowledged,

@@ -202,6 +202,24 @@ def test_who_is_not_the_client_gets_nothing_and_makes_no_call(
 
 
 @pytest.mark.parametrize(
+    "begin",
+    [
+        b"POST /hook/stop HTTP/1.1\r\nX-Long: ",
+        b"POST /",
+        b"POST /hook/stop HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+        b"POST /hook/stop HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Trailer: ",
+    ],
+)
+def test_what_never_comes_to_an_end_is_not_kept(place: Place, begin: bytes) -> None:
+    place.start()
+    with closing(socket.create_connection(("127.0.0.1", place.port), PATIENCE)) as connection:
+        connection.sendall(begin)
+        with pytest.raises(ConnectionError):
+            connection.sendall(b"a" * (64 << 20))
+    assert place.post("stop", sample("Stop")) == (200, {})
+
+
+@pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/hook/stop", 405),

@@ -170,6 +170,7 @@ def test_plugins_are_listed_with_status_version_and_hooks(capsys: pytest.Capture
         "version": "1.0",
         "entry_point": "greeter_plugin",
         "hooks": ["cli_commands"],
+        "stateless": [],
         "switched_off": None,
         "trouble": [],
         "problems": [],

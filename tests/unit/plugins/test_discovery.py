@@ -11,6 +11,8 @@ import pytest
 from hookrouter._plugins import discovery
 from hookrouter._plugins.discovery import load_index
 from hookrouter._plugins.inspector import describe
+from hookrouter._plugins.registry import Plugins
+from hookrouter.config import Config
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
 
@@ -62,3 +64,36 @@ def test_a_command_may_look_anew(home: Home, monkeypatch: pytest.MonkeyPatch) ->
     assert not scanned
     assert discovery.load_index(home, {}, anew=True) == ()
     assert scanned
+
+
+STATELESS = """
+from hookrouter import hookimpl, stateless
+
+@hookimpl
+@stateless
+def stop(event):
+    return None
+
+@hookimpl
+def terminal_backend():
+    return None
+"""
+
+
+def test_which_hooks_leave_nothing_is_known_without_the_plugin(home: Home, tmp_path: Path) -> None:
+    write_plugin(tmp_path / "site", "halfway", STATELESS)
+    plugins = Plugins(load_index(home, os.environ, anew=True), Config(), lambda _plugin, _text: None)
+    [info] = [info for info in plugins.listing() if info.name == "halfway"]
+    assert (set(info.hooks), info.stateless) == ({"stop", "terminal_backend"}, {"stop"})
+
+
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_it_is_noted_if_a_plugin_contributes_that_may_leave_something(
+    home: Home, tmp_path: Path, is_marked: bool
+) -> None:
+    source = STATELESS.replace("@hookimpl\ndef terminal", "@hookimpl\n@stateless\ndef terminal")
+    write_plugin(tmp_path / "site", "halfway", source if is_marked else STATELESS)
+    plugins = Plugins(load_index(home, os.environ, anew=True), Config(), lambda _plugin, _text: None)
+    assert not plugins.has_called_unmarked
+    assert "tmux" in plugins.terminal_backends()
+    assert plugins.has_called_unmarked is not is_marked

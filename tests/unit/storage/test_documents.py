@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.storage.documents import Store, StoreBusy, StoreError, replace_file
+from hookrouter.storage.documents import Store, StoreBusy, StoreError, durable_together, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -384,3 +384,48 @@ def test_locks_that_a_killed_process_left_are_removed_and_held_ones_stay(store, 
 
 def test_nothing_to_prune_is_no_error(store):
     store.prune(0)
+
+
+def test_documents_that_are_durable_together_are_on_the_disk_at_the_end(tmp_path, reports, monkeypatch):
+    one, other = Store(str(tmp_path / "one"), reports.append), Store(str(tmp_path / "other"), reports.append)
+    flushed = []
+
+    def flush(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        flushed.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")) if is_folder else "file")
+
+    monkeypatch.setattr(os, "fsync", flush)
+    with durable_together():
+        one.write("a", "1", {})
+        with durable_together():
+            one.write("a", "2", {})
+            other.write("a", "3", {})
+            other.write("a", "4", {}, durable=False)
+        assert flushed == ["file"] * 3
+    assert flushed[3:] == ["other", "one"]
+    one.write("a", "5", {})
+    assert flushed[5:] == ["file", "one"]
+
+
+def test_what_was_saved_before_a_fault_is_on_the_disk_too(store, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(os, "fsync", flushed.append)
+
+    def saved() -> None:
+        with durable_together():
+            store.write("a", "1", {})
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        saved()
+    assert len(flushed) == 2
+
+
+def test_a_folder_that_cannot_be_flushed_is_told(store, monkeypatch):
+    def refuse(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, "no")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(StoreError, match="cannot write"), durable_together():
+        store.write("a", "1", {})
