@@ -5,10 +5,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from hookrouter.messaging.spawn import deliverer_environment
-from hookrouter.storage.logs import LOG_FLAGS, prepare_log
-from hookrouter.util.detached import spawn_detached
-
 if TYPE_CHECKING:
     from hookrouter.context import Services
 
@@ -25,6 +21,11 @@ def start_queue(services: Services, session: str) -> None:
     """
     if find_spec(_DELIVERER) is None:
         return
+    # Most callers find no queue.
+    from hookrouter.messaging.spawn import deliverer_environment
+    from hookrouter.storage.logs import LOG_FLAGS, prepare_log
+    from hookrouter.util.detached import spawn_detached
+
     home = services.home
     try:
         log = prepare_log(home, "queue.log")
