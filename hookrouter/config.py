@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["Agent", "AnswerConfig", "ApprovalRule", "ApprovalsConfig", "Config", "PluginConfig", "ServeConfig"]
+__all__ = [
+    "Agent",
+    "AnswerConfig",
+    "ApprovalRule",
+    "ApprovalsConfig",
+    "Config",
+    "PluginConfig",
+    "ServeConfig",
+    "SessionsConfig",
+]
 
 INBOX = "inbox"
 """The gateway that always exists, and the type of its plugin."""
@@ -104,6 +113,15 @@ class ApprovalsConfig(Value):
     """Who may choose a row of the client's own dialogs, of which no hook tells: ``agent`` or ``person``."""
 
 
+class SessionsConfig(Value):
+    """``[sessions]``: how prompts and commands of a session's queue are submitted."""
+
+    channels: tuple[str, ...] = ("keys", "doorbell", "stop")
+    """Prompt channels in the order in which they are tried."""
+    proof_wait: float = 20.0
+    """Seconds that the client has, after an item was submitted, to prove it by an event or a record."""
+
+
 class PluginConfig(Value):
     """``[plugins.NAME]``: how one plugin is run."""
 
@@ -149,6 +167,7 @@ class Config(Value):
     """The ``[gateways.NAME]`` tables with their ``type``; holds ``inbox`` in any case."""
     answer: AnswerConfig = AnswerConfig()
     approvals: ApprovalsConfig = ApprovalsConfig()
+    sessions: SessionsConfig = SessionsConfig()
     plugins: Mapping[str, PluginConfig] = NO_ITEMS
     """The ``[plugins.NAME]`` tables; ask :meth:`plugin`, which knows the defaults."""
     problems: tuple[str, ...] = ()

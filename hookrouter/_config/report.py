@@ -11,7 +11,16 @@ from hookrouter._config.reader import decoded, parse, survey
 from hookrouter._config.schema import PluginTable
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
-from hookrouter.config import EVERY_KIND, INBOX, LAST, ORDER, AnswerConfig, ApprovalsConfig, ServeConfig
+from hookrouter.config import (
+    EVERY_KIND,
+    INBOX,
+    LAST,
+    ORDER,
+    AnswerConfig,
+    ApprovalsConfig,
+    ServeConfig,
+    SessionsConfig,
+)
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
@@ -151,6 +160,10 @@ def _answering(app: Services) -> Iterator[Problem]:
     for index, name in enumerate(answer.channels):
         if name not in channels:
             yield _not_offered(f"answer.channels[{index}]", name, channels)
+    prompting = plugins.prompt_channels()
+    for index, name in enumerate(app.config.sessions.channels):
+        if name not in prompting:
+            yield _not_offered(f"sessions.channels[{index}]", name, prompting)
     planners, terminals = plugins.keystroke_planners(), plugins.terminal_backends()
     if answer.planner not in planners:
         yield _not_offered("answer.planner", answer.planner, planners)
@@ -256,7 +269,11 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
     for gateway, table in config.gateways.items():
         for name, value in table.items():
             yield f"gateways.{gateway}.{name}", value, _held(app, value, INBOX if gateway == INBOX else None)
-    for header, kind, found in (("answer", AnswerConfig, config.answer), ("serve", ServeConfig, config.serve)):
+    for header, kind, found in (
+        ("answer", AnswerConfig, config.answer),
+        ("sessions", SessionsConfig, config.sessions),
+        ("serve", ServeConfig, config.serve),
+    ):
         for key in kind._fields:
             value = getattr(found, key)
             yield f"{header}.{key}", _json(value), _held(app, value, getattr(kind, key))

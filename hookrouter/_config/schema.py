@@ -33,6 +33,7 @@ __all__ = [
     "SchemaKey",
     "SchemaTable",
     "ServeTable",
+    "SessionsTable",
     "plugin_config",
     "schema",
 ]
@@ -381,6 +382,25 @@ class ApprovalsTable:
 
 
 @attrs.frozen
+class SessionsTable:
+    """How prompts and commands of a session's queue (`hookrouter send`) are submitted."""
+
+    channels: tuple[str, ...] = _key(
+        _list_of("one or more channel names", least=1, once="channel"),
+        "The prompt channels by which an item is submitted, in the order in which they are tried.",
+        '["keys"]',
+        _default(values.SessionsConfig, "channels"),
+    )
+    proof_wait: float = _key(
+        _SECONDS,
+        "How long Claude Code has to prove by an event or a record that an item was submitted. Without a proof the "
+        "queue is held, the agent is told, and nothing is submitted again.",
+        "60",
+        _default(values.SessionsConfig, "proof_wait"),
+    )
+
+
+@attrs.frozen
 class PluginTable:
     """How one plugin is run. NAME is the plugin's name as `hookrouter plugins list` shows it."""
 
@@ -479,6 +499,7 @@ class ConfigFile:
     gateways: dict[str, dict[str, object]] = attrs.field(factory=dict)
     answer: AnswerTable = attrs.field(factory=AnswerTable)
     approvals: ApprovalsTable = attrs.field(factory=ApprovalsTable)
+    sessions: SessionsTable = attrs.field(factory=SessionsTable)
     journal: JournalTable = attrs.field(factory=JournalTable)
     serve: ServeTable = attrs.field(factory=ServeTable)
     plugins: PluginTables = attrs.field(factory=PluginTables)
@@ -490,6 +511,7 @@ class ConfigFile:
             gateways=self.gateways,
             answer=_value(values.AnswerConfig, self.answer),
             approvals=self.approvals.value(),
+            sessions=_value(values.SessionsConfig, self.sessions),
             plugins={name: plugin_config(table) for name, table in self.plugins.tables.items()},
             plugin_order=self.plugins.order,
             plugin_last=self.plugins.last,
@@ -511,6 +533,7 @@ def schema() -> Iterator[SchemaTable]:
     yield _described("[answer]", AnswerTable)
     yield _described("[approvals]", ApprovalsTable)
     yield _described("[[approvals.rules]]", ApprovalRuleTable)
+    yield _described("[sessions]", SessionsTable)
     yield _described("[plugins]", PluginTables)
     yield _described("[plugins.NAME]", PluginTable)
     yield _described("[journal]", JournalTable)

@@ -37,6 +37,7 @@ CONTRIBUTIONS = {
     "gateway": "type",
     "keystroke_planner": "name",
     "message_composer": "name",
+    "prompt_channel": "name",
     "statistics_section": "name",
     "terminal_backend": "name",
 }

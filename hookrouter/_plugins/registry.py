@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.commands import Command, StatisticsSection
     from hookrouter.messaging.composer import MessageComposer
     from hookrouter.messaging.gateway import Gateway
+    from hookrouter.queue.channels import PromptChannel
     from hookrouter.sessions.watching import SessionWatcher
     from hookrouter.storage.home import Home
 
@@ -229,6 +230,10 @@ class Plugins:
                 else:
                     found[kind.name] = kind
         return found
+
+    def prompt_channels(self) -> dict[str, PromptChannel]:
+        """Return the prompt channels of the active plugins that contribute one, by name."""
+        return self._contributions("prompt_channel", "name")
 
     def session_watchers(self) -> dict[str, SessionWatcher]:
         """Return what looks at sessions every few seconds, of the active plugins that contribute it, by name."""

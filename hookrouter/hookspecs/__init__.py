@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.post_tool_use import *
     from hookrouter.hookspecs.post_tool_use_failure import *
     from hookrouter.hookspecs.pre_tool_use import *
+    from hookrouter.hookspecs.prompting import *
     from hookrouter.hookspecs.settings import *
     from hookrouter.hookspecs.watching import *
 
@@ -37,6 +38,7 @@ _SPECS = {
     "hookrouter.hookspecs.post_tool_use_failure": "PostToolUseFailureSpecs",
     "hookrouter.hookspecs.answering": "AnswerSpecs",
     "hookrouter.hookspecs.commands": "CommandSpecs",
+    "hookrouter.hookspecs.prompting": "PromptSpecs",
     "hookrouter.hookspecs.settings": "SettingsSpecs",
     "hookrouter.hookspecs.watching": "WatchSpecs",
 }

@@ -21,6 +21,7 @@ from hookrouter.context import Context, Services
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.hookspecs.answering import AnswerSpecs
 from hookrouter.hookspecs.commands import CommandSpecs
+from hookrouter.hookspecs.prompting import PromptSpecs
 from hookrouter.hookspecs.settings import SettingsSpecs
 from hookrouter.hookspecs.watching import WatchSpecs
 from hookrouter.replies import REPLIES, Reply
@@ -55,6 +56,7 @@ _SECTIONS = re.compile(r"^(When|Returns|Combined|Args|Example):{1,2} ?", re.MULT
 _NAME = re.compile(r"[\w.]+")
 _CONTRIBUTIONS = {
     "Answering": AnswerSpecs,
+    "Prompting": PromptSpecs,
     "Watching": WatchSpecs,
     "Commands": CommandSpecs,
     "Settings": SettingsSpecs,

@@ -63,6 +63,7 @@ def test_there_is_one_spec_for_each_event_and_for_each_tool_of_the_tool_events()
         "cli_commands",
         "dialog_kinds",
         "session_watcher",
+        "prompt_channel",
         "plugin_settings",
         "statistics_section",
     }
@@ -167,6 +168,7 @@ CONTRIBUTED = [
     "gateway",
     "message_composer",
     "cli_commands",
+    "prompt_channel",
     "session_watcher",
 ]
 

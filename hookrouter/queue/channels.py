@@ -1,0 +1,105 @@
+"""The prompt channels: what brings a prompt or command into a session, each contributed by a plugin.
+
+A channel submits one item, once. It knows how (keys, the client's module, a hook's reply), and neither the queue nor
+what proves that an item was submitted: that is seen in the client's events and records (:mod:`hookrouter.queue.proof`).
+Authors test a channel with :class:`hookrouter.testing.contracts.prompt_channel.PromptChannelContract`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
+    from hookrouter.queue.items import Item
+    from hookrouter.storage.interface import DocumentStore
+
+__all__ = ["PromptChannel", "PromptOutcome", "PromptRequest", "PromptStatus"]
+
+
+class PromptStatus:
+    """How a channel's attempt ended: the values of ``PromptOutcome.status``."""
+
+    SUBMITTED = "submitted"
+    """The act that submits was done. Whether the client took it, an event or record has to prove."""
+    NOT_NOW = "not_now"
+    """Nothing was submitted, and nothing of the item is left in the session: a person types, a dialog is open, Claude
+    works. The item stays the next one."""
+    REFUSED = "refused"
+    """Nothing was submitted, and this channel will not carry this item into this session; the next channel may."""
+    UNCERTAIN = "uncertain"
+    """The act that submits may have been done. Nobody may try again before an event or record has decided it."""
+
+
+@with_field_docs
+class PromptOutcome(NamedTuple):
+    """What a channel did with an item."""
+
+    status: str
+    """One of the values of PromptStatus."""
+    reason: str
+    """One sentence for an agent or a person."""
+    is_person: bool = False
+    """With ``NOT_NOW``: whether a person is at the keyboard, such as one whose half-typed text stands in the box."""
+    steps: tuple[str, ...] = ()
+    """What was done, one line a step, for the journal."""
+
+
+@with_field_docs
+class PromptRequest(NamedTuple):
+    """All that a channel needs to submit one item."""
+
+    item: Item
+    """What is to be submitted. ``item.phase`` is what an earlier attempt that was killed had saved; else empty."""
+    session: str
+    """The session's name."""
+    session_id: str
+    """Claude Code's id of the session."""
+    client_pid: int
+    """The client's process id; 0 if it is not known."""
+    client_version: tuple[int, ...] | None
+    """The version of Claude Code, as the transcript says; None if it does not."""
+    folder: str
+    """The session's working folder."""
+    transcript_path: str
+    """Where the client writes the session's transcript; empty if that is not known."""
+    address: TerminalAddress | None
+    """Where the session is drawn; None outside any known terminal."""
+    terminal: TerminalBackend | None
+    """The backend that made the address."""
+    store: DocumentStore
+    """Where the channel may keep documents of its own."""
+    deadline: float
+    """``time.monotonic()`` value after which the channel gives up."""
+    save_phase: Callable[[str], None]
+    """Saves a word of the channel's own, durably, before an act. If the process is killed, the next attempt finds it in
+    ``item.phase``, and so knows how far this one can have come. Raises StoreError; the act must then not be done."""
+    is_proven: Callable[[], bool]
+    """Whether an event or record has proven that the item was submitted."""
+    stopped: Callable[[], str] = lambda: ""
+    """Why the channel must go no further: the session is paused, the queue is held, a dialog is open, another turn has
+    begun; empty while it may. To be asked before each act; the channel then ends with ``NOT_NOW`` and this reason."""
+
+
+class PromptChannel(Protocol):
+    """Submits items in sessions."""
+
+    name: str
+    """What ``[sessions] channels`` in config.toml lists it by."""
+
+    def refusal(self, request: PromptRequest) -> str:
+        """Return why this channel cannot carry this item into this session, in one sentence; empty if it can.
+
+        Looks at the request alone: it asks no terminal and changes nothing. Must never raise.
+        """
+
+    def submit(self, request: PromptRequest) -> PromptOutcome:
+        """Submit the item exactly as it is, or leave the session as it was and say why.
+
+        Blocks until the act is done, not until it is proven. The act is done at most once, also over several calls for
+        the same item of which any was killed at any moment. Must never raise for a session in any state.
+        """
