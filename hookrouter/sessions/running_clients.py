@@ -13,12 +13,13 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.claude_process import is_gone
+from hookrouter.util.clock import iso
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DIALOG_OPEN", "WAITING", "RunningClient", "process_environ", "running_clients"]
+__all__ = ["DIALOG_OPEN", "WAITING", "RunningClient", "process_environ", "running_client", "running_clients"]
 
 WAITING = "waiting"
 """The state of a session that a dialog has stopped."""
@@ -47,6 +48,8 @@ class RunningClient(NamedTuple):
     waiting_for: str
     """What it waits for: ``input needed`` (a question, a form), ``permission prompt`` or ``dialog open``; empty if it
     does not wait, and on clients that do not say (2.1.150)."""
+    changed_at: str = ""
+    """Since when it has this state, ISO 8601 in UTC; empty on clients that do not say (2.1.150)."""
 
 
 def running_clients(environ: Mapping[str, str]) -> list[RunningClient]:
@@ -61,6 +64,17 @@ def running_clients(environ: Mapping[str, str]) -> list[RunningClient]:
         return []
     found = filter(None, (_read(os.path.join(folder, name)) for name in names))
     return sorted(one for one in found if not is_gone(one.pid))
+
+
+def running_client(environ: Mapping[str, str], pid: int, session_id: str = "") -> RunningClient | None:
+    """Return the interactive client with this process id; with 0 the one that has this session. None for none.
+
+    ``environ`` as for :func:`running_clients`. Raises nothing.
+    """
+    if pid <= 0:
+        return next((one for one in running_clients(environ) if session_id and one.session_id == session_id), None)
+    found = _read(os.path.join(_client_folder(environ), "sessions", f"{pid}.json"))
+    return None if found is None or is_gone(found.pid) else found
 
 
 def _client_folder(environ: Mapping[str, str]) -> str:
@@ -79,8 +93,20 @@ def _read(path: str) -> RunningClient | None:
     pid, kind = document.get("pid"), document.get("kind", _INTERACTIVE)
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0 or kind != _INTERACTIVE:
         return None
-    texts = [_text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor")]
-    return RunningClient(pid, *texts)
+    session_id, folder, status, waiting_for = (
+        _text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor")
+    )
+    return RunningClient(pid, session_id, folder, status, waiting_for, _time(document.get("statusUpdatedAt")))
+
+
+def _time(value: object) -> str:
+    """Return a time in milliseconds since 1970 as ISO 8601; empty for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return ""
+    try:
+        return iso(value / 1000)
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def _text(value: object) -> str:
