@@ -99,7 +99,8 @@ def read_record(store: DocumentStore, session: str) -> SessionRecord | None:
 
 def list_records(store: DocumentStore) -> list[SessionRecord]:
     """Return what is known of all sessions, by name. Raises StoreError."""
-    found = (_record(name, document) for name, document in store.entries(KIND))
+    # A name that is too long for the store's engine stands in the document alone.
+    found = (_record(_text(document, "session") or name, document) for name, document in store.entries(KIND))
     return [record for record in found if record is not None]
 
 

@@ -88,7 +88,7 @@ class World:
         """Hooks of the client that are to be run."""
         self.steps_left: int | None = None
         """After so many writes the process that runs is killed; None for never."""
-        self.told: list[dict[str, Any]] = []
+        self.told: list[dict[str, object]] = []
 
     def close(self) -> None:
         """Let go of the engine."""
@@ -239,7 +239,7 @@ class World:
         return self._folder / f"{self.session_id}.jsonl"
 
     def _record(self, kind: str = "user", **fields: Any) -> None:
-        entry = {"type": kind, "timestamp": iso()}
+        entry: dict[str, Any] = {"type": kind, "timestamp": iso()}
         entry |= {"message": {"role": "user", **fields}} if kind == "user" else fields
         with self._transcript.open("a") as file:
             file.write(json.dumps(entry) + "\n")
@@ -264,7 +264,8 @@ class World:
 
     def _run_hook(self, payload: dict[str, Any], environ: dict[str, str]) -> None:
         event = payload["hook_event_name"]
-        app, record = self.app, {}
+        app = self.app
+        record: dict[str, object] = {}
         context = Context(
             event=event,
             payload=payload,
@@ -277,7 +278,6 @@ class World:
             record=record,
         )
         context.place(None)
-        context.after_reply = lambda _function: None  # type: ignore[method-assign]
         name = "".join(f"_{one.lower()}" if one.isupper() else one for one in event).strip("_")
         getattr(plugin, name)(EVENT_CLASSES[event].from_json(payload), context)
         self.told.append(record)

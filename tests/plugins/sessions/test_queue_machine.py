@@ -1,4 +1,4 @@
-"""Whatever is cut off, and whoever acts meanwhile: no item is submitted twice, none is lost, and they keep their order."""
+"""Whatever is cut off, and whoever acts meanwhile: no item is submitted twice or lost, and they keep their order."""
 
 from __future__ import annotations
 
