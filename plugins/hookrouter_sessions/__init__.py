@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
+    from hookrouter.replies import StopReply
+    from hookrouter.sessions.watching import SessionWatcher
 
 __all__: list[str] = []
 
@@ -34,11 +36,11 @@ def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None
 
 
 @hookimpl
-def stop(event: events.Stop, context: Context) -> None:
-    """Note that a turn has ended, and have the next item delivered."""
+def stop(event: events.Stop, context: Context) -> StopReply | None:
+    """Note that a turn has ended, and have the next item delivered; it may be the reply itself."""
     from hookrouter_sessions.lifecycle import turn_ended
 
-    turn_ended(event, context)
+    return turn_ended(event, context)
 
 
 @hookimpl
@@ -55,3 +57,11 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
     from hookrouter_sessions.lifecycle import session_ended
 
     session_ended(event, context)
+
+
+@hookimpl
+def session_watcher() -> SessionWatcher:
+    """Have queues delivered on of which no hook comes."""
+    from hookrouter_sessions.watcher import QueueWatcher
+
+    return QueueWatcher()
