@@ -164,7 +164,7 @@ class Queued:
 
 @pytest.fixture
 def queued(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Queued]:
-    script = {"slow": bash("sleep 3"), "long": bash("sleep 60"), "form": ask(FORM)}
+    script = {"slow": bash("sleep 3"), "long": bash("tail -f /dev/null"), "form": ask(FORM)}
     with ScriptedModel(script) as model:
         queued = Queued(tmp_path, tmux_server, model, "typing")
         yield queued
@@ -239,7 +239,7 @@ def test_a_half_typed_text_is_waited_for(queued: Queued) -> None:
 
 def test_escape_holds_the_queue_and_nothing_is_sent_afterwards(queued: Queued) -> None:
     queued.send("RUN long", "never before it is resumed")
-    queued.client.pane.wait_for("sleep 60", 20)
+    queued.client.pane.wait_for("tail -f", 20)
     queued.client.pane.press("Escape")
     assert queued.held().cause == "escape"
     item = queued.ended()["RUN long"]
@@ -260,7 +260,7 @@ def test_a_question_in_the_middle_keeps_the_next_item_back(queued: Queued) -> No
 
 def test_a_client_that_is_killed_holds_its_queue_also_for_the_next_one(queued: Queued) -> None:
     queued.send("RUN long", "for later")
-    queued.client.pane.wait_for("sleep 60", 20)
+    queued.client.pane.wait_for("tail -f", 20)
     record = queued.record
     assert record is not None
     os.kill(record.client_pid, signal.SIGKILL)
