@@ -256,18 +256,32 @@ class World:
             "system", subtype="local_command", content=f"<local-command-stdout>{output}</local-command-stdout>"
         )
 
-    def _hook(self, event: str, **fields: Any) -> None:
-        payload = {
+    def fire(self, event: str, environ: Mapping[str, str] | None = None, **fields: Any) -> Any:
+        """Run the plugin's hook of an event at once; return its reply."""
+        return self._run_hook(self._payload(event, fields), {**self._environ, **(environ or {})})
+
+    def new_session(self) -> None:
+        """The client goes on with another session, of which no hook has told yet."""
+        self._new_session()
+
+    @property
+    def _environ(self) -> dict[str, str]:
+        return {"CLAUDE_PID": str(self.pid), "HOME": str(self._folder), "CLAUDE_CODE_ENTRYPOINT": "cli"}
+
+    def _payload(self, event: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {
             "hook_event_name": event,
             "session_id": self.session_id,
             "transcript_path": str(self._transcript),
             "cwd": str(self._folder),
             **fields,
         }
-        environ = {"CLAUDE_PID": str(self.pid), "HOME": str(self._folder), "CLAUDE_CODE_ENTRYPOINT": "cli"}
+
+    def _hook(self, event: str, **fields: Any) -> None:
+        payload, environ = self._payload(event, fields), self._environ
         self.pending.append((event, lambda: self._run_hook(payload, environ)))
 
-    def _run_hook(self, payload: dict[str, Any], environ: dict[str, str]) -> None:
+    def _run_hook(self, payload: dict[str, Any], environ: dict[str, str]) -> Any:
         event = payload["hook_event_name"]
         app = self.app
         record: dict[str, object] = {}
@@ -284,8 +298,9 @@ class World:
         )
         context.place(None)
         name = "".join(f"_{one.lower()}" if one.isupper() else one for one in event).strip("_")
-        getattr(plugin, name)(EVENT_CLASSES[event].from_json(payload), context)
+        reply = getattr(plugin, name)(EVENT_CLASSES[event].from_json(payload), context)
         self.told.append(record)
+        return reply
 
     def _fault(self, name: str, text: str) -> None:
         raise AssertionError(f"{name}: {text}")
