@@ -246,6 +246,7 @@ class QueueDeliverer:
             save_phase=lambda phase: self._save_phase(item, phase),
             is_proven=lambda: self._is_proven(record, item),
             stopped=lambda: self._stopped(item),
+            settings=self._services.settings,
         )
 
     # --- what a channel asks while it submits

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
+    from hookrouter.hookspecs.commands import Command
     from hookrouter.replies import StopReply
     from hookrouter.sessions.watching import SessionWatcher
 
@@ -65,3 +66,27 @@ def session_watcher() -> SessionWatcher:
     from hookrouter_sessions.watcher import QueueWatcher
 
     return QueueWatcher()
+
+
+@hookimpl
+def cli_commands() -> list[Command]:
+    """Contribute what people and agents type: ``hookrouter send``, ``queue`` and ``sessions``."""
+    from hookrouter.hookspecs.commands import Command
+
+    return [
+        Command(
+            name="send",
+            help="Put prompts and commands into a session's queue.",
+            target="hookrouter.cli.queue.commands:send",
+        ),
+        Command(
+            name="queue",
+            help="Show what waits to be submitted in sessions, and change it.",
+            target="hookrouter.cli.queue.commands:app",
+        ),
+        Command(
+            name="sessions",
+            help="List the sessions that are known, and what each does.",
+            target="hookrouter.cli.queue.commands:sessions",
+        ),
+    ]
