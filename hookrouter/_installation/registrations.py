@@ -112,11 +112,17 @@ class RegistrationSource(NamedTuple):
     """The hooks that it needs for some tools only: their names, or patterns that Claude Code searches for."""
 
 
-def wanted_registrations(app: Services, front: Front = Front.COLD) -> list[Registration]:
-    """Return the entries that an environment's plugins need, for the running installation of hookrouter."""
+def wanted_registrations(
+    app: Services, front: Front = Front.COLD, *, for_any_client: bool = False
+) -> list[Registration]:
+    """Return the entries that an environment's plugins need, for the running installation of hookrouter.
+
+    ``for_any_client``: without those that not every client knows, whichever is there.
+    """
     home = app.home.root if app.environ.get(HOME_VARIABLE) else None
     script = [*front_words(front, app.home.router), *script_argv()]
-    wanted = registrations(wanted_sources(app), script, home)
+    sources = registration_sources(app.plugins.listing(), app.config) if for_any_client else wanted_sources(app)
+    wanted = registrations(sources, script, home)
     address = app.config.serve.http
     return http_registrations(wanted, address) if front is Front.HTTP and address else wanted
 
