@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from hookrouter._plugins.index import file_stamp
 from hookrouter._plugins.manager import implementations, load_object, validate
 from hookrouter.hookspecs import all_spec_classes
-from hookrouter.markers import PROJECT_NAME, is_ruled, is_stateless, waiting
+from hookrouter.markers import PROJECT_NAME, is_if_known, is_ruled, is_stateless, waiting
 from hookrouter.util.text import describe_error
 from hookrouter.util.value import encode
 
@@ -77,6 +77,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
             "waits": {},
             "ruled": [],
             "stateless": [],
+            "if_known": [],
             "files": _stamped(files),
             "hints": [],
             "settings": None,
@@ -93,6 +94,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         "waits": waits,
         "ruled": sorted(hook for hook, function in found.items() if is_ruled(function)),
         "stateless": sorted(hook for hook, function in found.items() if is_stateless(function)),
+        "if_known": sorted(hook for hook, function in found.items() if is_if_known(function)),
         "files": _stamped(files),
         "hints": [f"{name} has a hook's name but no @hookimpl" for name in unmarked],
         "settings": settings,

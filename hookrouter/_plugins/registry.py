@@ -73,6 +73,8 @@ class PluginInfo(Value, kw_only=True):
     """The hooks that are about the calls of ``[[approvals.rules]]`` alone."""
     stateless: frozenset[str] = frozenset()
     """The hooks in which it leaves nothing in its process."""
+    if_known: frozenset[str] = frozenset()
+    """The hooks that are registered only for clients that know their events."""
     problems: tuple[str, ...] = ()
     """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
 
@@ -340,6 +342,7 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
         ruled=frozenset(plugin.ruled),
         stateless=frozenset(plugin.stateless),
+        if_known=frozenset(plugin.if_known),
         problems=problems,
     )
 

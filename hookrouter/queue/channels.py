@@ -7,7 +7,7 @@ Authors test a channel with :class:`hookrouter.testing.contracts.prompt_channel.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from hookrouter.util.field_docs import with_field_docs
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hookrouter.queue.items import Item
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["PromptChannel", "PromptOutcome", "PromptRequest", "PromptStatus"]
+__all__ = ["PreparingChannel", "PromptChannel", "PromptOutcome", "PromptRequest", "PromptStatus"]
 
 
 class PromptStatus:
@@ -77,12 +77,16 @@ class PromptRequest(NamedTuple):
     """``time.monotonic()`` value after which the channel gives up."""
     save_phase: Callable[[str], None]
     """Saves a word of the channel's own, durably, before an act. If the process is killed, the next attempt finds it in
-    ``item.phase``, and so knows how far this one can have come. Raises StoreError; the act must then not be done."""
+    ``item.phase``, and so knows how far this one can have come; also after ``NOT_NOW``. An empty word says that nothing
+    of the item is left in the session. Raises StoreError; the act must then not be done."""
     is_proven: Callable[[], bool]
     """Whether an event or record has proven that the item was submitted."""
     stopped: Callable[[], str] = lambda: ""
     """Why the channel must go no further: the session is paused, the queue is held, a dialog is open, another turn has
     begun; empty while it may. To be asked before each act; the channel then ends with ``NOT_NOW`` and this reason."""
+    settings: Callable[[type[Any]], Any] = lambda settings: settings()
+    """Returns the settings of the channel's plugin, by the class that it declares in ``plugin_settings()``, as
+    :meth:`hookrouter.context.Services.settings` does. Raises LookupError."""
 
 
 class PromptChannel(Protocol):
@@ -102,4 +106,16 @@ class PromptChannel(Protocol):
 
         Blocks until the act is done, not until it is proven. The act is done at most once, also over several calls for
         the same item of which any was killed at any moment. Must never raise for a session in any state.
+        """
+
+
+@runtime_checkable
+class PreparingChannel(Protocol):
+    """What a channel may offer besides: to get ready while Claude still works."""
+
+    def prepare(self, request: PromptRequest) -> None:
+        """Get ready for the item, which comes soon, and which this channel is the first to carry.
+
+        Called once for each item, while another one is under way or Claude works; ``submit`` may be called without it.
+        Submits nothing. May raise StoreError.
         """
