@@ -29,6 +29,22 @@ INBOX = "inbox"
 AGENT, PERSON = "agent", "person"
 """The kinds of :class:`Agent`."""
 
+DIALOG_KINDS = ("question", "permission", "plan", "elicitation", "blocked")
+"""The kinds of dialogs that an agent may hear of."""
+
+SESSION_KINDS = (
+    "turn_ended",
+    "queue_done",
+    "queue_held",
+    "failed",
+    "limited",
+    "idle",
+    "session_started",
+    "session_ended",
+    "subagent_ended",
+)
+"""What else an agent may hear of: how the turns of a session end, and what becomes of its queue."""
+
 ORDER, LAST = "order", "last"
 """The keys of ``[plugins]`` that are no plugin's table; a plugin that is called so cannot be used."""
 
@@ -50,8 +66,9 @@ class Agent(Value):
     """Seconds for which a gateway fails before the next one is asked too."""
     kind: str = AGENT
     """Who reads the messages: ``agent``, a program that decides by JSON, or ``person``."""
-    wake_on: tuple[str, ...] = ("question", "permission", "plan", "elicitation", "blocked")
-    """What it hears of, by the kinds of dialogs."""
+    wake_on: tuple[str, ...] = (*DIALOG_KINDS, "queue_done", "queue_held")
+    """What it hears of: kinds of dialogs, a plugin's among them, and of :data:`SESSION_KINDS`. By default all dialogs,
+    and how a queue ends that somebody has filled; a session without a queue tells of nothing but its dialogs."""
 
     @property
     def is_person(self) -> bool:

@@ -11,7 +11,17 @@ from hookrouter._config.reader import decoded, parse, survey
 from hookrouter._config.schema import PluginTable
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
-from hookrouter.config import INBOX, LAST, ORDER, AnswerConfig, ApprovalsConfig, ServeConfig, SessionsConfig
+from hookrouter.config import (
+    DIALOG_KINDS,
+    INBOX,
+    LAST,
+    ORDER,
+    SESSION_KINDS,
+    AnswerConfig,
+    ApprovalsConfig,
+    ServeConfig,
+    SessionsConfig,
+)
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
@@ -152,6 +162,11 @@ def _answering(app: Services) -> Iterator[Problem]:
     for index, name in enumerate(app.config.sessions.channels):
         if name not in prompting:
             yield _not_offered(f"sessions.channels[{index}]", name, prompting)
+    kinds = [*DIALOG_KINDS, *SESSION_KINDS, *plugins.dialog_kinds()]
+    for place, agent in enumerate(app.config.agents):
+        for index, name in enumerate(agent.wake_on):
+            if name not in kinds:
+                yield _not_offered(f"agents[{place}].wake_on[{index}]", name, kinds)
     planners, terminals = plugins.keystroke_planners(), plugins.terminal_backends()
     if answer.planner not in planners:
         yield _not_offered("answer.planner", answer.planner, planners)

@@ -14,6 +14,7 @@ import cattrs
 
 from hookrouter import config as values
 from hookrouter._config.validation import Fault, each, is_secret, plain, table_hook, wrong
+from hookrouter.util.text import closest
 from hookrouter.util.value import Value
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ __all__ = [
 ]
 
 V = TypeVar("V", bound=Value)
+
+_WAKE_KINDS = (*values.DIALOG_KINDS, *values.SESSION_KINDS)
 
 _MAX_SECONDS = 86400
 _MAX_COUNT = 100
@@ -127,10 +130,17 @@ def _reader(value: object) -> str:
     return str(value)
 
 
-def _kind_of_dialog(value: object) -> str:
-    if value not in values.Agent.wake_on:
-        raise wrong(value, ", ".join(values.Agent.wake_on))
-    return str(value)
+def _wake_kind(value: object) -> str:
+    """Return a kind that wakes an agent. A plugin's own may not look like a typing error in one of hookrouter's."""
+    if value in _WAKE_KINDS:
+        return str(value)
+    if not isinstance(value, str) or not _is_kind(value) or closest(value, _WAKE_KINDS):
+        raise wrong(value, f"{', '.join(_WAKE_KINDS)}, or the kind of a dialog that a plugin brings")
+    return value
+
+
+def _is_kind(value: str) -> bool:
+    return value.isascii() and value[:1].isalpha() and value.replace("_", "").replace("-", "").isalnum()
 
 
 def _decider(value: object) -> str:
@@ -254,9 +264,9 @@ class AgentTable:
     )
 
     wake_on: tuple[str, ...] = _key(
-        _list_of(f"a list of {', '.join(values.Agent.wake_on)}", _kind_of_dialog, once="kind"),
-        "What the agent hears of. Of all else it is not told; a person at the terminal decides.",
-        '["question", "plan"]',
+        _list_of(f"a list of {', '.join(_WAKE_KINDS)}, or kinds of plugins", _wake_kind, once="kind"),
+        "What the agent hears of. Of a dialog that is not named it is not told: a person at the terminal decides.",
+        '["question", "plan", "turn_ended"]',
         _default(values.Agent, "wake_on"),
     )
 
