@@ -1,4 +1,4 @@
-"""Which terminal pane this process runs in, asked of the terminal backends."""
+"""Which terminal pane a process runs in, asked of the terminal backends."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from hookrouter.answering.interfaces import TerminalError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Services
 
 __all__ = ["locate"]
 
 
-def locate(services: Services) -> tuple[TerminalAddress | None, str]:
+def locate(services: Services, environ: Mapping[str, str] | None = None) -> tuple[TerminalAddress | None, str]:
     """Return the pane, from the first backend that knows one, and what kept it from being known.
+
+    ``environ`` is the environment of the process that runs there, by default the one of ``services``.
 
     Asked are the configured backend, then the others by name. The second item is empty if a backend knows the pane, or
     if each of them says that this is outside its terminals. A backend that could not be asked is no such answer.
@@ -22,9 +26,10 @@ def locate(services: Services) -> tuple[TerminalAddress | None, str]:
     backends = services.plugins.terminal_backends()
     chosen = services.config.answer.terminal
     failures = []
+    variables = services.environ if environ is None else environ
     for name in sorted(backends, key=lambda name: name != chosen):
         try:
-            address = backends[name].locate(services.environ)
+            address = backends[name].locate(variables)
         except TerminalError as error:
             failures.append(f"terminal {name}: {error}")
             continue

@@ -11,8 +11,8 @@ import os
 import time
 from typing import Any
 
-from hookrouter.dialogs.regular_file import read_end
-from hookrouter.util import fastjson
+from hookrouter.util.regular_file import last_lines, parsed
+from hookrouter.util.text import version_numbers
 
 __all__ = [
     "ANSWERED",
@@ -43,8 +43,6 @@ CHAT = "chat"
 """Declined with "Chat about this"."""
 FAILED = "failed"
 """Ended with any other error, such as a hook's denial."""
-
-TAIL_BYTES = 1024 * 1024
 
 _CHAT_TEXT = "The user wants to clarify these questions"
 _DECLINE_TEXT = "The user doesn't want to"
@@ -129,28 +127,9 @@ def wait_for_state(path: str, tool_use_id: str, seconds: float) -> str:
 def client_version(path: str) -> tuple[int, ...] | None:
     """Return the version of the client that wrote the transcript's last lines, or None where they do not say."""
     for line in reversed(last_lines(path)):
-        version = parsed(line).get("version")
-        if isinstance(version, str):
-            parts = version.split(".")
-            if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts):
-                return tuple(int(part) for part in parts)
+        if (version := version_numbers(parsed(line).get("version"))) is not None:
+            return version
     return None
-
-
-def last_lines(path: str, limit: int = TAIL_BYTES) -> list[bytes]:
-    """Return the last whole lines of the file, oldest first; nothing if it cannot be read."""
-    data, is_whole = read_end(path, limit)
-    lines = data.splitlines()
-    return lines if is_whole else lines[1:]
-
-
-def parsed(line: bytes) -> dict[str, Any]:
-    """Return the object that a line holds; an empty one for any other line."""
-    try:
-        value = fastjson.loads(line)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _blocks(line: bytes) -> list[dict[str, Any]]:

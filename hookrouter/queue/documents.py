@@ -113,7 +113,8 @@ def read_queue(store: DocumentStore, session: str) -> Queue:
 
 def list_queues(store: DocumentStore) -> list[Queue]:
     """Return every queue that holds something or is held, by session name. Raises StoreError."""
-    return [_queue(name, document) for name, document in store.entries(KIND)]
+    # A name that is too long for the store's engine stands in the document alone.
+    return [_queue(_text(document, "session") or name, document) for name, document in store.entries(KIND)]
 
 
 def change_queue(store: DocumentStore, session: str, change: Callable[[Queue], Queue | None]) -> Queue:
@@ -186,6 +187,7 @@ def _document(item: Item) -> dict[str, object]:
 def _queue_document(queue: Queue) -> dict[str, object]:
     return {
         "version": VERSION,
+        "session": queue.session,
         "items": [_document(item) for item in queue.items],
         "hold": None if queue.hold is None else queue.hold._asdict(),
         "session_id": queue.session_id,

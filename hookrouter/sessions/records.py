@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering.interfaces import TerminalAddress
+from hookrouter.util.claude_process import is_gone, process_space
+from hookrouter.util.clock import iso, now
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ __all__ = [
     "WAITING",
     "SessionRecord",
     "change_record",
+    "is_client_gone",
     "list_records",
+    "prune_records",
     "read_record",
     "remove_record",
     "watch_records",
@@ -41,6 +45,9 @@ with an error, or its client has ended."""
 
 LONGEST_MESSAGE = 20_000
 """Characters of Claude's last message that are kept, from its end."""
+
+KEPT_SECONDS = 14 * 24 * 3600.0
+"""How long a session is kept whose client has ended."""
 
 _LOCK_SECONDS = 5.0
 
@@ -92,7 +99,8 @@ def read_record(store: DocumentStore, session: str) -> SessionRecord | None:
 
 def list_records(store: DocumentStore) -> list[SessionRecord]:
     """Return what is known of all sessions, by name. Raises StoreError."""
-    found = (_record(name, document) for name, document in store.entries(KIND))
+    # A name that is too long for the store's engine stands in the document alone.
+    found = (_record(_text(document, "session") or name, document) for name, document in store.entries(KIND))
     return [record for record in found if record is not None]
 
 
@@ -117,6 +125,19 @@ def change_record(
 def remove_record(store: DocumentStore, session: str) -> None:
     """Forget a session. Raises StoreError."""
     store.delete(KIND, session)
+
+
+def prune_records(store: DocumentStore) -> None:
+    """Forget the sessions whose client ended more than :data:`KEPT_SECONDS` ago. Raises StoreError."""
+    earliest = iso(now() - KEPT_SECONDS)
+    for record in list_records(store):
+        if record.since < earliest and (record.state == GONE or is_client_gone(record)):
+            store.delete(KIND, record.session)
+
+
+def is_client_gone(record: SessionRecord) -> bool:
+    """Whether the session's client has certainly ended; False if that cannot be known from here."""
+    return record.client_host == process_space() and is_gone(record.client_pid)
 
 
 def watch_records(store: DocumentStore) -> DocumentWatch:

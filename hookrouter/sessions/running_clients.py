@@ -13,6 +13,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.claude_process import is_gone
+from hookrouter.util.clock import iso
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class RunningClient(NamedTuple):
     waiting_for: str
     """What it waits for: ``input needed`` (a question, a form), ``permission prompt`` or ``dialog open``; empty if it
     does not wait, and on clients that do not say (2.1.150)."""
+    changed_at: str = ""
+    """Since when it has this state, ISO 8601 in UTC; empty on clients that do not say (2.1.150)."""
 
 
 def running_clients(environ: Mapping[str, str]) -> list[RunningClient]:
@@ -79,8 +82,20 @@ def _read(path: str) -> RunningClient | None:
     pid, kind = document.get("pid"), document.get("kind", _INTERACTIVE)
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0 or kind != _INTERACTIVE:
         return None
-    texts = [_text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor")]
-    return RunningClient(pid, *texts)
+    session_id, folder, status, waiting_for = (
+        _text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor")
+    )
+    return RunningClient(pid, session_id, folder, status, waiting_for, _time(document.get("statusUpdatedAt")))
+
+
+def _time(value: object) -> str:
+    """Return a time in milliseconds since 1970 as ISO 8601; empty for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return ""
+    try:
+        return iso(value / 1000)
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def _text(value: object) -> str:

@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["closest", "describe_error", "describe_value", "did_you_mean", "duration", "printable"]
+__all__ = ["closest", "describe_error", "describe_value", "did_you_mean", "duration", "printable", "version_numbers"]
 
 _JOINERS = "\u200c\u200d"
 """They join emoji, and letters of some scripts, so one between two characters is left as it is."""
@@ -71,6 +71,13 @@ def _is_needed(character: str, before: str) -> bool:
 
 def _escaped(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def version_numbers(text: object) -> tuple[int, ...] | None:
+    """Return the numbers of a version such as ``2.1.330``; None for what is none."""
+    parts = text.split(".") if isinstance(text, str) else [""]
+    is_version = all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts)
+    return tuple(int(part) for part in parts) if is_version else None
 
 
 def closest(found: str, allowed: Iterable[str]) -> str:

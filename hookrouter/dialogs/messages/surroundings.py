@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrouter.dialogs.regular_file import read_end
+from hookrouter.util.regular_file import read_end
 
 __all__ = ["git_branch", "gsd_files"]
 

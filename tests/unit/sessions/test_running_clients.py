@@ -104,3 +104,21 @@ def test_whatever_stands_there_raises_nothing(registry: Path, data: bytes) -> No
 def test_the_environment_of_a_process() -> None:
     assert process_environ(OWN).get("PATH")
     assert process_environ(2**22 + 1) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (1795363608636, "2026-11-22T16:06:48.636Z"),
+        (None, ""),
+        (True, ""),
+        ("1795363608636", ""),
+        (1.5, ""),
+        (2**70, ""),
+        (-(2**70), ""),
+    ],
+    ids=str,
+)
+def test_since_when_it_has_its_state(registry: Path, value: object, told: str) -> None:
+    write(registry, statusUpdatedAt=value)
+    assert [one.changed_at for one in listed(registry)] == [told]

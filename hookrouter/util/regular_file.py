@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from hookrouter.util import fastjson
 from hookrouter.util.field_docs import with_field_docs
 
-__all__ = ["FileEnd", "read_end"]
+__all__ = ["TAIL_BYTES", "FileEnd", "last_lines", "parsed", "read_end"]
+
+TAIL_BYTES = 1024 * 1024
+"""Of a file that grows with a session so many bytes are read."""
 
 
 @with_field_docs
@@ -40,3 +44,19 @@ def read_end(path: str, limit: int) -> FileEnd:
         return FileEnd(b"", True)
     finally:
         os.close(descriptor)
+
+
+def last_lines(path: str, limit: int = TAIL_BYTES) -> list[bytes]:
+    """Return the last whole lines of the file, oldest first; nothing if it cannot be read."""
+    data, is_whole = read_end(path, limit)
+    lines = data.splitlines()
+    return lines if is_whole else lines[1:]
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """Return the object that a line of JSON holds; an empty one for any other line."""
+    try:
+        value = fastjson.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
