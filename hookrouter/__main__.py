@@ -1,8 +1,9 @@
 """The front door: decides what to import from the first argument, before anything else is loaded.
 
 ``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter._routing.hook_process`;
-``deliver`` is the background process that brings wakes to agents, ``serve --resident`` that of the router and
-``serve --gate`` that of its HTTP; everything else is the command line for people and agents.
+``deliver`` is the background process that brings wakes to agents, ``queue deliver`` the one that submits what waits in
+a session's queue, ``serve --resident`` that of the router and ``serve --gate`` that of its HTTP; everything else is the
+command line for people and agents.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ def main(argv: list[str] | None = None) -> int:
         from hookrouter.cli.deliver_process import main as deliver
 
         return deliver(arguments[1:])
+    if arguments[:2] == ["queue", "deliver"] and not asks_for_help:
+        from hookrouter.cli.queue_process import main as deliver_queue
+
+        return deliver_queue(arguments[2:])
     if arguments[:2] == ["serve", "--resident"]:
         from hookrouter.cli.serve_process import main as serve
 

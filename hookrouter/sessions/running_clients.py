@@ -19,7 +19,7 @@ from hookrouter.util.field_docs import with_field_docs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DIALOG_OPEN", "WAITING", "RunningClient", "process_environ", "running_clients"]
+__all__ = ["DIALOG_OPEN", "WAITING", "RunningClient", "process_environ", "running_client", "running_clients"]
 
 WAITING = "waiting"
 """The state of a session that a dialog has stopped."""
@@ -64,6 +64,17 @@ def running_clients(environ: Mapping[str, str]) -> list[RunningClient]:
         return []
     found = filter(None, (_read(os.path.join(folder, name)) for name in names))
     return sorted(one for one in found if not is_gone(one.pid))
+
+
+def running_client(environ: Mapping[str, str], pid: int, session_id: str = "") -> RunningClient | None:
+    """Return the interactive client with this process id; with 0 the one that has this session. None for none.
+
+    ``environ`` as for :func:`running_clients`. Raises nothing.
+    """
+    if pid <= 0:
+        return next((one for one in running_clients(environ) if session_id and one.session_id == session_id), None)
+    found = _read(os.path.join(_client_folder(environ), "sessions", f"{pid}.json"))
+    return None if found is None or is_gone(found.pid) else found
 
 
 def _client_folder(environ: Mapping[str, str]) -> str:

@@ -1,9 +1,57 @@
 """Follows sessions from hook to hook, submits what waits in their queues, and wakes agents when a turn ends.
 
 This module holds the hooks only. What they need is imported when they are called, because it is on the way of every
-``hookrouter run`` that reaches this plugin.
+``hookrouter run`` that reaches this plugin. It listens to no event of a tool.
 """
 
 from __future__ import annotations
 
+from hookrouter.markers import hookimpl
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from hookrouter import events
+    from hookrouter.context import Context
+
 __all__: list[str] = []
+
+
+@hookimpl
+def session_start(event: events.SessionStart, context: Context) -> None:
+    """Note that a session has begun, and whose queue is there."""
+    from hookrouter_sessions.lifecycle import session_began
+
+    session_began(event, context)
+
+
+@hookimpl
+def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
+    """Note that a turn begins, and whether its prompt is the item that was submitted."""
+    from hookrouter_sessions.lifecycle import prompt_submitted
+
+    prompt_submitted(event, context)
+
+
+@hookimpl
+def stop(event: events.Stop, context: Context) -> None:
+    """Note that a turn has ended, and have the next item delivered."""
+    from hookrouter_sessions.lifecycle import turn_ended
+
+    turn_ended(event, context)
+
+
+@hookimpl
+def pre_compact(event: events.PreCompact, context: Context) -> None:
+    """Note whether a compaction is the item that was submitted."""
+    from hookrouter_sessions.lifecycle import compaction_began
+
+    compaction_began(event, context)
+
+
+@hookimpl
+def session_end(event: events.SessionEnd, context: Context) -> None:
+    """Note that a session has ended."""
+    from hookrouter_sessions.lifecycle import session_ended
+
+    session_ended(event, context)

@@ -1,0 +1,123 @@
+"""When the next item of a queue may be delivered, and what one delivery is given.
+
+The rule stands here alone: the queue is not held, the session is not paused and no dialog of it is open, hooks say that
+its turn is over, and so does the client's registry, where there is one. A channel looks at the screen besides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.dialogs.documents import near
+from hookrouter.messaging.pauses import is_paused
+from hookrouter.queue.documents import read_queue
+from hookrouter.sessions.records import BUSY, GONE, is_client_gone, read_record
+from hookrouter.sessions.running_clients import WAITING, process_environ, running_client
+from hookrouter.util.clock import seconds
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from hookrouter.context import Services
+    from hookrouter.queue.documents import Queue
+    from hookrouter.sessions.records import SessionRecord
+    from hookrouter.sessions.running_clients import RunningClient
+
+__all__ = ["LAG_SECONDS", "Sight", "age", "client_mark", "is_over_unsaid", "look_at", "why_not"]
+
+LAG_SECONDS = 3.0
+"""Seconds after a hook for which the registry is asked often: it follows within half a second (2.1.330)."""
+
+_READY = ("idle", "shell")
+"""What the registry says of a session that awaits a prompt: with ``shell`` something of it runs in the background."""
+
+
+@with_field_docs
+class Sight(NamedTuple):
+    """What is known of a session at one moment."""
+
+    queue: Queue
+    record: SessionRecord | None
+    """What hooks have told; None if no hook has come yet."""
+    client: RunningClient | None
+    """What the client's registry says; None without one, and of a client that has ended."""
+    paused: str
+    """Which pause holds for the session, in words; empty for none."""
+    dialogs: int
+    """How many dialogs of the session are open."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its client has certainly ended."""
+        return self.record is not None and (self.record.state == GONE or is_client_gone(self.record))
+
+
+def look_at(services: Services, session: str) -> Sight:
+    """Return what is known of a session now. Raises StoreError."""
+    store = services.store
+    queue, record = read_queue(store, session), read_record(store, session)
+    pause = is_paused(store, session)
+    client, dialogs = None, 0
+    if record is not None:
+        environ = process_environ(record.client_pid) or services.environ
+        client = running_client(environ, record.client_pid, record.session_id)
+        dialogs = len(near(store, record.session_id, session))
+    return Sight(queue, record, client, "" if pause is None else pause.described(), dialogs)
+
+
+def why_not(sight: Sight) -> str:
+    """Return why nothing may be delivered into a session now, in one sentence; empty if the next item may be."""
+    queue, record, client = sight.queue, sight.record, sight.client
+    if queue.hold is not None:
+        return f"the queue is held: {queue.hold.reason}"
+    if sight.paused:
+        return sight.paused
+    if record is None:
+        return "no hook of the session has come yet"
+    if sight.is_gone:
+        return "the session's client has ended"
+    if sight.dialogs:
+        return "a dialog of the session is open"
+    if record.state == BUSY:
+        return "Claude works"
+    if client is not None and client.session_id and client.session_id != record.session_id:
+        return "the client shows another session"
+    if client is not None and client.status == WAITING:
+        return f"the session waits: {client.waiting_for or 'a dialog is open'}"
+    if client is not None and client.status and client.status not in _READY:
+        return f"the client is {client.status}"
+    return ""
+
+
+def is_over_unsaid(sight: Sight) -> bool:
+    """Whether the registry says that the turn is over of which hooks have told the beginning only.
+
+    So it is after Escape. One look is not enough: the end's hook may be on its way.
+    """
+    record, client = sight.record, sight.client
+    if record is None or client is None or record.state != BUSY or client.status != "idle":
+        return False
+    if client.session_id != record.session_id:
+        return False
+    # 2.1.150 does not say since when.
+    return not client.changed_at or client.changed_at > record.since
+
+
+def client_mark(record: SessionRecord) -> str:
+    """Return which start of the machine, and which client on it, a delivery is begun for."""
+    who = str(record.client_pid) if record.client_pid else record.session_id
+    return f"{_boot_id()} {who}"
+
+
+def _boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, ValueError):
+        # Without it a delivery of before a restart counts as one of now; process ids differ then, most likely.
+        return "unknown"
+
+
+def age(record: SessionRecord, at: float) -> float:
+    """Return the seconds since a record's last change, at a time in seconds since 1970."""
+    since = seconds(record.since)
+    return 0.0 if since is None else max(0.0, at - since)

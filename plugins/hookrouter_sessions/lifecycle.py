@@ -1,0 +1,189 @@
+"""The life of a session as hooks see it, and what each event means for its queue.
+
+Each function keeps the session's record, says what the event proves of an item that is under way, holds the queue if
+somebody else acts, and has the queue delivered on once the hook's reply is given. What an agent is to hear is said at
+one place for each event: :mod:`hookrouter_sessions.telling`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.queue import transitions
+from hookrouter.queue.items import DELIVERING, SHELL
+from hookrouter.queue.proof import proof_by_records
+from hookrouter.queue.spawn import start_queue
+from hookrouter.sessions.records import BUSY, GONE, IDLE, LONGEST_MESSAGE, STOPPED, SessionRecord
+from hookrouter_sessions import telling
+from hookrouter_sessions.following import changed_queue, follow, noted, take_up_left_queue
+
+if TYPE_CHECKING:
+    from hookrouter import events
+    from hookrouter.context import Context
+    from hookrouter.queue.documents import Queue
+    from hookrouter_sessions.following import Followed
+
+__all__ = [
+    "compaction_began",
+    "prompt_submitted",
+    "session_began",
+    "session_ended",
+    "turn_ended",
+    "turn_failed",
+]
+
+_GOES_ON = ("clear", "resume")
+"""Reasons of SessionEnd after which the same client goes on with another session."""
+
+
+def session_began(event: events.SessionStart, context: Context) -> None:
+    """SessionStart: a new client, or another session in the same one."""
+    followed = follow(event, context, begins=True)
+    if followed is None or event.source == "compact":
+        # A compaction goes on with the same session, in the middle of a turn or not.
+        return
+    take_up_left_queue(context, followed.pid)
+    is_same = _is_same_client(followed)
+    record = noted(event, context, followed, lambda one: _begun(one, event, is_same=is_same))
+    pid, session_id = followed.pid, event.session_id
+
+    def changed(queue: Queue) -> Queue:
+        if not is_same:
+            return transitions.client_began(queue, session_id, pid)
+        if event.source == "clear":
+            return transitions.session_cleared(queue, session_id, pid)
+        if followed.record is not None and followed.record.session_id == session_id:
+            return queue
+        return transitions.session_resumed(queue, session_id, pid)
+
+    before, after, ended = changed_queue(context, followed.session, changed)
+    telling.session_began(context, record, event.source, before, after, ended)
+    _go_on(context, after)
+
+
+def prompt_submitted(event: events.UserPromptSubmit, context: Context) -> None:
+    """UserPromptSubmit: a turn begins, or a prompt joins the one that runs."""
+    followed = follow(event, context)
+    if followed is None:
+        return
+    prompt = event.prompt
+    before, after, ended = changed_queue(
+        context, followed.session, lambda queue: transitions.prompt_submitted(queue, prompt)
+    )
+    record = noted(event, context, followed, lambda one: one._replace(state=BUSY, error="", background=()))
+    telling.prompt_submitted(context, record, before, after, ended)
+    _go_on(context, after)
+
+
+def turn_ended(event: events.Stop, context: Context) -> None:
+    """Stop: the turn is over, unless subagents of it still run; their ends lead to another Stop."""
+    followed = follow(event, context)
+    if followed is None:
+        return
+    running = [task for task in event.background_tasks or () if task.status == "running"]
+    is_over = not any(task.type == "subagent" for task in running)
+
+    def changed(queue: Queue) -> Queue:
+        item = queue.under_way
+        if item is not None and item.state == DELIVERING and item.kind == SHELL:
+            # No prompt event tells of it, and Claude's answer may be here before the deliverer has looked.
+            queue = _proven_by_transcript(queue, event)
+        return transitions.turn_ended(queue) if is_over else queue
+
+    before, after, ended = changed_queue(context, followed.session, changed)
+    background = tuple(f"{task.type}: {task.description or ''}".strip(": ") for task in running)
+    message = (event.last_assistant_message or "")[-LONGEST_MESSAGE:]
+    record = noted(
+        event,
+        context,
+        followed,
+        lambda one: one._replace(
+            state=IDLE if is_over else BUSY, error="", background=background, last_message=message
+        ),
+    )
+    telling.turn_ended(context, record, before, after, ended)
+    _go_on(context, after)
+
+
+def turn_failed(event: events.StopFailure, context: Context) -> None:
+    """StopFailure: the turn ended in an error."""
+    followed = follow(event, context)
+    if followed is None:
+        return
+    error, message = event.error or "", event.last_assistant_message or ""
+    before, after, ended = changed_queue(
+        context, followed.session, lambda queue: transitions.turn_failed(queue, error, message)
+    )
+    record = noted(
+        event,
+        context,
+        followed,
+        lambda one: one._replace(state=STOPPED, error=error or "unknown", last_message=message[-LONGEST_MESSAGE:]),
+    )
+    telling.turn_failed(context, record, before, after, ended)
+
+
+def compaction_began(event: events.PreCompact, context: Context) -> None:
+    """PreCompact: somebody has asked for it, or the context is full."""
+    if event.trigger != "manual":
+        return
+    followed = follow(event, context)
+    if followed is None:
+        return
+    instructions = event.custom_instructions
+    before, after, ended = changed_queue(
+        context, followed.session, lambda queue: transitions.compaction_began(queue, instructions)
+    )
+    if followed.record is not None:
+        telling.held(context, followed.record, before, after, ended)
+
+
+def session_ended(event: events.SessionEnd, context: Context) -> None:
+    """SessionEnd: the client ends, or goes on with another session."""
+    followed = follow(event, context)
+    if followed is None:
+        return
+    if event.reason in _GOES_ON:
+        # Nothing is delivered between the two sessions.
+        noted(event, context, followed, lambda one: one._replace(state=BUSY))
+        return
+    reason = f"the session ended ({event.reason})"
+    before, after, ended = changed_queue(
+        context, followed.session, lambda queue: transitions.client_ended(queue, reason)
+    )
+    record = noted(event, context, followed, lambda one: one._replace(state=GONE, background=()))
+    telling.session_ended(context, record, event.reason, before, after, ended)
+
+
+def _begun(record: SessionRecord, event: events.SessionStart, *, is_same: bool) -> SessionRecord:
+    """Return the record of a session that begins; what a former client, or conversation, had left there is over."""
+    model = event.model or (record.model if is_same else "")
+    return record._replace(
+        state=IDLE, model=model, prompt_id="", last_message="", error="", limited_until="", background=()
+    )
+
+
+def _is_same_client(followed: Followed) -> bool:
+    """Whether the client that begins a session is the one that had the former one of this name."""
+    record = followed.record
+    if record is None or record.state == GONE:
+        return False
+    if record.client_pid:
+        return record.client_pid == followed.pid
+    return record.event == "SessionEnd"
+
+
+def _proven_by_transcript(queue: Queue, event: events.Stop) -> Queue:
+    from hookrouter.dialogs.transcript import last_lines
+
+    item = queue.under_way
+    if item is None:
+        return queue
+    proof = proof_by_records(item, last_lines(event.transcript_path), item.delivering_at)
+    return queue if proof is None else transitions.proven(queue, item.id, proof)
+
+
+def _go_on(context: Context, queue: Queue) -> None:
+    """Have the queue delivered on once the reply is given."""
+    if queue.items and (queue.hold is None or queue.hold.until):
+        context.after_reply(lambda: start_queue(context, queue.session))
