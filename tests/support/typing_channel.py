@@ -1,4 +1,4 @@
-"""A prompt channel for tests that types blindly careful: it reads the box, pastes, reads it back and presses Enter once.
+"""A prompt channel for tests: it reads the box, pastes, reads it back and presses Enter once.
 
 It knows only what the tests need of the client's screen. It saves its phase before each act, so that tests can kill its
 process anywhere. With the files ``stop-at`` and ``go`` in the folder of ``HOOKROUTER_TEST_TYPING`` it can be stopped
