@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTINUATION_SECONDS",
+    "LIMITED",
     "PAUSES",
     "AfterFailure",
     "continued",

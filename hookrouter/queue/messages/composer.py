@@ -93,7 +93,7 @@ def _done(services: Services, message: Message) -> list[dict[str, Any]]:
     own = {one["id"]: one for one in message.data["done"]}
     ended = [item for session, item in ended_items(store) if session == message.session and item.ended_at > since]
     items: Mapping[str, dict[str, Any]] = {**{item.id: item_data(item) for item in ended}, **own}
-    done = sorted(items.values(), key=lambda one: (one["ended_at"], one["id"]))[-MOST_DONE:]
+    done = sorted(items.values(), key=lambda one: (one["ended_at"], one["queued_at"]))[-MOST_DONE:]
     until = max((one["ended_at"] for one in done), default=since)
     document = {"version": VERSION, "message": message.id, "from": since, "until": max(since, until), "at": iso()}
     store.write(KIND, name, document, durable=False)

@@ -203,7 +203,7 @@ def _tell(
     if moment:
         document = {"version": VERSION, "session_id": record.session_id, "since": moment, "kind": kind}
         services.store.write(KIND, record.session, document, durable=False)
-    _start_delivery(services)
+    services.start_delivery()
 
 
 def _agent(services: Services, record: SessionRecord) -> Agent | None:
@@ -250,16 +250,3 @@ def _is_told(services: Services, session: str, kind: str, moment: str) -> bool:
     """
     told = services.store.read(KIND, session) if moment else None
     return told is not None and told.get("since") == moment and (kind == "idle" or told.get("kind") == kind)
-
-
-def _start_delivery(services: Services) -> None:
-    if isinstance(services, Context):
-        services.start_delivery()
-        return
-    from hookrouter.messaging.spawn import spawn_delivery
-
-    try:
-        spawn_delivery(services.environ, services.home)
-    except OSError as error:
-        # The message is in the outbox, and the next deliverer takes it along.
-        services.warn(f"no deliverer could be started: {error}")

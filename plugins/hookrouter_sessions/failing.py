@@ -1,0 +1,79 @@
+"""A turn that has ended in an error: what the session's record says, and what becomes of its queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter.dialogs.transcript import client_version
+from hookrouter.queue.failures import decide_after_failure, failed, failure_in, failures_in_a_row, is_untouched
+from hookrouter.sessions.limits import LIMIT, read_failure
+from hookrouter.sessions.records import LIMITED, LONGEST_MESSAGE, STOPPED
+from hookrouter.util.clock import iso, now
+from hookrouter.util.regular_file import last_lines
+from hookrouter_sessions import telling
+from hookrouter_sessions.following import changed_queue, noted
+
+if TYPE_CHECKING:
+    from hookrouter import events
+    from hookrouter.context import Context
+    from hookrouter.queue.documents import Queue
+    from hookrouter.queue.failures import AfterFailure
+    from hookrouter.queue.items import Item
+    from hookrouter.sessions.limits import Failure
+    from hookrouter_sessions.following import Followed
+
+__all__ = ["failure_at_stop", "told_failure", "turn_failed"]
+
+_WITH_STOP_FAILURE = (2, 1, 78)
+"""The first client that has ``StopFailure``; older ones say ``Stop`` after an error too (2.0.76)."""
+
+
+def failure_at_stop(event: events.Stop) -> Failure | None:
+    """Return the error in which a turn has ended for which an older client says ``Stop``; None for none."""
+    version = client_version(event.transcript_path)
+    if version is None or version >= _WITH_STOP_FAILURE:
+        return None
+    return failure_in(last_lines(event.transcript_path), now())
+
+
+def turn_failed(
+    event: events.Stop | events.StopFailure, context: Context, followed: Followed, failure: Failure
+) -> Queue:
+    """Note that a turn has ended in an error, and hold its queue; return that."""
+    lines = last_lines(event.transcript_path)
+    at = now()
+    # The transcript knows the second of a limit's end.
+    failure = failure_in(lines, at) or failure
+    untouched = is_untouched(lines)
+
+    def decided(item: Item | None) -> AfterFailure:
+        earlier = failures_in_a_row(context.store, item)
+        return decide_after_failure(failure, item, untouched=untouched, earlier=earlier, at=at)
+
+    # Of a queue that holds nothing, nothing is asked.
+    decisions = [decided(None)]
+
+    def changed(queue: Queue) -> Queue:
+        decisions.append(decided(queue.under_way))
+        return failed(queue, decisions[-1])
+
+    before, after, ended = changed_queue(context, followed.session, changed)
+    is_limit, until = failure.policy == LIMIT, failure.until
+    record = noted(
+        event,
+        context,
+        followed,
+        lambda one: one._replace(
+            state=LIMITED if is_limit else STOPPED,
+            error=failure.error,
+            limited_until=iso(until) if is_limit and until is not None else "",
+            last_message=failure.text[-LONGEST_MESSAGE:],
+        ),
+    )
+    telling.turn_failed(context, record, before, after, ended, decisions[-1])
+    return after
+
+
+def told_failure(event: events.StopFailure) -> Failure:
+    """Return what ``StopFailure`` itself says."""
+    return read_failure(event.error or "", event.last_assistant_message or "", now())
