@@ -128,7 +128,7 @@ def cli_commands() -> list[Command]:
         ),
         Command(
             name="resume",
-            help="End a pause, and list what was missed.",
+            help="End a pause, and what holds a queue; list what was missed.",
             target="hookrouter.cli.dialogs.pause:resume",
         ),
         Command(

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
+    from hookrouter.hookspecs.commands import Command
     from hookrouter.messaging.composer import MessageComposer
 
 __all__: list[str] = []
@@ -91,3 +92,27 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
     from hookrouter_sessions.lifecycle import session_ended
 
     session_ended(event, context)
+
+
+@hookimpl
+def cli_commands() -> list[Command]:
+    """Contribute what people and agents type: ``hookrouter send``, ``queue`` and ``sessions``."""
+    from hookrouter.hookspecs.commands import Command
+
+    return [
+        Command(
+            name="send",
+            help="Put prompts and commands into a session's queue.",
+            target="hookrouter.cli.queue.commands:send",
+        ),
+        Command(
+            name="queue",
+            help="Show what waits to be submitted in sessions, and change it.",
+            target="hookrouter.cli.queue.commands:app",
+        ),
+        Command(
+            name="sessions",
+            help="List the sessions that are known, and what each does.",
+            target="hookrouter.cli.queue.commands:sessions",
+        ),
+    ]

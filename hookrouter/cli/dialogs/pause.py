@@ -17,6 +17,9 @@ from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.transcript import question_state, reason_of
 from hookrouter.messaging import pauses as pauses_of
 from hookrouter.messaging.spawn import spawn_delivery
+from hookrouter.queue.documents import list_queues
+from hookrouter.queue.editing import end_hold
+from hookrouter.queue.spawn import start_queue
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import local, seconds
 from hookrouter.util.text import did_you_mean, printable
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from hookrouter.dialogs.documents import Question
     from hookrouter.messaging.pauses import Pause
+    from hookrouter.queue.documents import Hold
 
 __all__ = ["missed_since", "pause", "resume"]
 
@@ -87,22 +91,25 @@ def pause(
 
 
 def resume(session: _Session = None, every: _All = False, as_json: _Json = False) -> int:
-    """End a pause, and list what was missed.
+    """End a pause, and what holds a session's queue; list what was missed.
 
     Questions that were asked during the pause and are still open are listed, and their agents are woken now. Those that
     are over are listed with what became of them: answered by a person, declined, or left when the session ended.
-    Messages that the outbox held back are delivered.
+    Messages that the outbox held back are delivered, and so is what waits in the queue of `hookrouter send`.
 
-    A session that is paused by --all is resumed by --all only, which ends every pause there is.
+    A session that is paused by --all is resumed by --all only, which ends every pause there is, and every hold of a
+    queue.
 
     \b
     Examples:
       hookrouter resume --session work
       hookrouter resume --all --json
 
-    With --json: {"resumed": [...], "missed": [...], "woken": [...]}; "missed" has what `hookrouter history --json` has.
+    With --json: {"resumed": [...], "missed": [...], "woken": [...], "released": [...]}; "missed" has what `hookrouter
+    history --json` has, "released" session and hold of the queues that go on.
 
-    Exit codes: 0 resumed; 1 it was not paused, or the state folder cannot be written; 2 wrong arguments.
+    Exit codes: 0 resumed; 1 it was not paused and its queue not held, or the state folder cannot be written; 2 wrong
+    arguments.
     """
     app = Application.from_environ()
     if problem := _problem(session, every):
@@ -110,26 +117,32 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
     try:
         missed = missed_since(app, [one for one in pauses_of.pauses(app.store) if session in (None, one.session)])
         ended = pauses_of.end(app.store, session)
+        released = _release(app, session)
         woken = _wake_missed(app)
     except StoreError as error:
         return _fail("resume", str(error), 1)
     for one in ended:
         _record(app, "resumed", one)
     _deliver(app)
-    if not ended and not woken:
+    _deliver_queues(app, session)
+    if not ended and not woken and not released:
         what = "nothing" if session is None else f"session {session} itself"
         return _fail("resume", f"{what} is {'' if session is None else 'not '}paused; {_listing(app)}", 1)
     if as_json:
         done = [one._asdict() for one in ended]
         names = [{"session": question.session, "tool_use_id": question.tool_use_id} for question in woken]
-        typer.echo(json.dumps({"resumed": done, "missed": missed, "woken": names}, indent=2))
+        holds = [{"session": name, "hold": hold._asdict()} for name, hold in released]
+        typer.echo(json.dumps({"resumed": done, "missed": missed, "woken": names, "released": holds}, indent=2))
         return 0
     for one in ended:
         what = "every session" if one.session is None else f"session {one.session}"
         typer.echo(
             printable(f"Resumed {what}, paused since {local(one.since)}{f' ({one.reason})' if one.reason else ''}.")
         )
-    typer.echo(f"Asked during the pause: {len(missed) or 'nothing'}")
+    for name, hold in released:
+        typer.echo(printable(f"The queue of session {name} goes on; it was held ({hold.cause}): {hold.reason}"))
+    if ended or woken:
+        typer.echo(f"Asked during the pause: {len(missed) or 'nothing'}")
     for story in missed:
         typer.echo("\n".join(f"  {line}" for line in story_lines(story)))
     for question in woken:
@@ -212,6 +225,24 @@ def _deliver(app: Application) -> None:
             spawn_delivery(app.environ, app.home)
     except OSError as error:
         app.warn(f"no deliverer could be started: {error}")
+
+
+def _release(app: Application, session: str | None) -> list[tuple[str, Hold]]:
+    """End what holds the queue of a session, or of all; return by session what it was. Raises StoreError."""
+    names = [queue.session for queue in list_queues(app.store) if queue.hold and session in (None, queue.session)]
+    return [(name, hold) for name in names if (hold := end_hold(app.store, name)) is not None]
+
+
+def _deliver_queues(app: Application, session: str | None) -> None:
+    """Go on with the queues of a session, or of all, that nothing keeps from it any more."""
+    try:
+        for queue in list_queues(app.store):
+            if not queue.items or queue.hold is not None or session not in (None, queue.session):
+                continue
+            if pauses_of.is_paused(app.store, queue.session) is None:
+                start_queue(app, queue.session)
+    except StoreError as error:
+        app.warn(f"the queues could not be looked at: {error}")
 
 
 def _record(app: Application, outcome: str, one: Pause) -> None:

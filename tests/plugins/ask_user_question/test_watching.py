@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,52 +13,16 @@ import pytest
 
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.util.program import script_argv
+from support.command_watch import Watch, command_watch
 
 ANSWERS = {"Which database?": "Postgres", "Which features?": "Auth"}
 
 
-class Watch:
-    """The running command, and the lines that it has written so far."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        self.lines: list[str] = []
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip("\n"))
-
-    def line(self, number: int) -> str:
-        wait_until(lambda: len(self.lines) > number, 20, f"line {number}", lambda: str(self.lines))
-        return self.lines[number]
-
-    def event(self, number: int) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.line(number))
-        return found
-
-
 @contextmanager
 def watching(ask: Any, *options: str) -> Iterator[Watch]:
-    process = subprocess.Popen(
-        [*script_argv(), "questions", "--watch", *options],
-        env={**os.environ, "HOOKROUTER_HOME": ask.environ["HOOKROUTER_HOME"]},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    watch = Watch(process)
-    try:
+    home = ask.environ["HOOKROUTER_HOME"]
+    with command_watch("questions", "--watch", *options, environ={**os.environ, "HOOKROUTER_HOME": home}) as watch:
         yield watch
-    finally:
-        process.kill()
-        process.wait()
-        watch.reader.join()
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None
-            stream.close()
 
 
 def test_questions_that_open_and_close_are_told_as_json_lines(ask_session: Any) -> None:

@@ -1,0 +1,57 @@
+"""Which session a command about queues means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.dialogs.answers.choosing import AUTO, session_names
+from hookrouter.queue.overview import overview
+from hookrouter.util.text import did_you_mean
+
+if TYPE_CHECKING:
+    from hookrouter.cli.application import Application
+    from hookrouter.queue.overview import SessionView
+
+__all__ = ["Chosen", "choose"]
+
+
+class Chosen(NamedTuple):
+    """The session that is meant, or why none is."""
+
+    session: str
+    """Its name; empty if none is meant."""
+    reason: str = ""
+    """Why none is, in one sentence."""
+    view: SessionView | None = None
+    """What is known of it; None if that is its name alone."""
+    candidates: tuple[str, ...] = ()
+    """The sessions of which one has to be named, if several could be meant."""
+
+
+def choose(app: Application, session: str, *, any_session: bool = False) -> Chosen:
+    """Return the session of this name; with ``any_session``, or ``auto``, the one that has a client.
+
+    ``auto`` is a name like any other where a session is called so. Raises StoreError.
+    """
+    views = overview(app, every=True, with_context=False)
+    names = {view.session for view in views}
+    if any_session or (session == AUTO and AUTO not in names | session_names(app)):
+        return _only(views)
+    found = sorted((view for view in views if view.session == session), key=lambda view: view.is_gone)
+    if found or session in session_names(app):
+        return Chosen(session, view=found[0] if found else None)
+    running = sorted({view.session for view in views if not view.is_gone})
+    hint = did_you_mean(session, sorted(names | session_names(app)))
+    known = hint or (f"known are {', '.join(running)}" if running else "")
+    return Chosen("", f"no session {session} is known{f'; {known}' if known else ''}")
+
+
+def _only(views: list[SessionView]) -> Chosen:
+    running = {view.session: view for view in views if not view.is_gone}
+    if len(running) == 1:
+        ((name, view),) = running.items()
+        return Chosen(name, view=view)
+    if not running:
+        return Chosen("", "no session has a client that runs")
+    names = tuple(running)
+    return Chosen("", f"{len(names)} sessions have a client: say which with --session: {', '.join(names)}", None, names)

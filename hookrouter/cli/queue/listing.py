@@ -1,0 +1,97 @@
+"""What ``hookrouter sessions`` does: lists them once, or stays and tells of changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from hookrouter.cli.application import Application
+from hookrouter.cli.options import echo_json
+from hookrouter.cli.queue.showing import session_entry, session_lines
+from hookrouter.queue.overview import overview
+from hookrouter.sessions.records import watch_records
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.clock import local
+from hookrouter.util.folder_watch import wait_while_read
+from hookrouter.util.text import printable
+
+if TYPE_CHECKING:
+    from hookrouter.queue.overview import SessionView
+
+__all__ = ["list_sessions"]
+
+_LOOK_SECONDS = 1.0
+"""How often to look although no hook has told of anything: the registry, a queue, a pause."""
+
+_Key = tuple[str, int]
+
+
+def list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: bool) -> int:
+    """List the sessions, or those of one name; return the exit code."""
+    app = Application.from_environ()
+    try:
+        if to_watch:
+            return _watch(app, session, every=every, as_json=as_json)
+        found = [view for view in overview(app, every=every) if session in (None, view.session)]
+    except (StoreError, OSError) as error:
+        typer.echo(f"hookrouter sessions: {printable(str(error))}", err=True)
+        return 1
+    if as_json:
+        echo_json({"sessions": [session_entry(view) for view in found]})
+        return 0
+    for view in found:
+        for line in session_lines(view):
+            typer.echo(line)
+    if not found:
+        typer.echo("No session is known." if session is None else printable(f"No session {session} is known."))
+    return 0
+
+
+def _watch(app: Application, session: str | None, *, every: bool, as_json: bool) -> int:
+    """Write each session, and again when it changes. Raises StoreError."""
+    try:
+        with watch_records(app.store) as changes:
+            shown: dict[_Key, object] = {}
+            while True:
+                shown = _told(app, session, shown, every=every, as_json=as_json)
+                wait_while_read(changes, _LOOK_SECONDS)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # What the interpreter still holds for stdout must not fail again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _told(
+    app: Application, session: str | None, shown: dict[_Key, object], *, every: bool, as_json: bool
+) -> dict[_Key, object]:
+    """Tell of what is not as it was shown; return what is shown now. Raises StoreError."""
+    found = {(view.session, view.client_pid): view for view in overview(app, every=every)}
+    views = {key: view for key, view in found.items() if session in (None, view.session)}
+    for key, view in views.items():
+        if shown.get(key) != _mark(view):
+            _write(view, as_json=as_json)
+    for name, _ in [key for key in shown if key not in views]:
+        _say({"event": "left", "session": name}, [printable(f"{local()}  {name} is not listed any more")], as_json)
+    return {key: _mark(view) for key, view in views.items()}
+
+
+def _mark(view: SessionView) -> object:
+    """Return what is compared: what a session does and what waits, and not what each answer changes."""
+    return (view.session_id, view.state, view.model, view.queue, view.pause, view.agent, view.cwd)
+
+
+def _write(view: SessionView, *, as_json: bool) -> None:
+    first, *others = session_lines(view)
+    _say({"event": "session", **session_entry(view)}, [f"{local()}  {first}", *others], as_json)
+
+
+def _say(event: dict[str, Any], lines: list[str], as_json: bool) -> None:
+    for line in [json.dumps(event)] if as_json else lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

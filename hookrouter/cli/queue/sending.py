@@ -1,0 +1,249 @@
+"""What ``hookrouter send`` does: checks every text, puts all of them into the queue or none, and waits if asked to."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from hookrouter.cli.application import Application
+from hookrouter.cli.queue.choosing import choose
+from hookrouter.cli.queue.outcomes import Sent, Waiting
+from hookrouter.cli.queue.showing import hold_line, item_entry
+from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, login_name
+from hookrouter.dialogs.answers.result import ExitCode
+from hookrouter.messaging.pauses import is_paused
+from hookrouter.queue.documents import Queue, change_queue
+from hookrouter.queue.editing import added, new_items
+from hookrouter.queue.items import LONGEST, ItemError
+from hookrouter.queue.spawn import start_queue
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.errors import HookrouterError
+from hookrouter.util.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hookrouter.cli.queue.choosing import Chosen
+    from hookrouter.cli.queue.outcomes import ItemOutcome
+    from hookrouter.messaging.pauses import Pause
+    from hookrouter.queue.items import Item
+
+__all__ = ["Sending", "read_text", "run", "sender"]
+
+_MOST_BYTES = 4 * LONGEST
+"""Bytes of the longest text in UTF-8."""
+
+_INTERRUPTED = 130
+
+
+class Sending(NamedTuple):
+    """The command line of ``hookrouter send``; see its ``--help``."""
+
+    texts: Sequence[str] = ()
+    session: str = ""
+    any_session: bool = False
+    file: str | None = None
+    first: bool = False
+    wait: str | None = None
+    timeout: float = 600.0
+    author: str | None = None
+    as_json: bool = False
+
+
+class _Result(NamedTuple):
+    outcome: str
+    exit_code: int
+    session: str
+    reason: str = ""
+    author: Author = AGENT
+    sent: tuple[tuple[Sent, ItemOutcome | None], ...] = ()
+    queue: Queue | None = None
+    pause: Pause | None = None
+    notes: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        hold = None if self.queue is None else self.queue.hold
+        return {
+            "ok": self.exit_code == ExitCode.OK,
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "session": self.session,
+            "reason": self.reason,
+            "by": self.author.by,
+            "who": self.author.name,
+            "items": [
+                {
+                    **item_entry(sent.session, sent.item),
+                    "outcome": "queued" if outcome is None else outcome.outcome,
+                    "outcome_reason": "" if outcome is None else outcome.reason,
+                }
+                for sent, outcome in self.sent
+            ],
+            "hold": None if hold is None else hold._asdict(),
+            "paused": None if self.pause is None else self.pause._asdict(),
+            "notes": list(self.notes),
+            "candidates": list(self.candidates),
+        }
+
+    def lines(self) -> Iterator[str]:
+        for sent, outcome in self.sent:
+            said = "queued" if outcome is None else outcome.outcome.replace("_", " ")
+            why = f": {outcome.reason}" if outcome is not None and outcome.reason else ""
+            yield printable(f"{sent.item.id}  {said}{why}")
+        if self.queue is not None and self.queue.hold is not None:
+            yield f"The queue is {hold_line(self.queue.hold)}; 'hookrouter queue resume' goes on."
+        if self.pause is not None:
+            yield printable(f"{self.pause.described()}; 'hookrouter resume' ends that.")
+        yield from (printable(f"Note: {note}.") for note in self.notes)
+
+
+class _UsageError(HookrouterError):
+    """The command line cannot be used; the message says why."""
+
+
+def run(sending: Sending) -> int:
+    """Send, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code."""
+    try:
+        result = _sent(sending)
+    except (_UsageError, ItemError) as error:
+        result = _Result("invalid", ExitCode.BAD_INPUT, sending.session, str(error))
+    except StoreError as error:
+        result = _Result("not_delivered", ExitCode.NOT_DELIVERED, sending.session, str(error))
+    if sending.as_json:
+        typer.echo(json.dumps(result.document()))
+        return result.exit_code
+    for line in result.lines():
+        typer.echo(line)
+    if result.reason:
+        shown = printable(f"{result.outcome.replace('_', ' ')}: {result.reason}", keep_newlines=True)
+        typer.echo(f"hookrouter send: {shown}", err=True)
+    return result.exit_code
+
+
+def sender(author: str | None) -> Author:
+    """Return who sends: as ``--as`` says, else a person on a terminal, else an agent. Raises ValueError."""
+    if author is not None:
+        return author_option(author)
+    from hookrouter.cli.dialogs.person.asking import Terminal
+
+    return Author("person", login_name()) if Terminal.here(os.environ).can_ask else AGENT
+
+
+def read_text(file: str) -> str:
+    """Return the text of a file, or of stdin for ``-``, as one item. Raises ValueError, whose message names it."""
+    shown = f"--file {printable(file)}"
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        else:
+            with open(file, "rb") as stream:
+                data = stream.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise ValueError(f"{shown}: more than {_MOST_BYTES} bytes; at most {LONGEST} characters are taken")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise ValueError(f"{shown}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{shown}: it is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _sent(sending: Sending) -> _Result:
+    """Send. Raises _UsageError, ItemError, StoreError."""
+    author, texts = _checked(sending)
+    items = new_items(texts, by=author.by, who=author.name)
+    app = Application.from_environ()
+    chosen = choose(app, sending.session, any_session=sending.any_session)
+    if not chosen.session:
+        return _Result(
+            "not_delivered",
+            ExitCode.NOT_DELIVERED,
+            sending.session,
+            chosen.reason,
+            author,
+            candidates=chosen.candidates,
+        )
+    session = chosen.session
+    queue = change_queue(app.store, session, lambda queue: added(queue, items, first=sending.first))
+    pause = is_paused(app.store, session)
+    _record(app, session, items, author)
+    if queue.hold is None and pause is None:
+        start_queue(app, session)
+    result = _Result(
+        "queued",
+        ExitCode.OK,
+        session,
+        author=author,
+        sent=tuple((Sent(session, item), None) for item in items),
+        queue=queue,
+        pause=pause,
+        notes=tuple(_notes(app, chosen, author)),
+    )
+    return result if sending.wait is None else _awaited(app, sending, result, items)
+
+
+def _checked(sending: Sending) -> tuple[Author, Sequence[str]]:
+    """Return who sends, and the texts. Raises _UsageError."""
+    if sending.session and sending.any_session:
+        raise _UsageError("give either --session or --any, not both")
+    if not sending.session and not sending.any_session:
+        raise _UsageError("say which session: --session NAME, or --any for the one that has a client")
+    if sending.wait not in (None, "started", "done"):
+        raise _UsageError(f"--wait: started or done, not {sending.wait!r}")
+    if not 0 <= sending.timeout < float("inf"):
+        raise _UsageError("--timeout: a number of seconds, 0 or more")
+    if sending.texts and sending.file is not None:
+        raise _UsageError("give the texts either as arguments or with --file, not both")
+    try:
+        author = sender(sending.author)
+        texts = sending.texts if sending.file is None else [read_text(sending.file)]
+    except ValueError as error:
+        raise _UsageError(str(error)) from None
+    if not texts:
+        raise _UsageError("nothing to send: give one TEXT for each item, or --file FILE")
+    return author, texts
+
+
+def _notes(app: Application, chosen: Chosen, author: Author) -> Iterator[str]:
+    """Return what the sender has to know."""
+    view = chosen.view
+    cwd = "" if view is None else view.cwd
+    if view is None or view.is_gone:
+        yield f"no client runs in session {chosen.session} now, so nothing is delivered before one starts there"
+    if app.config.agent_for(chosen.session, cwd) is None and not author.is_person:
+        yield (
+            f"no agent of config.toml manages session {chosen.session}: nobody is told when a turn ends there, or that "
+            "its queue is held or done; look with 'hookrouter queue list' and 'hookrouter sessions'"
+        )
+
+
+def _awaited(app: Application, sending: Sending, result: _Result, items: Sequence[Item]) -> _Result:
+    """Return the result once it is known what became of the items. Raises StoreError."""
+    waiting = Waiting(app.store, result.session, items)
+    try:
+        found = waiting.wait(sending.wait or "", sending.timeout)
+    except KeyboardInterrupt:
+        reason = "what has not ended stays in the queue; 'hookrouter queue drop' takes it out"
+        sent = tuple((one, None) for one in waiting.now())
+        return result._replace(outcome="interrupted", exit_code=_INTERRUPTED, reason=reason, sent=sent)
+    worst = next((outcome for _, outcome in found if not outcome.is_ok), None)
+    told = worst or found[-1][1]
+    last = found[-1][0]
+    return result._replace(
+        outcome=told.outcome,
+        exit_code=told.exit_code,
+        reason=told.reason,
+        sent=tuple(found),
+        session=last.session,
+        queue=result.queue and result.queue._replace(hold=last.hold),
+        pause=last.pause,
+    )
+
+
+def _record(app: Application, session: str, items: Sequence[Item], author: Author) -> None:
+    record = {"level": "info", "event": "queue", "outcome": "sent", "session": session, "by": author.by}
+    app.journal.write({**record, "who": author.name, "items": [item.id for item in items]}, None)

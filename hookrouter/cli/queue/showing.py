@@ -1,0 +1,173 @@
+"""Items, holds and sessions as the commands about them show them, to programs and to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.cli.terminal import shortened
+from hookrouter.util.clock import local, now, seconds
+from hookrouter.util.text import duration, printable
+
+if TYPE_CHECKING:
+    from hookrouter.messaging.pauses import Pause
+    from hookrouter.queue.documents import Hold, Queue
+    from hookrouter.queue.items import Item
+    from hookrouter.queue.overview import SessionView
+
+__all__ = [
+    "first_line",
+    "hold_line",
+    "item_entry",
+    "item_line",
+    "item_lines",
+    "queue_entry",
+    "queue_lines",
+    "session_entry",
+    "session_lines",
+    "state_words",
+]
+
+_COLUMNS = 100
+"""Columns of a text that is shown in one line."""
+
+_TIMES = (
+    ("queued", "queued_at"),
+    ("delivery began", "delivering_at"),
+    ("started", "started_at"),
+    ("ended", "ended_at"),
+)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that holds something, safe to show, cut with ``…`` if there is more."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    shown = shortened(printable(lines[0]), _COLUMNS) if lines else ""
+    return f"{shown} …" if len(lines) > 1 and not shown.endswith("…") else shown
+
+
+def item_entry(session: str, item: Item) -> dict[str, Any]:
+    """Return an item for a program."""
+    return {"session": session, **item._asdict(), "proof": dict(item.proof)}
+
+
+def item_line(item: Item) -> str:
+    """Return one line about an item."""
+    by = f"person {item.who}" if item.who else item.by
+    facts = [item.state, item.kind, f"by {by}"]
+    facts += [f"{duration(age)} old" if (age := _age(item.queued_at)) is not None else ""]
+    why = f"  ({printable(item.reason)})" if item.reason else ""
+    return f"{item.id}  {printable(', '.join(filter(None, facts)))}: {first_line(item.text)}{why}"
+
+
+def item_lines(session: str, item: Item) -> list[str]:
+    """Return all lines about an item, its whole text last."""
+    by = f"person {item.who}" if item.who else item.by
+    lines = [f"{item.id}  {item.state}", f"  session: {session}", f"  kind: {item.kind}", f"  by: {by}"]
+    lines += [f"  {label}: {local(when)}" for label, name in _TIMES if (when := getattr(item, name))]
+    lines += [f"  {label}: {text}" for label, text in (("channel", item.channel), ("why", item.reason)) if text]
+    lines += [f"  sends again: {item.repeats}"] if item.repeats else []
+    lines += [f"  proof, {key}: {first_line(str(value))}" for key, value in item.proof.items()]
+    return [*map(printable, lines), "", printable(item.text, keep_newlines=True)]
+
+
+def hold_line(hold: Hold) -> str:
+    """Return one line that says what holds a queue."""
+    until = f", until {local(hold.until)}" if hold.until else ""
+    since = f" since {local(hold.at)}" if hold.at else ""
+    return printable(f"held{since}{until} ({hold.cause}): {hold.reason or 'nobody has said why'}")
+
+
+def queue_entry(queue: Queue, pause: Pause | None) -> dict[str, Any]:
+    """Return a queue for a program."""
+    return {
+        "session": queue.session,
+        "session_id": queue.session_id,
+        "items": [item_entry(queue.session, item) for item in queue.items],
+        "hold": None if queue.hold is None else queue.hold._asdict(),
+        "paused": None if pause is None else pause._asdict(),
+    }
+
+
+def queue_lines(queue: Queue, pause: Pause | None) -> list[str]:
+    """Return the lines about a queue."""
+    count = len(queue.items)
+    lines = [printable(f"{queue.session}: {f'{count} item' if count == 1 else f'{count} items'}")]
+    lines += [f"  {hold_line(queue.hold)}"] if queue.hold is not None else []
+    lines += [printable(f"  {pause.described()}")] if pause is not None else []
+    return [*lines, *(f"  {item_line(item)}" for item in queue.items)]
+
+
+def session_entry(view: SessionView) -> dict[str, Any]:
+    """Return a session for a program."""
+    state, used, under_way = view.state, view.context, view.queue.under_way
+    return {
+        "session": view.session,
+        "session_id": view.session_id,
+        "state": state.state,
+        "since": state.since or None,
+        "waiting_for": state.waiting_for or None,
+        "limited_until": state.until or None,
+        "context": None
+        if used is None
+        else {"tokens": used.tokens, "window": used.window or None, "percent": used.percent},
+        "model": view.model or None,
+        "cwd": view.cwd,
+        "permission_mode": view.permission_mode or None,
+        "client_pid": view.client_pid or None,
+        "terminal": None if view.terminal is None else view.terminal._asdict(),
+        "queue": {
+            "length": len(view.queue.items),
+            "under_way": None if under_way is None else item_entry(view.session, under_way),
+            "hold": None if view.queue.hold is None else view.queue.hold._asdict(),
+        },
+        "paused": None if view.pause is None else view.pause._asdict(),
+        "agent": view.agent or None,
+        "last_message": first_line(view.last_message) or None,
+        "background": list(view.background),
+    }
+
+
+def state_words(view: SessionView) -> str:
+    """Return what a session does, in words."""
+    state = view.state
+    words = [state.state]
+    words += [f"for {state.waiting_for}"] if state.waiting_for else []
+    words += [f"until {local(state.until)}"] if state.until else []
+    age = _age(state.since)
+    for_so_long = f", for {duration(age)}" if age is not None else ""
+    return printable(f"{' '.join(words)}{for_so_long}")
+
+
+def session_lines(view: SessionView) -> list[str]:
+    """Return the lines about a session."""
+    head = [
+        state_words(view),
+        f"in {view.cwd}" if view.cwd else "",
+        f"agent {view.agent}" if view.agent else "no agent",
+    ]
+    lines = [printable(f"{view.session}  {', '.join(filter(None, head))}")]
+    facts = [view.model, _context_words(view), view.permission_mode]
+    lines += [printable(f"  {', '.join(filter(None, facts))}")] if any(facts) else []
+    count, under_way = len(view.queue.items), view.queue.under_way
+    if count:
+        now_at = f", {under_way.state}: {first_line(under_way.text)}" if under_way is not None else ""
+        lines.append(f"  queue: {count}{now_at}")
+    lines += [f"  {hold_line(view.queue.hold)}"] if view.queue.hold is not None else []
+    lines += [printable(f"  {view.pause.described()}")] if view.pause is not None else []
+    lines += [f"  in the background: {first_line(one)}" for one in view.background]
+    lines += [f"  Claude: {shown}"] if (shown := first_line(view.last_message)) else []
+    return lines
+
+
+def _context_words(view: SessionView) -> str:
+    used = view.context
+    if used is None:
+        return ""
+    if used.percent is None:
+        return f"context {used.tokens:,} tokens"
+    return f"context {used.percent} % ({used.tokens:,} of {used.window:,} tokens)"
+
+
+def _age(when: str) -> float | None:
+    then = seconds(when)
+    return None if then is None else max(0.0, now() - then)
