@@ -7,7 +7,7 @@ Authors test a channel with :class:`hookrouter.testing.contracts.prompt_channel.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from hookrouter.util.field_docs import with_field_docs
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hookrouter.queue.items import Item
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["PromptChannel", "PromptOutcome", "PromptRequest", "PromptStatus"]
+__all__ = ["PreparingChannel", "PromptChannel", "PromptOutcome", "PromptRequest", "PromptStatus"]
 
 
 class PromptStatus:
@@ -102,4 +102,16 @@ class PromptChannel(Protocol):
 
         Blocks until the act is done, not until it is proven. The act is done at most once, also over several calls for
         the same item of which any was killed at any moment. Must never raise for a session in any state.
+        """
+
+
+@runtime_checkable
+class PreparingChannel(Protocol):
+    """What a channel may offer besides: to get ready while Claude still works."""
+
+    def prepare(self, request: PromptRequest) -> None:
+        """Get ready for the item, which comes soon, and which this channel is the first to carry.
+
+        Called once for each item, while another one is under way or Claude works; ``submit`` may be called without it.
+        Submits nothing. May raise StoreError.
         """

@@ -12,19 +12,20 @@ import select
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.dialogs.transcript import client_version, last_lines
+from hookrouter.dialogs.transcript import client_version
 from hookrouter.queue import transitions
-from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
+from hookrouter.queue.channels import PreparingChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.delivering import LAG_SECONDS, Sight, age, client_mark, is_over_unsaid, look_at, why_not
 from hookrouter.queue.documents import change_queue, prune_ended, read_queue, watch_queue
 from hookrouter.queue.failures import CONTINUATION_SECONDS, LIMITED, goes_on_by_itself
-from hookrouter.queue.items import COMMAND, DELIVERING, DONE, PROMPT, SHELL, STARTED
+from hookrouter.queue.items import COMMAND, DELIVERING, DONE, PROMPT, QUEUED, SHELL, STARTED
 from hookrouter.queue.proof import Proof, is_interrupted, proof_by_records
 from hookrouter.queue.spawn import LOCK, start_queue
 from hookrouter.queue.telling import queue_emptied, queue_stopped
 from hookrouter.sessions.records import BUSY, GONE, IDLE, change_record
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso, now, seconds
+from hookrouter.util.regular_file import last_lines
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ _UNSAID_SECONDS = 1.5
 """Seconds for which the registry must call a session idle of whose turn's end no hook has told."""
 _ENDLESS_SECONDS = 5.0
 """Seconds for which the client must be idle after a command has begun whose end no record tells."""
+_PREPARED_ITEMS = 10
+"""How many of the items that come next are prepared."""
 _AT_REST = ("idle", "shell")
 
 
@@ -73,9 +76,12 @@ class QueueDeliverer:
         self._is_outdated = is_outdated
         self._watches: tuple[DocumentWatch, ...] = ()
         self._retry = 0.0
+        self._not_before = 0.0
         self._asked_at = ("", "")
+        self._said = ("", "")
         self._unsaid: tuple[str, float] | None = None
         self._quick_until = 0.0
+        self._prepared: set[str] = set()
 
     def run(self) -> None:
         """Deliver. Returns at once if another process does. Raises StoreError."""
@@ -142,15 +148,17 @@ class QueueDeliverer:
         if item is None:
             return _IDLE_LOOK
         if why_not(sight):
-            self._retry = 0.0
+            if record.state == BUSY:
+                self._prepare(sight.queue, record)
             is_just_over = record.state != BUSY and (
                 age(record, now()) < LAG_SECONDS or time.monotonic() < self._quick_until
             )
             return _QUICK_LOOK if is_just_over and not sight.dialogs and not sight.paused else _LOOK
         if self._asked_at != (item.id, record.since):
-            self._retry = 0.0
+            self._retry, self._not_before = 0.0, 0.0
         self._asked_at = (item.id, record.since)
-        return self._attempt(sight, record, item)
+        left = self._not_before - time.monotonic()
+        return left if left > 0 else self._attempt(sight, record, item)
 
     def _attempt(self, sight: Sight, record: SessionRecord, item: Item) -> float:
         """Have the first channel that can carry the item submit it."""
@@ -187,8 +195,10 @@ class QueueDeliverer:
         if outcome.status == PromptStatus.NOT_NOW:
             self._put_back(item, outcome.reason)
             self._retry = min(max(self._retry * 2, _SHORTEST_RETRY), _LONGEST_RETRY)
-            return max(self._retry, _PERSON_RETRY) if outcome.is_person else self._retry
-        self._retry = 0.0
+            pause = max(self._retry, _PERSON_RETRY) if outcome.is_person else self._retry
+            # The queue's change, which this made itself, ends no pause.
+            self._not_before = time.monotonic() + pause
+            return pause
         self._await_proof(sight, record, item, outcome)
         return 0.0
 
@@ -201,6 +211,10 @@ class QueueDeliverer:
             outcome = PromptOutcome(
                 PromptStatus.UNCERTAIN, f"the channel {channel.name} failed: {describe_error(error)}"
             )
+        # The same answer to the same question, which is asked again and again, is written once.
+        said, self._said = self._said, (item.id, outcome.reason)
+        if outcome.status == PromptStatus.NOT_NOW and said == self._said:
+            return outcome
         self._journal(
             record,
             item,
@@ -267,6 +281,7 @@ class QueueDeliverer:
             return 0.0
         if self._by_records(record, item):
             return 0.0
+        self._prepare(sight.queue, record)
         channel = next((one for one in self._channels() if one.name == item.channel), None)
         if channel is None and not item.phase:
             self._put_back(item, "its delivery is begun anew")
@@ -296,6 +311,7 @@ class QueueDeliverer:
 
     def _follow(self, sight: Sight, item: Item, record: SessionRecord) -> float:
         """Wait for the end of an item that has started."""
+        self._prepare(sight.queue, record)
         if item.kind in (COMMAND, SHELL) and self._by_records(record, item):
             return 0.0
         if self._is_interrupted(sight):
@@ -311,6 +327,22 @@ class QueueDeliverer:
                 return 0.0
             return _RECORD_LOOK
         return _LOOK
+
+    def _prepare(self, queue: Queue, record: SessionRecord) -> None:
+        """Have the channels of what comes next get ready, once for each item."""
+        waiting = [item for item in queue.items if item.state == QUEUED][:_PREPARED_ITEMS]
+        for item in waiting:
+            if item.id in self._prepared:
+                continue
+            self._prepared.add(item.id)
+            request = self._request(record, item)
+            channel = next((one for one in self._channels() if not _asked(one, request)), None)
+            if isinstance(channel, PreparingChannel):
+                try:
+                    channel.prepare(request)
+                except Exception as error:  # noqa: BLE001 - it is a plugin's, and is asked to submit the item later
+                    reason = describe_error(error)
+                    self._services.warn(f"the prompt channel {channel.name} is not prepared: {reason}")
 
     def _has_no_end(self, sight: Sight, item: Item) -> bool:
         """Whether the client has been idle for a while since a command began whose end its records must tell."""

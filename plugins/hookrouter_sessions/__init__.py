@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.hookspecs.commands import Command
     from hookrouter.messaging.composer import MessageComposer
+    from hookrouter.replies import StopReply
+    from hookrouter.sessions.watching import SessionWatcher
 
 __all__: list[str] = []
 
@@ -36,11 +38,11 @@ def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None
 
 
 @hookimpl
-def stop(event: events.Stop, context: Context) -> None:
-    """Note that a turn has ended, and have the next item delivered."""
+def stop(event: events.Stop, context: Context) -> StopReply | None:
+    """Note that a turn has ended, and have the next item delivered; it may be the reply itself."""
     from hookrouter_sessions.lifecycle import turn_ended
 
-    turn_ended(event, context)
+    return turn_ended(event, context)
 
 
 @hookimpl
@@ -116,3 +118,11 @@ def cli_commands() -> list[Command]:
             target="hookrouter.cli.queue.commands:sessions",
         ),
     ]
+
+
+@hookimpl
+def session_watcher() -> SessionWatcher:
+    """Have queues delivered on of which no hook comes."""
+    from hookrouter_sessions.watcher import QueueWatcher
+
+    return QueueWatcher()

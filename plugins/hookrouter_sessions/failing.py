@@ -30,6 +30,9 @@ _WITH_STOP_FAILURE = (2, 1, 78)
 
 def failure_at_stop(event: events.Stop) -> Failure | None:
     """Return the error in which a turn has ended for which an older client says ``Stop``; None for none."""
+    if event.background_tasks is not None:
+        # So do clients that have StopFailure (2.1.150, 2.1.330): their transcripts need not be read.
+        return None
     version = client_version(event.transcript_path)
     if version is None or version >= _WITH_STOP_FAILURE:
         return None

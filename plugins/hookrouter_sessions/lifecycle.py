@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue import transitions
 from hookrouter.queue.failures import continued
-from hookrouter.queue.items import DELIVERING, SHELL
+from hookrouter.queue.items import DELIVERING, QUEUED, SHELL
 from hookrouter.queue.proof import proof_by_records
 from hookrouter.queue.spawn import start_queue
+from hookrouter.replies import StopReply
 from hookrouter.sessions.records import BUSY, GONE, IDLE, LONGEST_MESSAGE, SessionRecord
 from hookrouter_sessions import failing, telling
+from hookrouter_sessions.channels.offers import REPLIED, note_reply, offered, replied, was_replied
 from hookrouter_sessions.following import changed_queue, follow, noted, take_up_left_queue
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hookrouter import events
     from hookrouter.context import Context
     from hookrouter.queue.documents import Queue
@@ -32,6 +37,9 @@ __all__ = [
     "turn_ended",
     "turn_failed",
 ]
+
+STOP = "stop"
+"""The name of the channel by which a Stop hook replies with an item."""
 
 _GOES_ON = ("clear", "resume")
 """Reasons of SessionEnd after which the same client goes on with another session."""
@@ -78,15 +86,19 @@ def prompt_submitted(event: events.UserPromptSubmit, context: Context) -> None:
     _go_on(context, after)
 
 
-def turn_ended(event: events.Stop, context: Context) -> None:
-    """Stop: the turn is over, unless subagents of it still run; their ends lead to another Stop."""
+def turn_ended(event: events.Stop, context: Context) -> StopReply | None:
+    """Stop: the turn is over, unless subagents of it still run; their ends lead to another Stop.
+
+    Returns the next item as the reply, if its channel has chosen that.
+    """
     followed = follow(event, context)
     if followed is None:
-        return
+        return None
     failure = failing.failure_at_stop(event)
     if failure is not None:
         _go_on(context, failing.turn_failed(event, context, followed, failure))
-        return
+        return None
+    store, name, in_a_row = context.store, followed.session, bool(event.stop_hook_active)
     running = [task for task in event.background_tasks or () if task.status == "running"]
     is_over = not any(task.type == "subagent" for task in running)
 
@@ -95,9 +107,17 @@ def turn_ended(event: events.Stop, context: Context) -> None:
         if item is not None and item.state == DELIVERING and item.kind == SHELL:
             # No prompt event tells of it, and Claude's answer may be here before the deliverer has looked.
             queue = _proven_by_transcript(queue, event)
-        return transitions.turn_ended(queue) if is_over else queue
+        if in_a_row:
+            queue = was_replied(queue, STOP)
+        queue = transitions.turn_ended(queue) if is_over else queue
+        return replied(queue, offers, record, STOP) if offers and record is not None else queue
 
-    before, after, ended = changed_queue(context, followed.session, changed)
+    record = followed.record
+    offers = _offers(context, name, in_a_row=in_a_row, is_over=is_over)
+    before, after, ended = changed_queue(context, name, changed)
+    reply = _reply(after, before)
+    if reply is not None:
+        note_reply(store, name, in_a_row=in_a_row)
     background = tuple(f"{task.type}: {task.description or ''}".strip(": ") for task in running)
     message = (event.last_assistant_message or "")[-LONGEST_MESSAGE:]
     record = noted(
@@ -105,11 +125,12 @@ def turn_ended(event: events.Stop, context: Context) -> None:
         context,
         followed,
         lambda one: one._replace(
-            state=IDLE if is_over else BUSY, error="", background=background, last_message=message
+            state=IDLE if is_over and reply is None else BUSY, error="", background=background, last_message=message
         ),
     )
     telling.turn_ended(context, record, before, after, ended)
     _go_on(context, after)
+    return reply
 
 
 def turn_failed(event: events.StopFailure, context: Context) -> None:
@@ -170,13 +191,32 @@ def _is_same_client(followed: Followed) -> bool:
 
 
 def _proven_by_transcript(queue: Queue, event: events.Stop) -> Queue:
-    from hookrouter.dialogs.transcript import last_lines
+    from hookrouter.util.regular_file import last_lines
 
     item = queue.under_way
     if item is None:
         return queue
     proof = proof_by_records(item, last_lines(event.transcript_path), item.delivering_at)
     return queue if proof is None else transitions.proven(queue, item.id, proof)
+
+
+def _offers(context: Context, session: str, *, in_a_row: bool, is_over: bool) -> Sequence[str]:
+    """Return the items that this turn's end may be replied with."""
+    if not is_over or STOP not in context.config.sessions.channels:
+        return ()
+    offers = offered(context.store, session, in_a_row=in_a_row)
+    return () if offers and is_paused(context.store, session) is not None else offers
+
+
+def _reply(after: Queue, before: Queue) -> StopReply | None:
+    item = after.under_way
+    if item is None or item.channel != STOP or item.phase != REPLIED or item.state != DELIVERING:
+        return None
+    former = before.item(item.id)
+    if former is not None and former.state != QUEUED:
+        # Replied with by an earlier run of this hook.
+        return None
+    return StopReply.block(item.text)
 
 
 def _go_on(context: Context, queue: Queue) -> None:

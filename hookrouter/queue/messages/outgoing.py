@@ -222,8 +222,8 @@ def _follows_at_once(queue: Queue) -> bool:
 
 
 def _while_unchanged(record: SessionRecord) -> dict[str, object]:
-    """Return what keeps a message wanted: no later event of the session."""
-    return {"kind": RECORD, "names": [record.session], "fields": {"since": record.since}}
+    """Return what keeps a message wanted: no later event of the session has come."""
+    return {"kind": RECORD, "names": [record.session], "fields": {"since": record.since, "event": record.event}}
 
 
 def _while_held(queue: Queue) -> dict[str, object]:
