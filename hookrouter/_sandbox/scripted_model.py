@@ -135,6 +135,11 @@ def _text(content: object) -> str:
     return "\n".join(str(block.get("text", "")) for block in _blocks(content) if block.get("type") == "text")
 
 
+def _names(message: Mapping[str, Any]) -> list[str]:
+    """Return the scripts that a message asks for."""
+    return _COMMAND.findall(_NOT_TYPED.sub("", _text(message.get("content")))) if message.get("role") == "user" else []
+
+
 class ScriptedModel(LocalServer):
     """The server; use it as a context manager. All methods may be called from any thread."""
 
@@ -144,6 +149,7 @@ class ScriptedModel(LocalServer):
         self._lock = threading.Lock()
         self._requests: list[ModelRequest] = []
         self._refusal: Refusal | None = None
+        self._limits: dict[str, float] = {}
         for name, replies in (script or {}).items():
             self.script(name, replies)
 
@@ -171,9 +177,17 @@ class ScriptedModel(LocalServer):
         with self._lock:
             self._refusal = refusal
 
-    def refusal_of_now(self) -> Refusal | None:
-        """Return what is refused with now; None if requests are answered."""
+    def limit(self, name: str, seconds: float) -> None:
+        """Have a usage limit be reached, once, when the script of this name is to be played; it lasts so long."""
         with self._lock:
+            self._limits[name] = seconds
+
+    def refusal_of(self, body: Mapping[str, Any]) -> Refusal | None:
+        """Return what a request is refused with now; None if it is answered."""
+        names = {name for message in body.get("messages") or [] for name in _names(message)}
+        with self._lock:
+            for name in names & set(self._limits):
+                self._refusal = usage_limit(time.time() + self._limits.pop(name))
             refusal = self._refusal
         return refusal if refusal is not None and time.time() < refusal.until else None
 
@@ -235,7 +249,7 @@ class ScriptedModel(LocalServer):
             if message.get("role") != "user":
                 continue
             prompt = _NOT_TYPED.sub("", _text(message.get("content")))
-            names = _COMMAND.findall(prompt)
+            names = _names(message)
             if names:
                 with self._lock:
                     replies = self._script.get(names[-1])
@@ -287,7 +301,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({})
             return
         self.scripted.record(ModelRequest(path, body))
-        refusal = self.scripted.refusal_of_now()
+        refusal = self.scripted.refusal_of(body)
         if refusal is not None:
             error = {"type": refusal.kind, "message": refusal.message}
             self._json({"type": "error", "error": error}, refusal.status, refusal.headers)

@@ -53,9 +53,6 @@ CONTINUATION_SECONDS = 300.0
 LIMITED, FAILED_TURN = "limited", "failed"
 """Causes of holds, see :class:`hookrouter.queue.documents.Hold`."""
 
-_SAME_SECONDS = 60.0
-"""Seconds between an error and its record in the transcript."""
-
 _SHOWN = 500
 
 
@@ -146,18 +143,17 @@ def failures_in_a_row(store: DocumentStore, item: Item | None) -> int:
     return count
 
 
-def failure_in(lines: Sequence[bytes], at: float) -> Failure | None:
-    """Return the error in which the newest turn has ended, by the transcript's lines; None if it did not.
+def failure_in(lines: Sequence[bytes], begun: float) -> Failure | None:
+    """Return the error in which the newest turn has ended, by the transcript's lines; None if they show none.
 
-    ``at`` is when it ended. For ``StopFailure`` it knows the second of a limit's end (2.1.330), and for ``Stop`` of
-    clients before 2.1.78 whether there was an error at all.
+    ``begun`` is when the turn began, in seconds since 1970: an error of before is another turn's. Beside what
+    ``StopFailure`` says, they know the second of a limit's end (2.1.330), and beside the ``Stop`` of clients before
+    2.1.78 that there was an error.
     """
     for entry in _main(lines):
         if entry.get("type") == "assistant":
             written = seconds(entry.get("timestamp"))
-            if written is not None and abs(at - written) > _SAME_SECONDS:
-                return None
-            return failure_of_record(entry, at if written is None else written)
+            return None if written is None or written < begun else failure_of_record(entry, written)
         if _is_prompt(entry):
             return None
     return None

@@ -94,7 +94,7 @@ def turn_ended(event: events.Stop, context: Context) -> StopReply | None:
     followed = follow(event, context)
     if followed is None:
         return None
-    failure = failing.failure_at_stop(event)
+    failure = failing.failure_at_stop(event, followed)
     if failure is not None:
         _go_on(context, failing.turn_failed(event, context, followed, failure))
         return None

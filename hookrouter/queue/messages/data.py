@@ -145,12 +145,15 @@ def _error(news: News) -> dict[str, Any] | None:
 def _commands(
     session: str, argv: Sequence[str], environ: Mapping[str, str], *, to_person: bool
 ) -> dict[str, list[str]]:
-    """Return the words of the commands by which the session goes on, for a program that needs no shell."""
+    """Return the words of the commands by which the session goes on, for a program that needs no shell.
+
+    Behind those of ``send`` and ``send_next`` come the texts, one word each, or ``--file=-`` for one on stdin.
+    """
     start, named = start_words(argv, environ), f"--session={session}"
     author = [] if to_person else ["--as=agent", "--json"]
     return {
-        "send": [*start, "send", named, *author, "--file=-"],
-        "send_next": [*start, "send", named, "--next", *author, "--file=-"],
+        "send": [*start, "send", named, *author],
+        "send_next": [*start, "send", named, "--next", *author],
         "resume": [*start, "queue", "resume", named, *author],
         "hold": [*start, "queue", "hold", named, *author],
         "list": [*start, "queue", "list", named, *author[1:]],

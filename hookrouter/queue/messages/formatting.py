@@ -130,12 +130,12 @@ def _command_parts(data: Mapping[str, Any]) -> list[str]:
         return []
     parts = [
         "To send the next prompt or command, put in the place of this line:",
-        code_block([f"{commands['send']} <<'PROMPT'", "<a prompt, /command or !command>", "PROMPT"]),
+        code_block([f"{commands['send']} --file=- <<'PROMPT'", "<a prompt, /command or !command>", "PROMPT"]),
     ]
     if data["queue"]["hold"] is not None:
         parts += [
             "What is sent waits until the hold ends. To put something before all that waits, and to go on:",
-            code_block([f"{commands['send_next']} <<'PROMPT'", "<a prompt, /command or !command>", "PROMPT"]),
+            code_block([f"{commands['send_next']} --file=- <<'PROMPT'", "<a prompt, /command or !command>", "PROMPT"]),
             code_block([commands["resume"]]),
         ]
     return parts

@@ -113,13 +113,7 @@ def test_the_end_of_a_turn_is_told_with_what_is_needed(told: Tell) -> None:
     assert [one["text"] for one in message.data["suggestions"]] == ["/clear", "/gsd:execute-phase 2"]
     assert "> Phase 2 is planned." in message.text
     assert f"send --session={world.session} --as=agent --json --file=-" in message.text
-    assert message.data["commands"]["send"][-5:] == [
-        "send",
-        f"--session={world.session}",
-        "--as=agent",
-        "--json",
-        "--file=-",
-    ]
+    assert message.data["commands"]["send"][-4:] == ["send", f"--session={world.session}", "--as=agent", "--json"]
     assert message.data["id"] == message.id
 
 
@@ -407,7 +401,7 @@ def test_an_older_client_says_stop_after_an_error_too(told: Tell) -> None:
     content = [{"type": "text", "text": "You've hit your session limit · resets 10:54pm (UTC)"}]
     message = {"role": "assistant", "model": "<synthetic>", "content": content}
     world.record("assistant", message=message, error="rate_limit", isApiErrorMessage=True, version="2.0.76")
-    world.end_turn()
+    world.hook("Stop", stop_hook_active=False)
     world.run_hooks()
     assert kinds(world) == ["limited"]
     assert [item.text for item in world.queue.items] == ["build it"]
