@@ -25,7 +25,8 @@ class Command(NamedTuple):
     help: str
     """One line for ``hookrouter --help``."""
     target: str
-    """``package.module:function``: a function annotated for typer, imported only when the command is used."""
+    """``package.module:function``: a function annotated for typer, or a typer application of several commands; imported
+    only when the command is used."""
 
 
 class StatisticsSection(Protocol):

@@ -13,7 +13,7 @@ from hookrouter.dialogs import documents as dialogs
 from hookrouter.dialogs.answers.choosing import not_over
 from hookrouter.messaging.pauses import pauses
 from hookrouter.queue.documents import Queue, list_queues
-from hookrouter.sessions.records import BUSY, GONE, SessionRecord, is_client_gone, list_records
+from hookrouter.sessions.records import BUSY, GONE, LIMITED, STOPPED, SessionRecord, is_client_gone, list_records
 from hookrouter.sessions.running_clients import process_environ, running_clients
 from hookrouter.sessions.states import OpenDialog, SessionState, weigh
 from hookrouter.sessions.usage import ContextUsed, context_used
@@ -68,6 +68,8 @@ class SessionView(NamedTuple):
     """Claude's last message."""
     background: tuple[str, ...] = ()
     """What went on in the background when the last turn ended."""
+    error: str = ""
+    """What kind of error the last turn ended in, if it has stopped or is limited; else empty."""
 
     @property
     def is_gone(self) -> bool:
@@ -164,6 +166,7 @@ class _Overview:
             agent="" if agent is None else agent.id,
             last_message=known.last_message,
             background=known.background,
+            error=known.error if state.state in (LIMITED, STOPPED) else "",
         )
 
 

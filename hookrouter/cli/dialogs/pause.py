@@ -140,7 +140,9 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
             printable(f"Resumed {what}, paused since {local(one.since)}{f' ({one.reason})' if one.reason else ''}.")
         )
     for name, hold in released:
-        typer.echo(printable(f"The queue of session {name} goes on; it was held ({hold.cause}): {hold.reason}"))
+        still = pauses_of.is_paused(app.store, name)
+        now = "goes on" if still is None else f"is not held any more, but {still.described()}"
+        typer.echo(printable(f"The queue of session {name} {now}; it was held ({hold.cause}): {hold.reason}"))
     if ended or woken:
         typer.echo(f"Asked during the pause: {len(missed) or 'nothing'}")
     for story in missed:

@@ -195,10 +195,10 @@ def sessions(
     JSON document: "event" is "session", or "left" for one that is not listed any more.
 
     \b
-    With --json: {"sessions": [...]}, each with session, session_id, state, since, waiting_for, limited_until,
-    context (tokens, window, percent; the last two are null if the window is not known), model, cwd, permission_mode,
-    client_pid, terminal, queue (length, under_way, hold), paused, agent, last_message and background. What is not known
-    is null.
+    With --json: {"sessions": [...]}, each with session, session_id, state, since, waiting_for, limited_until, error
+    (of one that is stopped or limited), context (tokens, window, percent; the last two are null if the window is not
+    known), model, cwd, permission_mode, client_pid, terminal, queue (length, under_way, hold), paused, agent,
+    last_message and background. What is not known is null.
 
     \b
     Examples:

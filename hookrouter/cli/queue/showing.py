@@ -107,6 +107,7 @@ def session_entry(view: SessionView) -> dict[str, Any]:
         "since": state.since or None,
         "waiting_for": state.waiting_for or None,
         "limited_until": state.until or None,
+        "error": view.error or None,
         "context": None
         if used is None
         else {"tokens": used.tokens, "window": used.window or None, "percent": used.percent},
@@ -133,6 +134,7 @@ def state_words(view: SessionView) -> str:
     words = [state.state]
     words += [f"for {state.waiting_for}"] if state.waiting_for else []
     words += [f"until {local(state.until)}"] if state.until else []
+    words += [f"({view.error})"] if view.error else []
     age = _age(state.since)
     for_so_long = f", for {duration(age)}" if age is not None else ""
     return printable(f"{' '.join(words)}{for_so_long}")

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from hookrouter.queue.documents import Queue
 
+IN_TIME = ("--timeout", "120")
+"""A test that would wait for ever fails."""
+
 AGENTS = '[[agents]]\nid = "night"\nsessions = ["managed"]\ngateway = "inbox"\n'
 
 
@@ -65,6 +68,14 @@ def test_each_text_is_one_item_in_order(
     assert started == ["work"]
     assert [one["text"] for one in sent(capsys, "--session", "work", "--next", "x", "y")["items"]] == ["x", "y"]
     assert machine.texts("work") == ["x", "y", "go on", "/clear", "!ls\nb"]
+
+
+@pytest.mark.parametrize("name", ["a/b", "../../x", "käse \x1b"])
+def test_any_name(machine: Machine, capsys: pytest.CaptureFixture[str], hookrouter_home: Path, name: str) -> None:
+    machine.record(name)
+    assert sent(capsys, "--session", name, "go on")["session"] == name
+    assert machine.texts(name) == ["go on"]
+    assert not list(hookrouter_home.parent.glob("**/x*"))
 
 
 def test_next_is_behind_what_is_under_way(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,14 +282,14 @@ def test_what_became_of_it(
     reason: str,
 ) -> None:
     with Deliverer(machine, *changes):
-        document = sent(capsys, "--session", "work", "a", "--wait", wanted, code=code)
+        document = sent(capsys, "--session", "work", "a", "--wait", wanted, *IN_TIME, code=code)
     assert (document["outcome"], document["reason"]) == (outcome, reason)
     assert [one["outcome"] for one in document["items"]] == [outcome]
 
 
 def test_a_turn_that_fails_was_started_all_the_same(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
     with Deliverer(machine, lambda queue: STARTED_NOW(queue).ended(queue.items[0].id, FAILED)):
-        assert sent(capsys, "--session", "work", "a", "--wait", "started")["outcome"] == "started"
+        assert sent(capsys, "--session", "work", "a", "--wait", "started", *IN_TIME)["outcome"] == "started"
 
 
 def test_of_several_the_first_that_is_not_as_wanted_decides(
@@ -286,7 +297,7 @@ def test_of_several_the_first_that_is_not_as_wanted_decides(
 ) -> None:
     changes = [STARTED_NOW, end(DONE), lambda queue: end(FAILED, "no terminal")(queue).held("failed", "see above")]
     with Deliverer(machine, *changes):
-        document = sent(capsys, "--session", "work", "a", "b", "c", "--wait", "done", code=4)
+        document = sent(capsys, "--session", "work", "a", "b", "c", "--wait", "done", *IN_TIME, code=4)
     assert (document["outcome"], document["reason"]) == ("not_delivered", "no terminal")
     assert [one["outcome"] for one in document["items"]] == ["done", "not_delivered", "held"]
 
@@ -319,7 +330,7 @@ def test_a_hold_that_ends_by_itself_is_waited_for(machine: Machine, capsys: pyte
     main(["queue", "clear", "--session", "work"])
     capsys.readouterr()
     with Deliverer(machine, lambda queue: queue._replace(hold=None), end(DONE)):
-        assert sent(capsys, "--session", "work", "b", "--wait", "done")["outcome"] == "done"
+        assert sent(capsys, "--session", "work", "b", "--wait", "done", *IN_TIME)["outcome"] == "done"
 
 
 def test_the_queue_may_go_on_under_another_name(
@@ -331,7 +342,7 @@ def test_the_queue_may_go_on_under_another_name(
         change_queue(app.store, "claude-2", STARTED_NOW)
 
     monkeypatch.setattr("hookrouter.cli.queue.sending.start_queue", renamed)
-    document = sent(capsys, "--session", "work", "a", "--wait", "started")
+    document = sent(capsys, "--session", "work", "a", "--wait", "started", *IN_TIME)
     assert (document["outcome"], document["session"]) == ("started", "claude-2")
 
 

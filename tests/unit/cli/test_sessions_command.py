@@ -116,10 +116,18 @@ def test_what_is_not_known_is_not_guessed(machine: Machine, capsys: pytest.Captu
 
 def test_a_limit(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
     until = iso(now() + 3600)
-    machine.record("work", state="limited", limited_until=until)
+    machine.record("work", state="limited", limited_until=until, error="rate_limit")
     (entry,) = told(capsys)
-    assert (entry["state"], entry["limited_until"]) == ("limited", until)
+    assert (entry["state"], entry["limited_until"], entry["error"]) == ("limited", until, "rate_limit")
     assert said(capsys)[0].startswith("work  limited until ")
+
+
+def test_an_error(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    machine.record("work", state="stopped", error="server_error")
+    assert said(capsys)[0].startswith("work  stopped (server_error), for ")
+    # The error of an earlier turn says nothing of this one.
+    machine.record("work", state="busy", error="server_error")
+    assert told(capsys)[0]["error"] is None
 
 
 def test_sessions_that_ended_long_ago(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:

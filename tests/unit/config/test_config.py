@@ -136,7 +136,7 @@ def test_every_key_is_read(file):
     )
 
 
-KEYS = "agents, gateways, answer, approvals, journal, serve, plugins"
+KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, plugins"
 
 
 @pytest.mark.parametrize(
@@ -557,6 +557,7 @@ def test_every_key_is_described(file):
         "[answer]",
         "[approvals]",
         "[[approvals.rules]]",
+        "[sessions]",
         "[plugins]",
         "[plugins.NAME]",
         "[journal]",
