@@ -247,6 +247,7 @@ class QueueDeliverer:
             save_phase=lambda phase: self._save_phase(item, phase),
             is_proven=lambda: self._is_proven(record, item),
             stopped=lambda: self._stopped(item),
+            settings=self._services.settings,
         )
 
     # --- what a channel asks while it submits
@@ -290,11 +291,24 @@ class QueueDeliverer:
             reason = f"its channel, {item.channel}, is not there any more, and may have submitted it"
             self._stop_at(sight, lambda queue: transitions.unproven(queue, item.id, reason))
             return 0.0
+        if item.phase and self._may_be_taken(sight, item):
+            return _RECORD_LOOK
         outcome = self._submit(channel, record, item)
+        if item.phase and outcome.status == PromptStatus.NOT_NOW and self._is_young(item):
+            # What proves that it was submitted after all may still come.
+            return _RECORD_LOOK
         if outcome.status == PromptStatus.REFUSED:
             self._put_back(item, outcome.reason)
             return _LOOK
         return self._after(sight, record, item, outcome)
+
+    def _may_be_taken(self, sight: Sight, item: Item) -> bool:
+        """Whether what is going on may be the item itself, of which nothing has come yet that proves it."""
+        return self._is_young(item) and sight.queue.hold is None and why_not(sight) != ""
+
+    def _is_young(self, item: Item) -> bool:
+        begun = seconds(item.delivering_at)
+        return begun is not None and 0 <= now() - begun < self._services.config.sessions.proof_wait
 
     def _await_proof(self, sight: Sight, record: SessionRecord, item: Item, outcome: PromptOutcome) -> None:
         """Wait until the item is proven; hold the queue if that does not come in time."""

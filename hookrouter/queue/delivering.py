@@ -36,6 +36,7 @@ class Sight(NamedTuple):
     """What is known of a session at one moment."""
 
     queue: Queue
+    """Its queue."""
     record: SessionRecord | None
     """What hooks have told; None if no hook has come yet."""
     client: RunningClient | None

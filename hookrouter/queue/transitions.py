@@ -58,8 +58,10 @@ def begun(queue: Queue, name: str, *, boot: str, channel: str) -> Queue:
     item = queue.item(name)
     if item is None or item.state != QUEUED or queue.under_way is not None or queue.hold is not None:
         return queue
+    # What the same channel has left in the session, it takes up again.
+    phase = item.phase if item.channel == channel else ""
     return queue.with_item(
-        item._replace(state=DELIVERING, delivering_at=iso(), boot=boot, channel=channel, phase="", reason="")
+        item._replace(state=DELIVERING, delivering_at=iso(), boot=boot, channel=channel, phase=phase, reason="")
     )
 
 
@@ -72,11 +74,11 @@ def phase_saved(queue: Queue, name: str, phase: str) -> Queue:
 
 
 def not_now(queue: Queue, name: str, reason: str) -> Queue:
-    """The channel has submitted nothing and left nothing: the item is the next one again."""
+    """The channel has submitted nothing: the item is the next one again. What the channel has saved stays."""
     item = queue.item(name)
     if item is None or item.state != DELIVERING:
         return queue
-    return queue.with_item(_as_new(item)._replace(reason=reason))
+    return queue.with_item(item._replace(state=QUEUED, delivering_at="", boot="", reason=reason))
 
 
 def refused(queue: Queue, name: str, reason: str) -> Queue:
@@ -215,7 +217,9 @@ def _taken_over(queue: Queue, submitted: str) -> Queue:
 
 
 def _cut_off(queue: Queue, cause: str, reason: str) -> Queue:
-    """What was under way has lost its session."""
+    """What was under way has lost its session, and so has what channels have left there."""
+    waiting = (one._replace(channel="", phase="") if one.state == QUEUED else one for one in queue.items)
+    queue = queue._replace(items=tuple(waiting))
     item = queue.under_way
     if item is None:
         return _held(queue, cause, reason)

@@ -97,6 +97,14 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
 
 
 @hookimpl
+def session_watcher() -> SessionWatcher:
+    """Have queues delivered on of which no hook comes."""
+    from hookrouter_sessions.watcher import QueueWatcher
+
+    return QueueWatcher()
+
+
+@hookimpl
 def cli_commands() -> list[Command]:
     """Contribute what people and agents type: ``hookrouter send``, ``queue`` and ``sessions``."""
     from hookrouter.hookspecs.commands import Command
@@ -118,11 +126,3 @@ def cli_commands() -> list[Command]:
             target="hookrouter.cli.queue.commands:sessions",
         ),
     ]
-
-
-@hookimpl
-def session_watcher() -> SessionWatcher:
-    """Have queues delivered on of which no hook comes."""
-    from hookrouter_sessions.watcher import QueueWatcher
-
-    return QueueWatcher()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -42,7 +43,7 @@ FORM = {
 
 
 class Queued:
-    """A managed client with a queue, whose items a test channel types."""
+    """A managed client with a queue."""
 
     def __init__(self, folder: Path, server: PrivateTmux, model: ScriptedModel, channel: str) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -162,13 +163,26 @@ class Queued:
         return numbers[0]
 
 
-@pytest.fixture
-def queued(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Queued]:
-    script = {"slow": bash("sleep 3"), "long": bash("sleep 60"), "form": ask(FORM)}
-    with ScriptedModel(script) as model:
-        queued = Queued(tmp_path, tmux_server, model, "typing")
+@contextlib.contextmanager
+def _queued(folder: Path, server: PrivateTmux, channel: str) -> Iterator[Queued]:
+    with ScriptedModel({"long": bash("tail -f /dev/null"), "form": ask(FORM)}) as model:
+        queued = Queued(folder, server, model, channel)
         yield queued
         queued.close()
+
+
+@pytest.fixture
+def queued(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Queued]:
+    """Return a managed client whose items the channel ``keys`` submits."""
+    with _queued(tmp_path, tmux_server, "keys") as queued:
+        yield queued
+
+
+@pytest.fixture
+def stepwise(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Queued]:
+    """Return one whose items a channel submits that can be stopped before each act."""
+    with _queued(tmp_path, tmux_server, "typing") as queued:
+        yield queued
 
 
 def test_items_of_every_kind_are_submitted_in_order_once_and_proven(queued: Queued) -> None:
@@ -227,7 +241,7 @@ def test_a_half_typed_text_is_waited_for(queued: Queued) -> None:
     queued.client.pane.type("half typed")
     queued.client.pane.wait_for("half typed", 10)
     queued.send("an item")
-    queued.wait("look at the box", lambda: any(one.get("reason") == "a person types" for one in queued.stage.journal()))
+    queued.wait("look at the box", lambda: queued.queue.items[0].reason)
     assert queued.prompts() == []
     queued.client.pane.press("Enter")
     assert queued.held().cause == "person"
@@ -239,7 +253,7 @@ def test_a_half_typed_text_is_waited_for(queued: Queued) -> None:
 
 def test_escape_holds_the_queue_and_nothing_is_sent_afterwards(queued: Queued) -> None:
     queued.send("RUN long", "never before it is resumed")
-    queued.client.pane.wait_for("sleep 60", 20)
+    queued.client.pane.wait_for("tail -f", 20)
     queued.client.pane.press("Escape")
     assert queued.held().cause == "escape"
     item = queued.ended()["RUN long"]
@@ -260,7 +274,7 @@ def test_a_question_in_the_middle_keeps_the_next_item_back(queued: Queued) -> No
 
 def test_a_client_that_is_killed_holds_its_queue_also_for_the_next_one(queued: Queued) -> None:
     queued.send("RUN long", "for later")
-    queued.client.pane.wait_for("sleep 60", 20)
+    queued.client.pane.wait_for("tail -f", 20)
     record = queued.record
     assert record is not None
     os.kill(record.client_pid, signal.SIGKILL)
@@ -277,19 +291,19 @@ def test_a_client_that_is_killed_holds_its_queue_also_for_the_next_one(queued: Q
 
 @pytest.mark.parametrize("where", ["paste", "enter"])
 def test_a_deliverer_that_is_killed_between_two_acts_is_followed_by_one_that_goes_on(
-    queued: Queued, where: str
+    stepwise: Queued, where: str
 ) -> None:
-    queued.stop_at(where)
-    queued.send("only once")
-    queued.wait("stop", lambda: (queued.folder / "stopped").exists())
-    assert queued.kill_deliverers()
-    (queued.folder / "go").touch()
-    queued.wait("end of the deliverer", lambda: not is_delivering(queued.store, SESSION))
-    assert queued.queue.under_way is not None
-    queued.deliver()
-    queued.wait_done()
-    assert queued.prompts() == ["only once"]
-    assert queued.ended()["only once"].state == "done"
+    stepwise.stop_at(where)
+    stepwise.send("only once")
+    stepwise.wait("stop", lambda: (stepwise.folder / "stopped").exists())
+    assert stepwise.kill_deliverers()
+    (stepwise.folder / "go").touch()
+    stepwise.wait("end of the deliverer", lambda: not is_delivering(stepwise.store, SESSION))
+    assert stepwise.queue.under_way is not None
+    stepwise.deliver()
+    stepwise.wait_done()
+    assert stepwise.prompts() == ["only once"]
+    assert stepwise.ended()["only once"].state == "done"
 
 
 def test_deliverers_that_are_killed_again_and_again_submit_nothing_twice_and_lose_nothing(queued: Queued) -> None:

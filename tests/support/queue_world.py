@@ -97,8 +97,8 @@ class World:
         self.box = ""
         self.submitted: list[str] = []
         self.is_busy = False
-        self.pending: list[Callable[[], None]] = []
-        """Hooks of the client that are to be run."""
+        self.pending: list[tuple[str, Callable[[], None]]] = []
+        """What the client does next: a hook of an event, or, without a name, what comes after one."""
         self.steps_left: int | None = None
         """After so many writes the process that runs is killed; None for never."""
         self.told: list[dict[str, object]] = []
@@ -156,13 +156,14 @@ class World:
         elif text.startswith("/compact"):
             self._hook("PreCompact", trigger="manual", custom_instructions=arguments)
             # The client goes on once the hook has ended, however that ended.
-            self.pending.append(lambda: self._record_command(name, arguments, "Compacted"))
+            self.pending.append(("", lambda: self._record_command(name, arguments, "Compacted")))
         elif text.startswith("/"):
             self._record_command(name, arguments, "Done")
         else:
             self.is_busy = True
-            self._record(content=text)
             self._hook("UserPromptSubmit", prompt=text)
+            # The client writes it down once the hook has ended, however that ended.
+            self.pending.append(("", lambda: self._record(content=text)))
 
     def end_turn(self) -> None:
         """Claude's turn ends."""
@@ -180,9 +181,13 @@ class World:
     def run_hooks(self, *, killed_after: int | None = None) -> None:
         """Run the hooks that are due; the first may be killed."""
         while self.pending:
-            hook = self.pending.pop(0)
-            self.cut_off(hook, killed_after)
+            self.cut_off(self.pending.pop(0)[1], killed_after)
             killed_after = None
+
+    def lose_hook(self) -> None:
+        """The next hook is killed before it does anything; the client goes on."""
+        if self.pending and self.pending[0][0]:
+            self.pending.pop(0)
 
     # --- hookrouter
 
@@ -289,18 +294,32 @@ class World:
             "system", subtype="local_command", content=f"<local-command-stdout>{output}</local-command-stdout>"
         )
 
-    def _hook(self, event: str, **fields: Any) -> None:
-        payload = {
+    def fire(self, event: str, environ: Mapping[str, str] | None = None, **fields: Any) -> Any:
+        """Run the plugin's hook of an event at once; return its reply."""
+        return self._run_hook(self._payload(event, fields), {**self._environ, **(environ or {})})
+
+    def new_session(self) -> None:
+        """The client goes on with another session, of which no hook has told yet."""
+        self._new_session()
+
+    @property
+    def _environ(self) -> dict[str, str]:
+        return {"CLAUDE_PID": str(self.pid), "HOME": str(self._folder), "CLAUDE_CODE_ENTRYPOINT": "cli"}
+
+    def _payload(self, event: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {
             "hook_event_name": event,
             "session_id": self.session_id,
             "transcript_path": str(self._transcript),
             "cwd": str(self._folder),
             **fields,
         }
-        environ = {"CLAUDE_PID": str(self.pid), "HOME": str(self._folder), "CLAUDE_CODE_ENTRYPOINT": "cli"}
-        self.pending.append(lambda: self._run_hook(payload, environ))
 
-    def _run_hook(self, payload: dict[str, Any], environ: dict[str, str]) -> None:
+    def _hook(self, event: str, **fields: Any) -> None:
+        payload, environ = self._payload(event, fields), self._environ
+        self.pending.append((event, lambda: self._run_hook(payload, environ)))
+
+    def _run_hook(self, payload: dict[str, Any], environ: dict[str, str]) -> Any:
         event = payload["hook_event_name"]
         app = self.app
         record: dict[str, object] = {}
@@ -317,8 +336,9 @@ class World:
         )
         context.place(None)
         name = "".join(f"_{one.lower()}" if one.isupper() else one for one in event).strip("_")
-        getattr(plugin, name)(EVENT_CLASSES[event].from_json(payload), context)
+        reply = getattr(plugin, name)(EVENT_CLASSES[event].from_json(payload), context)
         self.told.append(record)
+        return reply
 
     def _fault(self, name: str, text: str) -> None:
         raise AssertionError(f"{name}: {text}")
@@ -338,11 +358,11 @@ class _Stepper(QueueDeliverer):
         self._waits += 1
         if self._world.pending:
             left, self._world.steps_left = self._world.steps_left, None
-            self._world.pending.pop(0)()
+            self._world.pending.pop(0)[1]()
             self._world.steps_left = left
         else:
             time.sleep(0.002)
-        if self._waits > 50:
+        if self._waits > 20:
             raise _Enough
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,61 @@ from support.queue_world import World
 
 STEPS = st.one_of(st.none(), st.integers(0, 12))
 """After how many writes and acts a process is killed; None for not at all."""
+
+
+def check(world: World, sent: Sequence[tuple[str, str]], others: Collection[str] = ()) -> None:
+    """See that what was sent, as ids and texts in order, was submitted at most once, in order, and is accounted for."""
+    ours = {text for _id, text in sent}
+    order = [text for text in world.submitted if text in ours]
+    assert len(order) == len(set(order)), order
+    assert order == [text for _id, text in sent if text in order]
+    assert set(world.submitted) - ours <= set(others)
+    items = world.items()
+    assert set(items) == {name for name, _text in sent}
+    for name, text in sent:
+        item, count = items[name], order.count(text)
+        if item.state == QUEUED:
+            assert count == 0, item
+        elif item.state in (STARTED, DONE):
+            assert count == 1, item
+        else:
+            assert item.state == DELIVERING or item.reason, item
+
+
+@pytest.mark.parametrize("text", ["a prompt", "/rename it", "/compact keep it", "/clear"])
+@pytest.mark.parametrize("hooks_between", [False, True])
+def test_two_deliverers_that_are_killed_at_any_step_are_followed_by_one_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, hooks_between: bool
+) -> None:
+    for first in range(10):
+        for second in (None, 1, 3, 5):
+            folder = tmp_path / f"{first}-{second}"
+            folder.mkdir()
+            world = World(folder)
+            for module in ("records", "running_clients"):
+                monkeypatch.setattr(f"hookrouter.sessions.{module}.is_gone", lambda pid, dead=world.dead: pid in dead)
+            try:
+                world.start_client()
+                world.run_hooks()
+                sent = [(item.id, item.text) for item in (world.send(text), world.send("the next one"))]
+                for killed_after in (first, second, None):
+                    world.deliver(killed_after)
+                    check(world, sent)
+                    if hooks_between:
+                        world.run_hooks()
+                        check(world, sent)
+                world.run_hooks()
+                world.end_turn()
+                world.run_hooks()
+                for _ in range(2):
+                    world.resume()
+                    world.deliver()
+                    world.end_turn()
+                    world.run_hooks()
+                check(world, sent)
+                assert "the next one" in world.submitted, world.queue
+            finally:
+                world.close()
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -63,8 +119,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def hook_is_lost(self) -> None:
-        if self.world.pending:
-            self.world.pending.pop(0)
+        self.world.lose_hook()
 
     @rule()
     def person_types(self) -> None:
@@ -96,22 +151,8 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_submitted_twice_lost_or_out_of_order(self) -> None:
-        ours = {text for _id, text in self.sent}
-        order = [text for text in self.world.submitted if text in ours]
-        assert len(order) == len(set(order)), order
-        assert order == [text for _id, text in self.sent if text in order]
-        assert set(self.world.submitted) - ours <= self.typed_by_person
-        items = self.world.items()
-        assert set(items) == {name for name, _text in self.sent}
-        for name, text in self.sent:
-            item, count = items[name], order.count(text)
-            if item.state == QUEUED:
-                assert count == 0, item
-            elif item.state in (STARTED, DONE):
-                assert count == 1, item
-            else:
-                assert item.state == DELIVERING or item.reason, item
+        check(self.world, self.sent, self.typed_by_person)
 
 
-QueueMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+QueueMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)
 TestQueueMachine = QueueMachine.TestCase

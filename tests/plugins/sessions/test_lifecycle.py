@@ -1,0 +1,242 @@
+"""What each hook notes of a session, and what it does to the session's queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hookrouter.config import Agent, Config, SessionsConfig
+from hookrouter.queue.documents import change_queue, read_queue
+from hookrouter.queue.items import DELIVERING, DONE, FAILED, QUEUED, STARTED, Item
+from hookrouter.sessions.records import SessionRecord, list_records, read_record
+from hookrouter_sessions.channels.offers import MOST_IN_A_ROW, make_offer
+from support.queue_world import World
+
+TURN_OVER: dict[str, Any] = {"stop_hook_active": False, "last_assistant_message": "done", "background_tasks": []}
+
+
+def record(world: World) -> SessionRecord:
+    found = read_record(world.store, world.session)
+    assert found is not None
+    return found
+
+
+def under_way(world: World, text: str, state: str, *, phase: str = "entered") -> Item:
+    """Have an item in this state, as if a channel had brought it so far."""
+    item = world.send(text)
+    changed = item._replace(state=state, phase=phase, delivering_at=item.queued_at, channel="model", boot="b 1")
+    change_queue(world.store, world.session, lambda queue: queue.with_item(changed))
+    return item
+
+
+def test_a_session_is_known_from_its_first_hook_on(world: World) -> None:
+    known = record(world)
+    assert (known.state, known.event, known.client_pid) == ("idle", "SessionStart", world.pid)
+    world.fire("UserPromptSubmit", prompt="x", prompt_id="p1", permission_mode="plan")
+    known = record(world)
+    assert (known.state, known.event, known.prompt_id, known.permission_mode) == (
+        *("busy", "UserPromptSubmit"),
+        *("p1", "plan"),
+    )
+    world.fire("Stop", **TURN_OVER)
+    known = record(world)
+    assert (known.state, known.last_message) == ("idle", "done")
+    world.fire("SessionEnd", reason="other")
+    assert record(world).state == "gone"
+
+
+@pytest.mark.parametrize(
+    ("environ", "fields"),
+    [
+        ({}, {"agent_id": "a1"}),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {}),
+        ({"CLAUDE_PID": "77"}, {}),
+        ({"CLAUDE_PID": "77", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {}),
+    ],
+)
+def test_events_that_are_not_the_sessions_own_change_nothing(
+    world: World, environ: dict[str, str], fields: dict[str, Any]
+) -> None:
+    item = world.send("an item")
+    before = dict(world.store.documents)
+    for event, own in (
+        ("SessionStart", {"source": "resume"}),
+        ("UserPromptSubmit", {"prompt": "of another client"}),
+        ("Stop", TURN_OVER),
+        ("PreCompact", {"trigger": "manual", "custom_instructions": None}),
+        ("SessionEnd", {"reason": "other"}),
+    ):
+        world.fire(event, environ, **own, **fields)
+    assert world.store.documents == before
+    assert world.queue.items == (item,)
+
+
+def test_a_prompt_that_is_the_item_proves_it_and_the_turns_end_ends_it(world: World) -> None:
+    item = under_way(world, "an item", DELIVERING)
+    world.send("the next one")
+    world.fire("UserPromptSubmit", prompt="an item\n")
+    assert world.items()[item.id].state == STARTED
+    world.fire("UserPromptSubmit", prompt="an item\n")
+    assert world.queue.hold is None
+    world.fire("Stop", **TURN_OVER)
+    assert world.items()[item.id].state == DONE
+    assert [one.state for one in world.queue.items] == [QUEUED]
+
+
+def test_another_prompt_fails_the_item_and_says_what_was_submitted(world: World) -> None:
+    item = under_way(world, "an item", DELIVERING)
+    world.fire("UserPromptSubmit", prompt="half typed an item")
+    failed = world.items()[item.id]
+    assert (failed.state, failed.proof) == (FAILED, {"submitted": "half typed an item"})
+    assert world.queue.hold is not None
+    assert world.queue.hold.cause == "person"
+
+
+def test_another_prompt_before_any_act_only_holds_the_queue(world: World) -> None:
+    item = under_way(world, "an item", DELIVERING, phase="")
+    world.fire("UserPromptSubmit", prompt="a person's")
+    assert world.items()[item.id].state == QUEUED
+    assert world.queue.hold is not None
+
+
+def test_a_prompt_in_a_session_without_a_queue_leaves_nothing(world: World) -> None:
+    world.fire("UserPromptSubmit", prompt="a person's")
+    assert world.queue == read_queue(world.store, "another")._replace(session=world.session)
+
+
+def test_a_prompt_that_the_client_gives_itself_is_no_persons(world: World) -> None:
+    world.send("an item")
+    world.fire("UserPromptSubmit", prompt="<task-notification>\n<task-id>b1</task-id>\n</task-notification>")
+    assert world.queue.hold is None
+    assert record(world).state == "busy"
+
+
+def test_a_turn_lasts_as_long_as_its_subagents(world: World) -> None:
+    item = under_way(world, "an item", STARTED)
+    task = {"id": "a1", "type": "subagent", "status": "running", "description": "looks", "agent_type": "Explore"}
+    world.fire("Stop", **{**TURN_OVER, "background_tasks": [task]})
+    assert (record(world).state, record(world).background) == ("busy", ("subagent: looks",))
+    assert world.items()[item.id].state == STARTED
+    world.fire("Stop", **TURN_OVER)
+    assert world.items()[item.id].state == DONE
+
+
+def test_a_shell_in_the_background_lets_the_queue_go_on(world: World) -> None:
+    item = under_way(world, "an item", STARTED)
+    task = {"id": "b1", "type": "shell", "status": "running", "description": "serves", "command": "x"}
+    world.fire("Stop", **{**TURN_OVER, "background_tasks": [task]})
+    assert record(world).state == "idle"
+    assert world.items()[item.id].state == DONE
+
+
+def test_a_persons_clear_takes_the_queue_along_and_holds_it(world: World) -> None:
+    item, former = world.send("an item"), world.session
+    world.fire("SessionEnd", reason="clear")
+    assert record(world).state == "busy"
+    world.new_session()
+    world.fire("SessionStart", source="clear")
+    assert world.session != former
+    assert [one.session for one in list_records(world.store)] == [world.session]
+    assert world.queue.items == (item,)
+    assert world.queue.hold is not None
+    assert (world.queue.hold.cause, world.queue.session_id) == ("person", world.session_id)
+    assert not read_queue(world.store, former).items
+
+
+def test_a_queue_whose_move_was_cut_off_is_found_by_the_next_start(world: World) -> None:
+    world.send("an item")
+    change_queue(world.store, world.session, lambda queue: queue._replace(client_pid=world.pid))
+    former = world.session
+    world.store.delete("session", former)
+    world.new_session()
+    world.fire("SessionStart", source="clear")
+    assert [one.text for one in world.queue.items] == ["an item"]
+    assert not read_queue(world.store, former).items
+
+
+@pytest.mark.parametrize("source", ["resume", "fork"])
+def test_another_session_in_the_same_client_holds_the_queue(world: World, source: str) -> None:
+    world.send("an item")
+    world.fire("SessionEnd", reason="resume")
+    world.new_session()
+    world.fire("SessionStart", source=source)
+    assert world.queue.hold is not None
+    assert world.queue.hold.cause == "resumed"
+
+
+def test_a_queue_that_an_earlier_client_has_left_is_held(world: World) -> None:
+    first, second = under_way(world, "an item", DELIVERING), world.send("the next one")
+    change_queue(world.store, world.session, lambda queue: queue._replace(client_pid=world.pid, session_id="x"))
+    world.dead.add(world.pid)
+    world.pid += 1
+    world.fire("SessionStart", source="startup")
+    assert world.queue.hold is not None
+    assert world.queue.hold.cause == "earlier_client"
+    assert world.items()[first.id].state == FAILED
+    assert [one.id for one in world.queue.items] == [second.id]
+
+
+def test_a_queue_from_before_any_client_is_the_first_ones(world: World) -> None:
+    world.send("an item")
+    world.store.delete("session", world.session)
+    world.fire("SessionStart", source="startup")
+    assert world.queue.hold is None
+
+
+def test_the_end_of_the_client_holds_the_queue(world: World) -> None:
+    item = under_way(world, "an item", STARTED)
+    world.send("the next one")
+    world.fire("SessionEnd", reason="prompt_input_exit")
+    assert world.queue.hold is not None
+    assert world.queue.hold.cause == "client_ended"
+    assert world.items()[item.id].state == FAILED
+
+
+def test_a_compaction_of_the_clients_own_is_no_persons(world: World) -> None:
+    world.send("an item")
+    world.fire("PreCompact", trigger="auto", custom_instructions=None)
+    assert world.queue.hold is None
+    world.fire("PreCompact", trigger="manual", custom_instructions=None)
+    assert world.queue.hold is not None
+
+
+def with_stop_channel(world: World) -> None:
+    world.config = Config(agents=(Agent(id="night"),), sessions=SessionsConfig(channels=("stop",)))
+
+
+def test_an_offered_prompt_is_the_reply_to_the_end_of_a_turn_and_proven_by_the_next(world: World) -> None:
+    with_stop_channel(world)
+    item = world.send("go on with this")
+    make_offer(world.store, world.session, item.id)
+    reply = world.fire("Stop", **TURN_OVER)
+    assert reply is not None
+    assert world.items()[item.id].state == DELIVERING
+    assert record(world).state == "busy"
+    assert world.fire("Stop", **{**TURN_OVER, "stop_hook_active": True}) is None
+    done = world.items()[item.id]
+    assert (done.state, done.proof["event"]) == (DONE, "Stop")
+
+
+def test_no_more_replies_are_given_in_a_row_than_the_client_takes(world: World) -> None:
+    with_stop_channel(world)
+    for item in [world.send(f"prompt {number}") for number in range(MOST_IN_A_ROW + 2)]:
+        make_offer(world.store, world.session, item.id)
+    replies = [world.fire("Stop", **{**TURN_OVER, "stop_hook_active": number > 0}) for number in range(12)]
+    assert [reply is not None for reply in replies] == [True] * MOST_IN_A_ROW + [False] * 4
+    assert len(world.queue.items) == 2
+    assert world.fire("Stop", **TURN_OVER) is not None
+
+
+@pytest.mark.parametrize("why", ["held", "another is next", "no offer"])
+def test_a_prompt_is_no_reply_if_something_keeps_it(world: World, why: str) -> None:
+    with_stop_channel(world)
+    if why == "another is next":
+        world.send("the first one")
+    item = world.send("go on with this")
+    if why != "no offer":
+        make_offer(world.store, world.session, item.id)
+    if why == "held":
+        change_queue(world.store, world.session, lambda queue: queue.held("asked", "wait"))
+    assert world.fire("Stop", **TURN_OVER) is None
+    assert world.items()[item.id].state == QUEUED
