@@ -32,6 +32,22 @@ AGENT, PERSON = "agent", "person"
 EVERY_KIND = "*"
 """In :attr:`Agent.wake_on`: every kind of dialog."""
 
+DIALOG_KINDS = ("question", "permission", "plan", "elicitation", "blocked")
+"""The kinds of dialogs that hookrouter's own plugins bring."""
+
+SESSION_KINDS = (
+    "turn_ended",
+    "queue_done",
+    "queue_held",
+    "failed",
+    "limited",
+    "idle",
+    "session_started",
+    "session_ended",
+    "subagent_ended",
+)
+"""What else an agent may hear of: how the turns of a session end, and what becomes of its queue."""
+
 ORDER, LAST = "order", "last"
 """The keys of ``[plugins]`` that are no plugin's table; a plugin that is called so cannot be used."""
 
@@ -53,8 +69,10 @@ class Agent(Value):
     """Seconds for which a gateway fails before the next one is asked too."""
     kind: str = AGENT
     """Who reads the messages: ``agent``, a program that decides by JSON, or ``person``."""
-    wake_on: tuple[str, ...] = ("*",)
-    """What it hears of, by the kinds of dialogs; ``*`` is every kind, those of plugins too."""
+    wake_on: tuple[str, ...] = ("*", "queue_done", "queue_held")
+    """What it hears of: kinds of dialogs, a plugin's among them, or ``*`` for all of them, and of
+    :data:`SESSION_KINDS`. By default all dialogs, and how a queue ends that somebody has filled; a session without a
+    queue tells of nothing but its dialogs."""
 
     @property
     def is_person(self) -> bool:

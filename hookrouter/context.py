@@ -170,6 +170,14 @@ class Services:
         """Journal something that went wrong and did not stop the work."""
         self.journal.write({"level": "warning", "reason": text}, None)
 
+    def start_delivery(self) -> None:
+        """Start the process that delivers the outbox; it outlives this one. Returns at once."""
+        try:
+            self._wiring.start_delivery(self)
+        except OSError as error:
+            # The messages are in the outbox, and the next deliverer takes them along.
+            self.warn(f"no deliverer could be started: {error}")
+
 
 class Context(Services):
     """The context argument of every hook about an event."""
@@ -295,11 +303,6 @@ class Context(Services):
 
     def start_delivery(self) -> None:
         """Start the process that delivers the outbox, once; it outlives the hook. Returns at once."""
-        if self._delivering:
-            return
-        self._delivering = True
-        try:
-            self._wiring.start_delivery(self)
-        except OSError as error:
-            # The messages are in the outbox, and the next deliverer takes them along.
-            self.warn(f"no deliverer could be started: {error}")
+        if not self._delivering:
+            self._delivering = True
+            super().start_delivery()

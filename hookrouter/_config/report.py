@@ -12,10 +12,12 @@ from hookrouter._config.schema import PluginTable
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
 from hookrouter.config import (
+    DIALOG_KINDS,
     EVERY_KIND,
     INBOX,
     LAST,
     ORDER,
+    SESSION_KINDS,
     AnswerConfig,
     ApprovalsConfig,
     ServeConfig,
@@ -51,9 +53,6 @@ __all__ = [
 
 FROM_FILE, BUILT_IN, PLUGIN, KEPT = "config.toml", "default", "plugin default", "last good file"
 """Where a value comes from."""
-
-_OWN_KIND = "question"
-"""The kind of dialogs that no plugin contributes, see :mod:`hookrouter.dialogs.kinds`."""
 
 _TOML_LINE = re.compile(r"at line (\d+)")
 
@@ -169,7 +168,7 @@ def _answering(app: Services) -> Iterator[Problem]:
         yield _not_offered("answer.planner", answer.planner, planners)
     if answer.terminal not in terminals:
         yield _not_offered("answer.terminal", answer.terminal, terminals)
-    kinds = (_OWN_KIND, *plugins.dialog_kinds())
+    kinds = (*DIALOG_KINDS, *SESSION_KINDS, *plugins.dialog_kinds())
     for number, agent in enumerate(app.config.agents):
         for index, name in enumerate(agent.wake_on):
             if name not in (EVERY_KIND, *kinds):

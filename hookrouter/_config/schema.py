@@ -7,7 +7,6 @@ reference of the configuration is generated from :func:`schema`. Defaults are th
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
 
 import attrs
@@ -15,6 +14,7 @@ import cattrs
 
 from hookrouter import config as values
 from hookrouter._config.validation import Fault, each, is_secret, plain, table_hook, wrong
+from hookrouter.util.text import closest
 from hookrouter.util.value import Value
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 V = TypeVar("V", bound=Value)
+
+_WAKE_KINDS = (*values.DIALOG_KINDS, *values.SESSION_KINDS)
+_WAKE_WORDS = ", ".join([f'"{values.EVERY_KIND}" for all dialogs', *_WAKE_KINDS])
 
 _MAX_SECONDS = 86400
 _MAX_COUNT = 100
@@ -128,14 +131,17 @@ def _reader(value: object) -> str:
     return str(value)
 
 
-_KIND_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+def _wake_kind(value: object) -> str:
+    """Return a kind that wakes an agent. A plugin's own may not look like a typing error in one of hookrouter's."""
+    if value == values.EVERY_KIND or value in _WAKE_KINDS:
+        return str(value)
+    if not isinstance(value, str) or not _is_kind(value) or closest(value, _WAKE_KINDS):
+        raise wrong(value, f"{_WAKE_WORDS}, or the kind of a dialog that a plugin brings")
+    return value
 
 
-def _kind_of_dialog(value: object) -> str:
-    # Which kinds there are is known to the plugins alone: `config check` and `doctor` ask them.
-    if value != values.EVERY_KIND and not (isinstance(value, str) and _KIND_NAME.fullmatch(value)):
-        raise wrong(value, f'"{values.EVERY_KIND}", or the name of a kind, such as question or plan')
-    return str(value)
+def _is_kind(value: str) -> bool:
+    return value.isascii() and value[:1].isalpha() and value.replace("_", "").replace("-", "").isalnum()
 
 
 def _decider(value: object) -> str:
@@ -259,13 +265,9 @@ class AgentTable:
     )
 
     wake_on: tuple[str, ...] = _key(
-        _list_of(
-            "a list of question, permission, plan, elicitation, blocked, what plugins add, or *",
-            _kind_of_dialog,
-            once="kind",
-        ),
-        "What the agent hears of. Of all else it is not told; a person at the terminal decides.",
-        '["question", "plan"]',
+        _list_of(f"a list of {_WAKE_WORDS}, or kinds of plugins", _wake_kind, once="kind"),
+        "What the agent hears of. Of a dialog that is not named it is not told: a person at the terminal decides.",
+        '["question", "plan", "turn_ended"]',
         _default(values.Agent, "wake_on"),
     )
 

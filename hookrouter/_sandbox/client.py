@@ -46,6 +46,7 @@ CLIENT_VERSION = VERSION
 
 _PACKAGE = "@anthropic-ai/claude-code"
 _KEY = "sk-ant-api03-scripted-0000000000000000000000000000000000000000-made-up"
+_LOGIN = "sk-ant-oat01-scripted-made-up"
 _RULE = "────"
 _PROMPT = re.compile(r"[❯>](?:\s|$)")
 _ENTER_SECONDS = 1.0
@@ -171,7 +172,27 @@ class ClientHome:
                 }
             },
         }
+        self._seed = seed
+        self._logged_in = False
         self._write(os.path.join(self.home, ".claude.json"), seed)
+
+    def log_in(self) -> None:
+        """Have the client run as one that is logged in to a made-up account with a plan, in place of an API key.
+
+        Only so it speaks of usage limits.
+        """
+        account = dict.fromkeys(("accountUuid", "organizationUuid"), "00000000-0000-4000-8000-000000000000")
+        account["emailAddress"] = "nobody@example.org"
+        token = {
+            "accessToken": _LOGIN,
+            "refreshToken": _LOGIN,
+            "expiresAt": int((time.time() + 30 * 86400) * 1000),
+            "scopes": ["user:inference", "user:profile"],
+            "subscriptionType": "max",
+        }
+        self._logged_in = True
+        self._write(os.path.join(self.home, ".claude", ".credentials.json"), {"claudeAiOauth": token})
+        self._write(os.path.join(self.home, ".claude.json"), {**self._seed, "oauthAccount": account})
 
     def _write(self, path: str, document: Mapping[str, Any]) -> None:
         with open(path, "w", encoding="utf-8") as file:
@@ -202,12 +223,13 @@ class ClientHome:
 
     def environ(self, model: ScriptedModel) -> dict[str, str]:
         """Return the environment that the client needs, without PATH."""
+        key = {} if self._logged_in else {"ANTHROPIC_API_KEY": _KEY}
         return {
+            **key,
             "HOME": self.home,
             "TMPDIR": self.temporary,
             "CLAUDE_CODE_TMPDIR": self.temporary,
             "SHELL": "/bin/sh",
-            "ANTHROPIC_API_KEY": _KEY,
             "ANTHROPIC_BASE_URL": model.url,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",

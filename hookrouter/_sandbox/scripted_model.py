@@ -12,6 +12,7 @@ import json
 import re
 import secrets
 import threading
+import time
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,19 @@ from hookrouter._sandbox.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ModelRequest", "Reply", "Say", "ScriptedModel", "ToolUse", "ToolUses", "ask", "bash", "write"]
+__all__ = [
+    "ModelRequest",
+    "Refusal",
+    "Reply",
+    "Say",
+    "ScriptedModel",
+    "ToolUse",
+    "ToolUses",
+    "ask",
+    "bash",
+    "usage_limit",
+    "write",
+]
 
 _COMMAND = re.compile(r"\b(?:ASK|RUN) ([\w.-]+)")
 _NOT_TYPED = re.compile(r"<system-reminder>.*?</system-reminder>|\[Request interrupted by user[^\]]*\]", re.DOTALL)
@@ -48,6 +61,40 @@ class ToolUses(NamedTuple):
 
 
 Reply = Say | ToolUse | ToolUses
+
+
+class Refusal(NamedTuple):
+    """An error that is answered in place of any reply."""
+
+    status: int
+    """The HTTP status."""
+    kind: str
+    """The error's type: ``rate_limit_error``, ``overloaded_error``."""
+    message: str
+    headers: Mapping[str, str] = {}
+    until: float = float("inf")
+    """When it is over, in seconds since 1970."""
+
+
+def usage_limit(until: float, claim: str = "five_hour", **headers: str) -> Refusal:
+    """Return what the API answers while a subscription's usage limit holds; the client shows it if it is logged in.
+
+    ``claim`` is the kind of limit: ``five_hour``, ``seven_day``. ``headers`` are more of the unified ones, with ``_``
+    for ``-`` and without their beginning.
+    """
+    unified = {
+        "status": "rejected",
+        "reset": str(int(until)),
+        "representative-claim": claim,
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    return Refusal(
+        429,
+        "rate_limit_error",
+        "This request would exceed your account's rate limit. Please try again later.",
+        {f"anthropic-ratelimit-unified-{name}": value for name, value in unified.items()},
+        until,
+    )
 
 
 class ModelRequest(NamedTuple):
@@ -88,6 +135,11 @@ def _text(content: object) -> str:
     return "\n".join(str(block.get("text", "")) for block in _blocks(content) if block.get("type") == "text")
 
 
+def _names(message: Mapping[str, Any]) -> list[str]:
+    """Return the scripts that a message asks for."""
+    return _COMMAND.findall(_NOT_TYPED.sub("", _text(message.get("content")))) if message.get("role") == "user" else []
+
+
 class ScriptedModel(LocalServer):
     """The server; use it as a context manager. All methods may be called from any thread."""
 
@@ -96,6 +148,8 @@ class ScriptedModel(LocalServer):
         self._script: dict[str, list[Reply]] = {}
         self._lock = threading.Lock()
         self._requests: list[ModelRequest] = []
+        self._refusal: Refusal | None = None
+        self._limits: dict[str, float] = {}
         for name, replies in (script or {}).items():
             self.script(name, replies)
 
@@ -117,6 +171,25 @@ class ScriptedModel(LocalServer):
         """Register (or replace) what the prompt ``ASK name`` or ``RUN name`` plays, one reply a turn."""
         with self._lock:
             self._script[name] = [replies] if isinstance(replies, (Say, ToolUse, ToolUses)) else list(replies)
+
+    def refuse(self, refusal: Refusal | None) -> None:
+        """Answer every request with an error until it is over; None to answer again."""
+        with self._lock:
+            self._refusal = refusal
+
+    def limit(self, name: str, seconds: float) -> None:
+        """Have a usage limit be reached, once, when the script of this name is to be played; it lasts so long."""
+        with self._lock:
+            self._limits[name] = seconds
+
+    def refusal_of(self, body: Mapping[str, Any]) -> Refusal | None:
+        """Return what a request is refused with now; None if it is answered."""
+        names = {name for message in body.get("messages") or [] for name in _names(message)}
+        with self._lock:
+            for name in names & set(self._limits):
+                self._refusal = usage_limit(time.time() + self._limits.pop(name))
+            refusal = self._refusal
+        return refusal if refusal is not None and time.time() < refusal.until else None
 
     @property
     def requests(self) -> list[ModelRequest]:
@@ -176,7 +249,7 @@ class ScriptedModel(LocalServer):
             if message.get("role") != "user":
                 continue
             prompt = _NOT_TYPED.sub("", _text(message.get("content")))
-            names = _COMMAND.findall(prompt)
+            names = _names(message)
             if names:
                 with self._lock:
                     replies = self._script.get(names[-1])
@@ -228,6 +301,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({})
             return
         self.scripted.record(ModelRequest(path, body))
+        refusal = self.scripted.refusal_of(body)
+        if refusal is not None:
+            error = {"type": refusal.kind, "message": refusal.message}
+            self._json({"type": "error", "error": error}, refusal.status, refusal.headers)
+            return
         reply = self.scripted.reply_to(body)
         try:
             if body.get("stream"):
@@ -237,9 +315,13 @@ class _Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def _json(self, document: Mapping[str, object], status: int = 200) -> None:
+    def _json(
+        self, document: Mapping[str, object], status: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
         data = json.dumps(document).encode()
         self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

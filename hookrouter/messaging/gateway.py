@@ -41,6 +41,8 @@ class Message(NamedTuple):
     - ``mismatch``: Claude Code recorded another answer than the agent gave;
     - ``unanswered``: a question ended without an answer;
     - ``warning``: what became of an answer is not known;
+    - ``turn_ended``, ``queue_done``, ``queue_held``, ``failed``, ``limited``, ``idle``, ``session_started``,
+      ``session_ended``, ``subagent_ended``: what became of a turn, of a session's queue, or of a session;
     - ``config``: config.toml has problems, and what it said before holds, or a gateway cannot be used; about no
       session, and nothing is asked;
     - ``test``: ``hookrouter init`` tries the gateway; nothing is to be done or answered.
@@ -67,7 +69,8 @@ class Message(NamedTuple):
     """ISO 8601, UTC; given by the outbox."""
     data: Mapping[str, Any] = {}
     """The message for programs, as JSON; empty if whoever sent it has none. What a message about a question has is in
-    ``hookrouter/dialogs/schemas/message.json``."""
+    ``hookrouter/dialogs/schemas/message.json``, one about a session in
+    ``hookrouter/queue/schemas/session_message.json``."""
 
 
 @with_field_docs

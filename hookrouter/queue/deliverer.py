@@ -17,10 +17,11 @@ from hookrouter.queue import transitions
 from hookrouter.queue.channels import PreparingChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.delivering import LAG_SECONDS, Sight, age, client_mark, is_over_unsaid, look_at, why_not
 from hookrouter.queue.documents import change_queue, prune_ended, read_queue, watch_queue
+from hookrouter.queue.failures import CONTINUATION_SECONDS, LIMITED, goes_on_by_itself
 from hookrouter.queue.items import COMMAND, DELIVERING, DONE, PROMPT, QUEUED, SHELL, STARTED
 from hookrouter.queue.proof import Proof, is_interrupted, proof_by_records
 from hookrouter.queue.spawn import LOCK, start_queue
-from hookrouter.queue.telling import queue_stopped
+from hookrouter.queue.telling import queue_emptied, queue_stopped
 from hookrouter.sessions.records import BUSY, GONE, IDLE, change_record
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso, now, seconds
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import Screen, TerminalAddress, TerminalBackend
     from hookrouter.context import Services
     from hookrouter.queue.channels import PromptChannel
-    from hookrouter.queue.documents import Queue
+    from hookrouter.queue.documents import Hold, Queue
     from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.storage.interface import DocumentWatch
@@ -330,7 +331,8 @@ class QueueDeliverer:
         if self._is_interrupted(sight):
             return self._interrupted(sight)
         if item.kind == SHELL and record.state != BUSY and self._is_shell_over(sight, item):
-            self._change(lambda queue: transitions.proven(queue, item.id, Proof(DONE, {})))
+            changed = self._changed(lambda queue: transitions.proven(queue, item.id, Proof(DONE, {})))
+            self._tell_end(*changed, record)
             return 0.0
         if item.kind != PROMPT and record.state != BUSY:
             if self._has_no_end(sight, item):
@@ -392,7 +394,8 @@ class QueueDeliverer:
         is_news = any(item.proof.get(key) != value for key, value in proof.said.items())
         if item.state == STARTED and proof.state == STARTED and not is_news:
             return False
-        self._change(lambda queue: transitions.proven(queue, item.id, proof))
+        changed = self._changed(lambda queue: transitions.proven(queue, item.id, proof))
+        self._tell_end(*changed, record)
         self._quick_until = time.monotonic() + LAG_SECONDS
         return True
 
@@ -482,8 +485,23 @@ class QueueDeliverer:
         left = 0.0 if until is None else until - now()
         if left > 0:
             return min(left, _IDLE_LOOK)
+        if hold is not None and left > -CONTINUATION_SECONDS and self._goes_on_by_itself(hold):
+            return _LOOK
         self._change(lambda now_there: now_there._replace(hold=None) if now_there.hold == hold else now_there)
         return 0.0
+
+    def _goes_on_by_itself(self, hold: Hold) -> bool:
+        """Whether the client itself is about to go on after a usage limit: nothing may come in its way then."""
+        record = look_at(self._services, self._session).record
+        return hold.cause == LIMITED and record is not None and goes_on_by_itself(last_lines(record.transcript_path))
+
+    def _tell_end(self, before: Queue, after: Queue, record: SessionRecord) -> None:
+        """Tell what the end of an item that no hook tells has made of the queue: it is done, or held."""
+        ended = tuple(item for item in before.items if after.item(item.id) is None)
+        if after.hold is not None and after.hold != before.hold:
+            queue_stopped(self._services, after, record, items=ended)
+        elif ended and not after.items:
+            queue_emptied(self._services, after, record, ended)
 
     # --- tools
 

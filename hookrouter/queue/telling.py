@@ -1,17 +1,22 @@
-"""The one place where a deliverer says that a queue has stopped, and why."""
+"""The one place where a deliverer tells what became of a queue outside any hook: that it has stopped, or is done."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrouter.queue.messages import outgoing
+from hookrouter.storage.interface import StoreError
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hookrouter.answering.interfaces import Screen
     from hookrouter.context import Services
     from hookrouter.queue.documents import Queue
     from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
 
-__all__ = ["queue_stopped"]
+__all__ = ["queue_emptied", "queue_stopped"]
 
 
 def queue_stopped(
@@ -46,3 +51,23 @@ def queue_stopped(
         },
         session_id or None,
     )
+    if record is not None:
+        shown = () if screen is None else tuple(line for line in screen.lines if line.strip())
+        _tell(
+            services,
+            queue,
+            lambda: outgoing.queue_held(services, record, queue, items, status=status, screen=shown),
+        )
+
+
+def queue_emptied(services: Services, queue: Queue, record: SessionRecord | None, items: tuple[Item, ...]) -> None:
+    """Say that the last item of a queue has ended without a turn; ``items`` are those that ended with it."""
+    if record is not None and not queue.items:
+        _tell(services, queue, lambda: outgoing.queue_emptied(services, record, queue, items))
+
+
+def _tell(services: Services, queue: Queue, tell: Callable[[], None]) -> None:
+    try:
+        tell()
+    except StoreError as error:
+        services.warn(f"the agent of session {queue.session} could not be told: {error}")

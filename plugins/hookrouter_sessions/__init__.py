@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
     from hookrouter.hookspecs.commands import Command
+    from hookrouter.messaging.composer import MessageComposer
     from hookrouter.replies import StopReply
     from hookrouter.sessions.watching import SessionWatcher
 
@@ -47,10 +48,37 @@ def stop(event: events.Stop, context: Context) -> StopReply | None:
 @hookimpl
 @if_known
 def stop_failure(event: events.StopFailure, context: Context) -> None:
-    """Note that a turn has ended in an error."""
+    """Note that a turn has ended in an error, and when it is worth trying again."""
     from hookrouter_sessions.lifecycle import turn_failed
 
     turn_failed(event, context)
+
+
+@hookimpl
+def notification(event: events.Notification, context: Context) -> None:
+    """Tell that Claude waits for a prompt."""
+    if event.notification_type == "idle_prompt":
+        from hookrouter_sessions.noticing import became_idle
+
+        became_idle(event, context)
+
+
+@hookimpl
+def subagent_stop(event: events.SubagentStop, context: Context) -> None:
+    """Tell that a subagent has ended, if an agent is to hear of that."""
+    # The client's own forks have no type.
+    if event.agent_type and any("subagent_ended" in agent.wake_on for agent in context.config.agents):
+        from hookrouter_sessions.noticing import subagent_ended
+
+        subagent_ended(event, context)
+
+
+@hookimpl
+def message_composer() -> MessageComposer:
+    """Complete the messages about sessions when they go out."""
+    from hookrouter.queue.messages.composer import SessionComposer
+
+    return SessionComposer()
 
 
 @hookimpl

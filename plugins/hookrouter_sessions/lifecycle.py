@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue import transitions
+from hookrouter.queue.failures import continued
 from hookrouter.queue.items import DELIVERING, QUEUED, SHELL
 from hookrouter.queue.proof import proof_by_records
 from hookrouter.queue.spawn import start_queue
 from hookrouter.replies import StopReply
-from hookrouter.sessions.records import BUSY, GONE, IDLE, LONGEST_MESSAGE, STOPPED, SessionRecord
-from hookrouter_sessions import telling
+from hookrouter.sessions.records import BUSY, GONE, IDLE, LONGEST_MESSAGE, SessionRecord
+from hookrouter_sessions import failing, telling
 from hookrouter_sessions.channels.offers import REPLIED, note_reply, offered, replied, was_replied
 from hookrouter_sessions.following import changed_queue, follow, noted, take_up_left_queue
 
@@ -76,9 +77,11 @@ def prompt_submitted(event: events.UserPromptSubmit, context: Context) -> None:
         return
     prompt = event.prompt
     before, after, ended = changed_queue(
-        context, followed.session, lambda queue: transitions.prompt_submitted(queue, prompt)
+        context, followed.session, lambda queue: continued(queue, prompt) or transitions.prompt_submitted(queue, prompt)
     )
-    record = noted(event, context, followed, lambda one: one._replace(state=BUSY, error="", background=()))
+    record = noted(
+        event, context, followed, lambda one: one._replace(state=BUSY, error="", limited_until="", background=())
+    )
     telling.prompt_submitted(context, record, before, after, ended)
     _go_on(context, after)
 
@@ -90,6 +93,10 @@ def turn_ended(event: events.Stop, context: Context) -> StopReply | None:
     """
     followed = follow(event, context)
     if followed is None:
+        return None
+    failure = failing.failure_at_stop(event, followed)
+    if failure is not None:
+        _go_on(context, failing.turn_failed(event, context, followed, failure))
         return None
     store, name, in_a_row = context.store, followed.session, bool(event.stop_hook_active)
     running = [task for task in event.background_tasks or () if task.status == "running"]
@@ -129,19 +136,8 @@ def turn_ended(event: events.Stop, context: Context) -> StopReply | None:
 def turn_failed(event: events.StopFailure, context: Context) -> None:
     """StopFailure: the turn ended in an error."""
     followed = follow(event, context)
-    if followed is None:
-        return
-    error, message = event.error or "", event.last_assistant_message or ""
-    before, after, ended = changed_queue(
-        context, followed.session, lambda queue: transitions.turn_failed(queue, error, message)
-    )
-    record = noted(
-        event,
-        context,
-        followed,
-        lambda one: one._replace(state=STOPPED, error=error or "unknown", last_message=message[-LONGEST_MESSAGE:]),
-    )
-    telling.turn_failed(context, record, before, after, ended)
+    if followed is not None:
+        _go_on(context, failing.turn_failed(event, context, followed, failing.told_failure(event)))
 
 
 def compaction_began(event: events.PreCompact, context: Context) -> None:

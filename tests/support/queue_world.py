@@ -42,6 +42,19 @@ PROOF_SECONDS = 0.03
 TYPED, ENTERED = "typed", "entered"
 
 
+class _Wiring:
+    """What hooks are wired with, but that nobody delivers the outbox: tests look into it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_wiring, name)
+
+    def start_delivery(self, services: object) -> None:
+        """Start nothing."""
+
+
+WIRING: Any = _Wiring()
+
+
 class Killed(BaseException):
     """A process is killed."""
 
@@ -193,7 +206,7 @@ class World:
             environ={"HOME": str(self._folder)},
             plugins=plugins,
             journal=Journal(self.home.logs),
-            wiring=_wiring,
+            wiring=WIRING,
         )
 
     def send(self, text: str) -> Item:
@@ -242,6 +255,31 @@ class World:
     @property
     def _transcript(self) -> Path:
         return self._folder / f"{self.session_id}.jsonl"
+
+    def fail_turn(self, error: str, text: str, **fields: Any) -> None:
+        """Claude's turn ends in an error; ``fields`` are more of its record in the transcript."""
+        self.is_busy = False
+        content = [{"type": "text", "text": text}]
+        message = {"role": "assistant", "model": "<synthetic>", "content": content}
+        self._record("assistant", message=message, error=error, isApiErrorMessage=True, **fields)
+        self._hook("StopFailure", error=error, last_assistant_message=text)
+
+    def say(self, text: str) -> None:
+        """Claude says something in its turn."""
+        content = [{"type": "text", "text": text}]
+        self._record("assistant", message={"role": "assistant", "model": "m", "content": content})
+
+    def hook(self, event: str, **fields: Any) -> None:
+        """The client fires a hook."""
+        self._hook(event, **fields)
+
+    def record(self, kind: str, **fields: Any) -> None:
+        """The client writes a line into the transcript."""
+        self._record(kind, **fields)
+
+    def messages(self) -> list[Any]:
+        """Return the messages that wait for agents, oldest first."""
+        return self.app.outbox.pending()
 
     def _record(self, kind: str = "user", **fields: Any) -> None:
         entry: dict[str, Any] = {"type": kind, "timestamp": iso()}
@@ -293,7 +331,7 @@ class World:
             environ=environ,
             plugins=app.plugins,
             journal=app.journal,
-            wiring=_wiring,
+            wiring=WIRING,
             record=record,
         )
         context.place(None)

@@ -27,6 +27,8 @@ __all__ = [
     "Surroundings",
     "answer_command",
     "answer_words",
+    "code",
+    "code_block",
     "cut",
     "has_previews",
     "kind",
@@ -153,13 +155,13 @@ def reminder_message(
     question: Question, argv: Sequence[str], environ: Mapping[str, str], waited: float, number: int, count: int
 ) -> str:
     """Return the reminder of a question that was sent before: what is new, and the commands; ``waited`` is seconds."""
-    named = _code(question.session)
+    named = code(question.session)
     return (
         "\n\n".join(
             [
                 f"# Reminder {number} of {count}: Claude has waited for {duration(waited)}",
                 f"The question of session {named} that was sent to you before still waits. To read it again:",
-                _code_block([read_command(question, argv, environ)]),
+                code_block([read_command(question, argv, environ)]),
                 "To answer it, with your decisions in the place of these:",
                 _command_block(question, argv, environ),
             ]
@@ -261,7 +263,7 @@ def _facts(question: Question, around: Surroundings) -> str:
     place = [("Folder", around.cwd), ("branch", around.branch)]
     lines = [call, place, [("Transcript", around.transcript_path)]]
     return "  \n".join(
-        filter(None, (", ".join(f"{name} {_code(value)}" for name, value in line if value) for line in lines))
+        filter(None, (", ".join(f"{name} {code(value)}" for name, value in line if value) for line in lines))
     )
 
 
@@ -292,7 +294,7 @@ def _earlier(answers: Sequence[Mapping[str, str]], room: int) -> str:
 
 
 def _others(others: Sequence[Question]) -> str:
-    names = ", ".join(_code(other.tool_use_id) for other in others)
+    names = ", ".join(code(other.tool_use_id) for other in others)
     return (
         f"This session has other questions open ({names}), each with a message of its own. Claude Code shows one "
         "dialog at a time: if the command ends with exit code 4 because another is on screen, answer that one first."
@@ -377,7 +379,7 @@ def _own_answer_parts(question: Question, argv: Sequence[str], environ: Mapping[
     """Return how to decide on what is no question, as its kind has said when it was asked."""
     rule = question.request.get("rule")
     return [
-        *([f"The rule `[[approvals.rules]]` {_code(rule)} gives this decision to you."] if rule else []),
+        *([f"The rule `[[approvals.rules]]` {code(rule)} gives this decision to you."] if rule else []),
         "## How to decide\n\nRun this command with a JSON array of exactly one decision, one of these:",
         "\n".join(printable(line) for line in question.request["how"]),
         _command_block(question, argv, environ),
@@ -392,7 +394,7 @@ def _command_block(question: Question, argv: Sequence[str], environ: Mapping[str
     """Return the command that answers, with a gap for each decision: run as it stands, it is refused."""
     count = len(question.questions)
     gaps = ["decision"] if count == 1 else [f"decision {number}" for number in range(1, count + 1)]
-    return _code_block(
+    return code_block(
         [
             f"{answer_command(question, argv, environ)} --file - <<'DECISIONS'",
             f"[{', '.join(f'<{gap}>' for gap in gaps)}]",
@@ -413,14 +415,16 @@ def _quoted_value(value: object) -> str:
     return "(nothing)" if value is None else quoted(fastjson.dumps(value))
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """Return text as inline code, with a fence that it cannot leave."""
     shown = printable(text)
     fence = "`" * (_longest_run(shown) + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
-def _code_block(lines: Sequence[str]) -> str:
+def code_block(lines: Sequence[str]) -> str:
+    """Return lines as a block of shell code, with a fence that they cannot leave."""
     fence = "`" * max(3, _longest_run("\n".join(lines)) + 1)
     return "\n".join([f"{fence}sh", *lines, fence])
 
