@@ -6,7 +6,7 @@ This module holds the hooks only. What they need is imported when they are calle
 
 from __future__ import annotations
 
-from hookrouter.markers import hookimpl, if_known
+from hookrouter.markers import hookimpl, if_known, stateless
 
 TYPE_CHECKING = False
 
@@ -22,6 +22,7 @@ __all__: list[str] = []
 
 
 @hookimpl
+@stateless
 def session_start(event: events.SessionStart, context: Context) -> None:
     """Note that a session has begun, and whose queue is there."""
     from hookrouter_sessions.lifecycle import session_began
@@ -30,6 +31,7 @@ def session_start(event: events.SessionStart, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
     """Note that a turn begins, and whether its prompt is the item that was submitted."""
     from hookrouter_sessions.lifecycle import prompt_submitted
@@ -38,6 +40,7 @@ def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None
 
 
 @hookimpl
+@stateless
 def stop(event: events.Stop, context: Context) -> StopReply | None:
     """Note that a turn has ended, and have the next item delivered; it may be the reply itself."""
     from hookrouter_sessions.lifecycle import turn_ended
@@ -46,6 +49,7 @@ def stop(event: events.Stop, context: Context) -> StopReply | None:
 
 
 @hookimpl
+@stateless
 @if_known
 def stop_failure(event: events.StopFailure, context: Context) -> None:
     """Note that a turn has ended in an error, and when it is worth trying again."""
@@ -55,6 +59,7 @@ def stop_failure(event: events.StopFailure, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def notification(event: events.Notification, context: Context) -> None:
     """Tell that Claude waits for a prompt."""
     if event.notification_type == "idle_prompt":
@@ -64,6 +69,7 @@ def notification(event: events.Notification, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def subagent_stop(event: events.SubagentStop, context: Context) -> None:
     """Tell that a subagent has ended, if an agent is to hear of that."""
     # The client's own forks have no type.
@@ -74,6 +80,7 @@ def subagent_stop(event: events.SubagentStop, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def message_composer() -> MessageComposer:
     """Complete the messages about sessions when they go out."""
     from hookrouter.queue.messages.composer import SessionComposer
@@ -82,6 +89,7 @@ def message_composer() -> MessageComposer:
 
 
 @hookimpl
+@stateless
 def pre_compact(event: events.PreCompact, context: Context) -> None:
     """Note whether a compaction is the item that was submitted."""
     from hookrouter_sessions.lifecycle import compaction_began
@@ -90,6 +98,7 @@ def pre_compact(event: events.PreCompact, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def session_end(event: events.SessionEnd, context: Context) -> None:
     """Note that a session has ended."""
     from hookrouter_sessions.lifecycle import session_ended
@@ -98,6 +107,7 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
 
 
 @hookimpl
+@stateless
 def session_watcher() -> SessionWatcher:
     """Have queues delivered on of which no hook comes."""
     from hookrouter_sessions.watcher import QueueWatcher
@@ -106,6 +116,7 @@ def session_watcher() -> SessionWatcher:
 
 
 @hookimpl
+@stateless
 def cli_commands() -> list[Command]:
     """Contribute what people and agents type: ``hookrouter send``, ``queue`` and ``sessions``."""
     from hookrouter.hookspecs.commands import Command
