@@ -21,7 +21,9 @@ BUSY = [DELIVERING, STARTED]
 
 
 def items(*texts: str) -> tuple[Item, ...]:
-    return tuple(new_item(text, by="agent")._replace(id=f"2026-{text}") for text in texts)
+    # Two calls make the same.
+    made = (new_item(text, by="agent") for text in texts)
+    return tuple(one._replace(id=f"2026-{one.text}", queued_at="2026-01-01T00:00:00.000Z") for one in made)
 
 
 def queue(*texts: str, under_way: str | None = None) -> Queue:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookrouter.queue.spawn.find_spec", lambda name: ModuleSpec(name, None))
+    # The part that delivers need not be installed for what is tried here.
+    monkeypatch.setattr("hookrouter.queue.spawn.find_spec", lambda name: ModuleSpec(name, None), raising=False)
 
 
 def test_it_is_started_for_its_session(hookrouter_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
-    monkeypatch.setattr("hookrouter.queue.spawn.spawn_detached", lambda *call: calls.append(call) or 1)
+    monkeypatch.setattr("hookrouter.util.detached.spawn_detached", lambda *call: calls.append(call) or 1)
     start_queue(Application.from_environ(), "-a/b")
     ((words, environ, log, _),) = calls
     assert words == ["queue", "deliver", "--session=-a/b"]
@@ -36,6 +37,6 @@ def test_what_cannot_be_started_is_a_warning(
     def fail(*_: object) -> int:
         raise error
 
-    monkeypatch.setattr("hookrouter.queue.spawn.spawn_detached", fail)
+    monkeypatch.setattr("hookrouter.util.detached.spawn_detached", fail)
     start_queue(Application.from_environ(), "work")
     assert f"no deliverer of the queue of session work could be started: {error}" in capsys.readouterr().err
