@@ -26,6 +26,8 @@ __all__ = [
     "Waits",
     "hookimpl",
     "hookspec",
+    "if_known",
+    "is_if_known",
     "is_ruled",
     "override",
     "ruled",
@@ -161,3 +163,21 @@ def ruled(function: F) -> F:
 def is_ruled(function: Callable[..., object]) -> bool:
     """Whether an implementation is marked with :func:`ruled`."""
     return getattr(function, _RULED, False) is True
+
+
+_IF_KNOWN = f"{PROJECT_NAME}_if_known"
+
+
+def if_known(function: F) -> F:
+    """Mark a hook implementation whose event older clients do not know, and that its plugin can do without.
+
+    It is registered only if the client that ``hookrouter install`` finds knows the event: one that does not may leave
+    out all of its settings (2.0.76). An implementation that is not marked is registered in any case.
+    """
+    setattr(function, _IF_KNOWN, True)
+    return function
+
+
+def is_if_known(function: Callable[..., object]) -> bool:
+    """Whether an implementation is marked with :func:`if_known`."""
+    return getattr(function, _IF_KNOWN, False) is True

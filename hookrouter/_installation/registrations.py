@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from hookrouter._contract.hook_names import RAW_HOOK, hook_names
 from hookrouter._contract.tables import EVENTS, TOOLS
+from hookrouter._installation.client_version import found_version, knows
 from hookrouter._installation.command_line import hook_command
 from hookrouter._installation.front_command import Front, front_words
 from hookrouter._installation.http_entries import can_be_http, http_keys
@@ -37,6 +38,7 @@ __all__ = [
     "registrations",
     "ruled_tools",
     "wanted_registrations",
+    "wanted_sources",
 ]
 
 MCP_MATCHER = "mcp__.*"
@@ -110,13 +112,27 @@ class RegistrationSource(NamedTuple):
     """The hooks that it needs for some tools only: their names, or patterns that Claude Code searches for."""
 
 
-def wanted_registrations(app: Services, front: Front = Front.COLD) -> list[Registration]:
-    """Return the entries that an environment's plugins need, for the running installation of hookrouter."""
+def wanted_registrations(
+    app: Services, front: Front = Front.COLD, *, for_any_client: bool = False
+) -> list[Registration]:
+    """Return the entries that an environment's plugins need, for the running installation of hookrouter.
+
+    ``for_any_client``: without those that not every client knows, whichever is there.
+    """
     home = app.home.root if app.environ.get(HOME_VARIABLE) else None
     script = [*front_words(front, app.home.router), *script_argv()]
-    wanted = registrations(registration_sources(app.plugins.listing(), app.config), script, home)
+    sources = registration_sources(app.plugins.listing(), app.config) if for_any_client else wanted_sources(app)
+    wanted = registrations(sources, script, home)
     address = app.config.serve.http
     return http_registrations(wanted, address) if front is Front.HTTP and address else wanted
+
+
+def wanted_sources(app: Services) -> list[RegistrationSource]:
+    """Return the plugins for which the Claude Code that is on PATH must call hookrouter."""
+    listing = app.plugins.listing()
+    # To ask the client takes longer than all the rest.
+    client = found_version(app.environ) if any(plugin.if_known for plugin in listing) else None
+    return registration_sources(listing, app.config, client)
 
 
 def http_registrations(wanted: Iterable[Registration], address: str) -> list[Registration]:
@@ -131,17 +147,22 @@ def http_registrations(wanted: Iterable[Registration], address: str) -> list[Reg
     return found
 
 
-def registration_sources(plugins: Iterable[PluginInfo], config: Config) -> list[RegistrationSource]:
+def registration_sources(
+    plugins: Iterable[PluginInfo], config: Config, client: tuple[int, ...] | None = None
+) -> list[RegistrationSource]:
     """Return the plugins for which Claude Code must call hookrouter.
 
-    The active ones, and broken ones that are set to fail closed: they can only refuse if they are called.
+    The active ones, and broken ones that are set to fail closed: they can only refuse if they are called. Without the
+    hooks that need a client that knows their events, if ``client``, its version, does not say that it does.
     """
+    known = {record.hook for record in EVENTS.values() if knows(client, record.name)}
     found = []
     for plugin in plugins:
         settings = config.plugin(plugin.name)
         closed = settings.on_error == "closed"
         if plugin.status == PluginStatus.ACTIVE or (plugin.status == PluginStatus.BROKEN and closed):
             hooks = plugin.hooks if plugin.hooks_known else UNKNOWN_HOOKS
+            hooks = tuple(hook for hook in hooks if hook not in plugin.if_known or hook in known)
             tools = dict.fromkeys(plugin.ruled, ruled_tools(config)) if config.approvals.rules else {}
             found.append(RegistrationSource(hooks, settings.timeout, closed, plugin.waits, tools))
     return found

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hookrouter._installation.front_command import Front
-from hookrouter._installation.registrations import registration_sources, wanted_registrations
+from hookrouter._installation.registrations import wanted_registrations, wanted_sources
 from hookrouter._mod.folder import mod_files, mod_folder
 from hookrouter._mod.routes import routes
 from hookrouter.storage.home import HOME_VARIABLE
@@ -26,7 +26,7 @@ MINIMUM_CLIENT = (2, 1, 287)
 
 def current_files(app: Services) -> dict[str, str]:
     """Return the mod's files for a home's plugins of now: path below its folder -> text. Raises ModError."""
-    found = routes(wanted_registrations(app, Front.MOD), registration_sources(app.plugins.listing(), app.config))
+    found = routes(wanted_registrations(app, Front.MOD), wanted_sources(app))
     root = app.home.root if app.environ.get(HOME_VARIABLE) else None
     return mod_files(app.home, found, script_argv(), root)
 

@@ -94,6 +94,8 @@ class DiscoveredPlugin(Value, kw_only=True):
     (:func:`hookrouter.markers.waits`)."""
     ruled: tuple[str, ...] = ()
     """The hooks that are about the calls of ``[[approvals.rules]]`` alone (:func:`hookrouter.markers.ruled`)."""
+    if_known: tuple[str, ...] = ()
+    """The hooks that are registered only for clients that know their events (:func:`hookrouter.markers.if_known`)."""
     settings: OwnSettings | None = None
     """The class that it declares for its settings, and what an empty table gives; None if it declares none."""
 

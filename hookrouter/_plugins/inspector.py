@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from hookrouter._plugins.index import file_stamp
 from hookrouter._plugins.manager import implementations, load_object, validate
 from hookrouter.hookspecs import all_spec_classes
-from hookrouter.markers import PROJECT_NAME, is_ruled, waiting
+from hookrouter.markers import PROJECT_NAME, is_if_known, is_ruled, waiting
 from hookrouter.util.text import describe_error
 from hookrouter.util.value import encode
 
@@ -76,6 +76,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
             "hooks": None,
             "waits": {},
             "ruled": [],
+            "if_known": [],
             "files": _stamped(files),
             "hints": [],
             "settings": None,
@@ -91,6 +92,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         "hooks": sorted(found),
         "waits": waits,
         "ruled": sorted(hook for hook, function in found.items() if is_ruled(function)),
+        "if_known": sorted(hook for hook, function in found.items() if is_if_known(function)),
         "files": _stamped(files),
         "hints": [f"{name} has a hook's name but no @hookimpl" for name in unmarked],
         "settings": settings,

@@ -71,6 +71,8 @@ class PluginInfo(Value, kw_only=True):
     """The hooks in which it may wait, each with the most seconds."""
     ruled: frozenset[str] = frozenset()
     """The hooks that are about the calls of ``[[approvals.rules]]`` alone."""
+    if_known: frozenset[str] = frozenset()
+    """The hooks that are registered only for clients that know their events."""
     problems: tuple[str, ...] = ()
     """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
 
@@ -320,6 +322,7 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         hints=plugin.hints,
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
         ruled=frozenset(plugin.ruled),
+        if_known=frozenset(plugin.if_known),
         problems=problems,
     )
 

@@ -45,7 +45,15 @@ SCAN_SECONDS = 45.0
 """How long all imports together may take; the plugins that are not reached count as broken."""
 
 
-NOTHING_KNOWN: dict[str, Any] = {"hooks": None, "waits": {}, "ruled": [], "files": [], "hints": [], "settings": None}
+NOTHING_KNOWN: dict[str, Any] = {
+    "hooks": None,
+    "waits": {},
+    "ruled": [],
+    "if_known": [],
+    "files": [],
+    "hints": [],
+    "settings": None,
+}
 """What is told of a plugin that could not be imported, beside the error."""
 
 
@@ -91,6 +99,7 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
                 hooks=tuple(hooks) if hooks is not None else known.get(plugin.name),
                 waits=tuple((hook, *how) for hook, how in sorted(description["waits"].items())),
                 ruled=tuple(description["ruled"]),
+                if_known=tuple(description["if_known"]),
                 error=error,
                 hints=tuple(description["hints"]),
                 files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),

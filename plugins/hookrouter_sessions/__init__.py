@@ -6,7 +6,7 @@ This module holds the hooks only. What they need is imported when they are calle
 
 from __future__ import annotations
 
-from hookrouter.markers import hookimpl
+from hookrouter.markers import hookimpl, if_known
 
 TYPE_CHECKING = False
 
@@ -46,6 +46,7 @@ def stop(event: events.Stop, context: Context) -> StopReply | None:
 
 
 @hookimpl
+@if_known
 def stop_failure(event: events.StopFailure, context: Context) -> None:
     """Note that a turn has ended in an error, and when it is worth trying again."""
     from hookrouter_sessions.lifecycle import turn_failed

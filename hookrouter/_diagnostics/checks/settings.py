@@ -58,7 +58,9 @@ class SettingsCheck:
         ours = chosen or [path for path in scopes if path in texts and _starts_hookrouter(texts[path])]
         plugins = {name: path for path, text in texts.items() for name in enabled_names(text)}
         if plugins and not ours:
-            yield from _claude_plugin(place.app, next(iter(plugins)), wanted)
+            # It is one text for all clients, so it registers what all of them know.
+            every = wanted_registrations(place.app, for_any_client=True)
+            yield from _claude_plugin(place.app, next(iter(plugins)), every)
             return
         ours = ours or scopes[:1]
         for name, path in plugins.items():

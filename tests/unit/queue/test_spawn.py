@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hookrouter.cli.application import Application
-from hookrouter.queue.spawn import start_queue
+from hookrouter.queue.spawn import LOCK, is_delivering, start_queue
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture(autouse=True)
-def _there(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The part that delivers need not be installed for what is tried here.
-    monkeypatch.setattr("hookrouter.queue.spawn.find_spec", lambda name: ModuleSpec(name, None), raising=False)
 
 
 def test_it_is_started_for_its_session(hookrouter_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +33,16 @@ def test_what_cannot_be_started_is_a_warning(
     monkeypatch.setattr("hookrouter.util.detached.spawn_detached", fail)
     start_queue(Application.from_environ(), "work")
     assert f"no deliverer of the queue of session work could be started: {error}" in capsys.readouterr().err
+
+
+def test_none_is_started_beside_one_that_is_at_work(hookrouter_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    monkeypatch.setattr("hookrouter.util.detached.spawn_detached", lambda *call: calls.append(call) or 1)
+    app = Application.from_environ()
+    with app.store.lock(LOCK, "work", 0):
+        assert is_delivering(app.store, "work")
+        start_queue(app, "work")
+        assert not calls
+    assert not is_delivering(app.store, "work")
+    start_queue(app, "work")
+    assert calls

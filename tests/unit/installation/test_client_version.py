@@ -1,0 +1,62 @@
+"""What not every client knows is registered only for a client that is there and knows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hookrouter._installation.client_version import found_version, knows
+from hookrouter._installation.registrations import registration_sources
+from hookrouter._plugins.registry import PluginInfo, PluginStatus
+from hookrouter.config import Config
+
+
+def claude(folder: Path, says: str) -> dict[str, str]:
+    """Return an environment on whose PATH ``claude --version`` says this."""
+    program = folder / "claude"
+    program.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo '{says}'\n")
+    program.chmod(0o755)
+    return {"PATH": f"{folder}:/usr/bin:/bin"}
+
+
+@pytest.mark.parametrize(
+    ("says", "version"),
+    [("2.1.330 (Claude Code)", (2, 1, 330)), ("Claude Code", None), ("2.1.330 of something else", None), ("", None)],
+)
+def test_the_client_on_path_says_its_version(tmp_path: Path, says: str, version: tuple[int, ...] | None) -> None:
+    assert found_version(claude(tmp_path, says)) == version
+
+
+def test_without_a_client_no_version_is_known(tmp_path: Path) -> None:
+    assert found_version({"PATH": str(tmp_path)}) is None
+
+
+@pytest.mark.parametrize(
+    ("client", "event", "known"),
+    [
+        ((2, 1, 330), "StopFailure", True),
+        ((2, 1, 150), "StopFailure", True),
+        ((2, 0, 76), "StopFailure", False),
+        ((2, 0, 76), "Stop", True),
+        ((2, 1, 150), "PostModelSwitch", False),
+        (None, "StopFailure", False),
+        ((2, 1, 330), "PostToolBatch", True),
+        ((2, 1, 150), "PostToolBatch", False),
+    ],
+)
+def test_a_client_knows_the_events_since_their_version(client: tuple[int, ...] | None, event: str, known: bool) -> None:
+    assert knows(client, event) is known
+
+
+@pytest.mark.parametrize(("client", "kept"), [((2, 1, 330), True), ((2, 0, 76), False), (None, False)])
+def test_a_hook_for_newer_clients_is_left_out_for_others(client: tuple[int, ...] | None, kept: bool) -> None:
+    plugin = PluginInfo(
+        name="p",
+        status=PluginStatus.ACTIVE,
+        hooks=("stop", "stop_failure", "file_changed"),
+        if_known=frozenset(["stop_failure"]),
+    )
+    hooks = registration_sources([plugin], Config(), client)[0].hooks
+    # The one that is not marked stays: that is its plugin's own affair.
+    assert ("stop_failure" in hooks, "stop" in hooks, "file_changed" in hooks) == (kept, True, True)
