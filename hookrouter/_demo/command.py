@@ -61,7 +61,8 @@ def demo(
 ) -> int:
     """Show the loop: Claude asks, a hook wakes an agent, the agent decides, a hook verifies.
 
-    Claude asks questions, asks permission for a command, and offers a plan.
+    Claude asks questions, asks permission for a command, and offers a plan. In a terminal a queue of two prompts with
+    /clear between them ends it.
 
     Everything is real but Claude: the hooks, the agent's wake, the answer, the comparison. The answer goes by reply (a
     hook returns it), then by keys (it is typed into the dialog). Keys need a terminal: without tmux, only the first is
@@ -138,12 +139,15 @@ def _run(client: str | None, name: str | None, planner: str, *, quiet: bool) -> 
         # By reply, all forms look alike: if there are keys to be seen, one form will do.
         acts = [("reply", every)] if terminal is None else [("reply", every[:1]), ("keys", typed)]
         faults = _play(stage, cast, acts, name or _TMUX, planner, say)
+        if not faults and terminal is not None:
+            faults = _queue(stage, cast, say)
         for scene in every if terminal is not None else ():
             if scene.name in refused:
                 say(f"\nSkipped, as the planner {planner} refuses it: {scene.title} ({refused[scene.name]})")
     if not faults:
         count, seconds = sum(len(scenes) for _, scenes in acts), time.monotonic() - started
-        typer.echo(f"\nAll {count} dialogs verified in {seconds:.1f} s; nothing was left behind.")
+        done = "" if terminal is None else ", and the queue is done,"
+        typer.echo(f"\nAll {count} dialogs verified{done} in {seconds:.1f} s; nothing was left behind.")
         if terminal is None:
             say(
                 "With tmux installed, the demo also types the answers into the dialog, as hookrouter does if no hook "
@@ -174,6 +178,16 @@ def _play(
             return faults
         first += len(scenes)
     return []
+
+
+def _queue(stage: Stage, client: Callable[[str], Client], say: Callable[[str], None]) -> list[str]:
+    """Let a queue end the demo; return what went wrong."""
+    from hookrouter._demo.queue_scene import play_queue
+    from hookrouter._demo.show import agent_log
+    from hookrouter._sandbox.client import ClientSession
+
+    one = client("default")
+    return play_queue(stage, one.session, agent_log, say) if isinstance(one, ClientSession) else []
 
 
 def _unlocated(stage: Stage, terminal: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrouter._demo.scenes import CallScene, Scene
     from hookrouter._sandbox.stage import Stage
 
-__all__ = ["SESSION", "Client", "config", "play"]
+__all__ = ["SESSION", "Client", "agent_log", "config", "play"]
 
 SESSION = "hookrouter-demo"
 """The session in which the demo's Claude runs, in a terminal that lets others name sessions."""
@@ -62,6 +62,9 @@ def config(folder: str, channel: str = "keys", terminal: str = "tmux", planner: 
         type = "command"
         argv = {argv}
         format = "json"
+
+        [sessions]
+        channels = ["keys"]
 
         [answer]
         channels = ["{channel}"]
@@ -114,7 +117,7 @@ def _play(stage: Stage, client: Client, scene: Scene | CallScene, number: int, s
                 say("   Claude asks; a hook has saved what it asks and woken the agent:")
                 say(_quoted(frame))
             frames.append(frame)
-        entry = next(iter(_agent_log(stage)[number - 1 :]), None)
+        entry = next(iter(agent_log(stage)[number - 1 :]), None)
         payload = next(iter(stage.payloads("PostToolUse")[number - 1 :]), None)
         if entry is None or (payload is None and entry.get("exit") in _DELIVERED):
             return None
@@ -167,20 +170,20 @@ def _faults(stage: Stage, scene: Scene | CallScene, payload: dict[str, Any], ent
     return faults
 
 
-def _agent_log(stage: Stage) -> list[dict[str, Any]]:
-    """Return what the rule agent did for each question; not its reading of other messages."""
+def agent_log(stage: Stage, kind: str = "question") -> list[dict[str, Any]]:
+    """Return what the rule agent did for each message of a kind."""
     try:
         with open(os.path.join(stage.folder, _AGENT_LOG), encoding="utf-8") as file:
             entries = [json.loads(line) for line in file if line.endswith("\n")]
     except FileNotFoundError:
         return []
-    return [entry for entry in entries if entry["wake"]["kind"] == "question"]
+    return [entry for entry in entries if entry["wake"]["kind"] == kind]
 
 
 def _what_is_known(stage: Stage) -> str:
     """Collect what explains a scene that did not end: the agent's last entry, warnings, and the logs' ends."""
     lines = []
-    for entry in _agent_log(stage)[-1:]:
+    for entry in agent_log(stage)[-1:]:
         del entry["wake"]["text"]
         lines.append(f"\nagent: {json.dumps(entry)}")
     for record in stage.journal():

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._sandbox import record_hook
@@ -151,7 +152,7 @@ class Stage:
             "forms": forms,
             "calls": calls or {},
             "settings": self.client_home.settings_file,
-            "session_id": "00000000-0000-4000-8000-000000000000",
+            "session_id": str(uuid.uuid4()),
         }
         path = os.path.join(self.folder, "stand-in.json")
         with open(path, "w", encoding="utf-8") as file:

@@ -5,8 +5,9 @@ inputs by name), ``calls`` (calls of Bash and ExitPlanMode by name: ``tool``, ``
 (the path of a settings.json whose command hooks are run) and ``session_id``. It shows a prompt box; the prompt
 ``ASK <name>`` asks that form, or for that call: PreToolUse hooks, then the dialog
 (:class:`hookrouter._sandbox.dialog_model.DialogModel` or :class:`hookrouter._sandbox.list_dialog.ListDialog`) with the
-PermissionRequest hooks beside it, then PostToolUse with what was chosen, then Stop. Nothing is carried out. It imitates
-only what hookrouter can see of the client 2.1.330, and needs no client and no network.
+PermissionRequest hooks beside it, then PostToolUse with what was chosen, then Stop. Nothing is carried out. It begins
+with SessionStart; ``/clear`` ends the session and begins another one, with another id. It imitates only what hookrouter
+can see of the client 2.1.330, and needs no client and no network.
 
 With ``screen`` in the script, the path of a file, it needs no terminal either: it reads prompts from stdin, one a line,
 and writes what it shows into that file, ``width`` columns and ``height`` rows.
@@ -26,6 +27,7 @@ import sys
 import tempfile
 import termios
 import tty
+import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hookrouter._sandbox.dialog_model import DialogModel
@@ -56,6 +58,8 @@ _PASTE_START = b"\x1b[200~"
 _PASTE_END = b"\x1b[201~"
 _ESCAPE_WAIT = 0.05
 _RULE = "─"
+_COMMANDS = {"/clear": "Start a new session with an empty context"}
+"""The slash commands that there are, and what their menu says of them."""
 
 
 class PasteInput(NamedTuple):
@@ -231,6 +235,7 @@ class StandIn:
 
     def run(self) -> None:
         """Take prompts until the input ends."""
+        self._hooks("SessionStart", source="startup")
         text = ""
         while True:
             self._draw_box(text)
@@ -251,10 +256,14 @@ class StandIn:
     def _draw_box(self, text: str, status: str = "") -> None:
         rule = _RULE * self._terminal.size()[0]
         shown = text.replace("\n", "\n  ")
-        self._terminal.draw("\n".join([*self._transcript, status, rule, f"❯\u00a0{shown}", rule, "  stand-in"]))
+        rows = [*self._transcript, status, *_menu(text), rule, f"❯\u00a0{shown}", rule, "  stand-in"]
+        self._terminal.draw("\n".join(rows))
 
     def _prompt(self, prompt: str) -> None:
         if not prompt.strip():
+            return
+        if prompt.strip() in _COMMANDS:
+            self._clear()
             return
         self._transcript += [f"❯ {prompt}", ""]
         # At once: who still sees the prompt in the box takes its Enter for lost, and the next one answers the dialog.
@@ -269,6 +278,13 @@ class StandIn:
             self._hooks("Stop", stop_hook_active=False, last_assistant_message="Understood.")
             return
         self._ask(self._forms[name.group(1)])
+
+    def _clear(self) -> None:
+        """End the session, and begin another one."""
+        self._hooks("SessionEnd", reason="clear")
+        self._session_id = str(uuid.uuid4())
+        self._transcript = ["Stand-in for the Claude Code client", "", "❯ /clear", ""]
+        self._hooks("SessionStart", source="clear")
 
     def _ask(self, form: dict[str, Any]) -> None:
         call = {"tool_name": "AskUserQuestion", "tool_use_id": f"toolu_{secrets.token_hex(12)}"}
@@ -414,7 +430,16 @@ class StandIn:
         with tempfile.TemporaryFile() as file:
             file.write(json.dumps(payload).encode())
             file.seek(0)
-            return subprocess.Popen(command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            environ = {**os.environ, "CLAUDE_PID": str(os.getpid())}
+            return subprocess.Popen(command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
+
+
+def _menu(text: str) -> list[str]:
+    """Return the menu of the commands that begin with what is typed; the first is the chosen one."""
+    if not text.startswith("/") or len(text.split()) != 1:
+        return []
+    fitting = [f"{name}    {about}" for name, about in _COMMANDS.items() if name.startswith(text)]
+    return [f"  {' ' if number else '❯'} {row}" for number, row in enumerate(fitting)]
 
 
 def _row(decision: Mapping[str, Any]) -> Row:

@@ -81,7 +81,7 @@ def weigh(
         return _waiting(dialogs) if dialogs else SessionState(UNKNOWN) if told.state == GONE else told
     if seen != WAITING and _is_behind(client, _newest(dialogs), at):
         return _waiting(dialogs)
-    if told.state != UNKNOWN and _is_behind(client, told.since, at):
+    if record is not None and told.state != UNKNOWN and _is_behind(client, record.since, at):
         return _waiting(dialogs) if dialogs and told.state == BUSY else told
     if seen == WAITING:
         return _waiting(dialogs, client)

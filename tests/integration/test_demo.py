@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hookrouter._demo.queue_scene import ITEMS
 from hookrouter._demo.rule_agent import decide
 from hookrouter._demo.scenes import CALLS, SCENES
 from hookrouter._demo.show import SESSION, config, play
@@ -44,10 +45,13 @@ def processes_of(folder: Path) -> list[str]:
 @pytest.mark.tmux
 def test_the_demo_verifies_all_scenes_and_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
-        [*script_argv(), "demo"], env=environ(tmp_path), capture_output=True, text=True, timeout=60, check=False
+        [*script_argv(), "demo"], env=environ(tmp_path), capture_output=True, text=True, timeout=150, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {len(SCENES) + len(CALLS) + 1} dialogs verified" in done.stdout
+    assert f"All {len(SCENES) + len(CALLS) + 1} dialogs verified, and the queue is done, in" in done.stdout
+    assert [line.split(": ")[0].strip() for line in done.stdout.splitlines() if ", submitted by keys" in line] == [
+        repr(text) for text in ITEMS
+    ]
     for part in (
         "By reply: ",
         "By keys: ",
@@ -71,11 +75,11 @@ def test_the_demo_does_the_same_on_the_real_client(tmp_path: Path) -> None:
         env=environ(tmp_path),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {len(SCENES) + len(CALLS) + 1} dialogs verified" in done.stdout
+    assert f"All {len(SCENES) + len(CALLS) + 1} dialogs verified, and the queue is done, in" in done.stdout
     assert os.listdir(tmp_path) == []
     assert processes_of(tmp_path) == []
     assert not {path for path in folders_of_clients() - shared if "hookrouter-demo-" in path}

@@ -177,6 +177,10 @@ def sessions(
     ] = None,
     to_watch: Annotated[bool, typer.Option("--watch", help="Stay, and write a session again when it changes.")] = False,
     every: Annotated[bool, typer.Option("--all", help="Also those whose client has ended long ago.")] = False,
+    advice: Annotated[
+        bool,
+        typer.Option("--guidance", help="Show the advice on how to judge a finished turn, which an agent gets once."),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """List the sessions that are known, and what each does.
@@ -200,6 +204,9 @@ def sessions(
     known), model, cwd, permission_mode, client_pid, terminal, queue (length, under_way, hold), paused, agent,
     last_message and background. What is not known is null.
 
+    With --guidance nothing is listed: the advice on how to judge a finished turn is shown, for the project of the
+    session, or of the current folder.
+
     \b
     Examples:
       hookrouter sessions
@@ -208,8 +215,10 @@ def sessions(
 
     Exit codes: 0 listed; 1 the state folder cannot be read; 2 wrong arguments.
     """
-    from hookrouter.cli.queue.listing import list_sessions
+    from hookrouter.cli.queue.listing import list_sessions, show_guidance
 
+    if advice:
+        return show_guidance(session)
     return list_sessions(session, every=every, to_watch=to_watch, as_json=as_json)
 
 

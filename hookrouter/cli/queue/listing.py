@@ -13,7 +13,7 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.options import echo_json
 from hookrouter.cli.queue.showing import session_entry, session_lines
 from hookrouter.queue.overview import overview
-from hookrouter.sessions.records import watch_records
+from hookrouter.sessions.records import read_record, watch_records
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import local
 from hookrouter.util.folder_watch import wait_while_read
@@ -22,7 +22,7 @@ from hookrouter.util.text import printable
 if TYPE_CHECKING:
     from hookrouter.queue.overview import SessionView
 
-__all__ = ["list_sessions"]
+__all__ = ["list_sessions", "show_guidance"]
 
 _LOOK_SECONDS = 1.0
 """How often to look although no hook has told of anything: the registry, a queue, a pause."""
@@ -48,6 +48,20 @@ def list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: 
             typer.echo(line)
     if not found:
         typer.echo("No session is known." if session is None else printable(f"No session {session} is known."))
+    return 0
+
+
+def show_guidance(session: str | None) -> int:
+    """Show the advice for the project of a session, or of the current folder; return the exit code."""
+    from hookrouter.queue.messages.guidance import guidance
+
+    app = Application.from_environ()
+    try:
+        record = None if session is None else read_record(app.store, session)
+    except StoreError as error:
+        typer.echo(f"hookrouter sessions: {printable(str(error))}", err=True)
+        return 1
+    typer.echo(printable(guidance(app, os.getcwd() if record is None else record.cwd), keep_newlines=True))
     return 0
 
 

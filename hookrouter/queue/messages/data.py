@@ -157,4 +157,5 @@ def _commands(
         "resume": [*start, "queue", "resume", named, *author],
         "hold": [*start, "queue", "hold", named, *author],
         "list": [*start, "queue", "list", named, *author[1:]],
+        "guidance": [*start, "sessions", "--guidance", named],
     }

@@ -70,6 +70,9 @@ def message_text(data: Mapping[str, Any], advice: str = "") -> str:
     parts += _command_parts(data)
     if advice.strip():
         parts.append(advice.strip())
+    elif not to_person:
+        command = " ".join(map(quote, data["commands"]["guidance"]))
+        parts.append(f"How to judge a finished turn, if you have not read it in this session yet: {code(command)}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -187,12 +187,13 @@ class AskSession:
     def documents(self) -> list[str]:
         """Return the files of questions and pending answers; not the verdicts, which stay for a while.
 
-        Nor what was told of a question that is there.
+        Nor what was told of a question that is there, and that an agent has had the advice: a deliverer that the
+        question started notes it whenever it comes to it.
         """
         state = Path(self.home.state)
         names = {path.name for path in state.glob("*.json")} if state.exists() else set()
         told = {name for name in names if name.startswith("told-") and name.replace("told-", "question-", 1) in names}
-        return sorted(name for name in names - told if not name.startswith("answer-result-"))
+        return sorted(name for name in names - told if not name.startswith(("answer-result-", "guidance-")))
 
     def wakes(self) -> list[QueuedMessage]:
         return self.app.outbox.pending()

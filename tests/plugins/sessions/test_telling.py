@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from hookrouter.cli.main import main
 from hookrouter.config import SESSION_KINDS, Agent, Config, SessionsConfig
 from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.gateway import Message
@@ -532,3 +533,8 @@ def test_no_text_leaves_its_quotation_or_steers_a_terminal(
     )
     own = {line for line in plain.split("\n") if not line.startswith(">")}
     assert {line for line in text.split("\n") if not line.startswith(">")} <= own | {""}
+
+
+def test_the_advice_can_be_read_again(hookrouter_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sessions", "--guidance"]) == 0
+    assert "# How to judge a finished turn" in capsys.readouterr().out

@@ -196,7 +196,7 @@ def test_an_agent_hears_of_the_kinds_that_plugins_contribute(file: Path, run: An
     assert "no active plugin offers it" in problem["message"]
     file.write_text('[[agents]]\nid = "a"\nwake_on = ["Plan"]\n')
     [problem] = run("config", "check", "--json").json["problems"]
-    assert 'allowed: "*", or the name of a kind' in problem["message"]
+    assert """found 'Plan'; allowed: "*" for all dialogs, question, permission, plan,""" in problem["message"]
 
 
 def test_a_missing_plugin_that_fails_closed_is_an_error(file: Path, run: Any) -> None:

@@ -72,3 +72,31 @@ def test_a_prompt_that_was_taken_leaves_the_box_before_its_hooks_run(tmp_path: P
     box = prompt_box(seen.read_text(encoding="utf-8"))
     assert box is not None
     assert box.text == ""
+
+
+def test_a_session_begins_and_clear_begins_another_one(tmp_path: Path) -> None:
+    settings, seen = tmp_path / "settings.json", tmp_path / "seen"
+    hook = {"type": "command", "command": f"cat >> {shlex.quote(str(seen))}; echo >> {shlex.quote(str(seen))}"}
+    events = ("SessionStart", "SessionEnd", "UserPromptSubmit", "Stop")
+    settings.write_text(json.dumps({"hooks": {name: [{"hooks": [hook]}] for name in events}}), encoding="utf-8")
+    StandIn({"forms": {}, "settings": str(settings), "session_id": "s"}, Display("/clear", tmp_path / "shown")).run()
+    told = [json.loads(line) for line in seen.read_text(encoding="utf-8").splitlines()]
+    assert [(one["hook_event_name"], one.get("source") or one.get("reason")) for one in told] == [
+        ("SessionStart", "startup"),
+        ("SessionEnd", "clear"),
+        ("SessionStart", "clear"),
+    ]
+    first, ended, second = (one["session_id"] for one in told)
+    assert first == ended == "s"
+    assert second != first
+
+
+def test_the_menu_shows_the_command_that_is_typed(tmp_path: Path) -> None:
+    settings, shown = tmp_path / "settings.json", tmp_path / "shown"
+    settings.write_text("{}", encoding="utf-8")
+    display = Display("/cl", shown)
+    display._input.pop()
+    StandIn({"forms": {}, "settings": str(settings), "session_id": "s"}, display).run()
+    lines = shown.read_text(encoding="utf-8").splitlines()
+    assert lines[-5].startswith("  ❯ /clear  ")
+    assert lines[-4].startswith("───")
