@@ -50,6 +50,9 @@ __all__ = [
     "Screen",
     "SeenDialog",
     "Step",
+    "StyledScreen",
+    "StyledTerminal",
+    "StyledText",
     "Taken",
     "TerminalAddress",
     "TerminalBackend",
@@ -108,13 +111,13 @@ class Screen(NamedTuple):
 class TerminalBackend(Protocol):
     """Reads and drives panes of one kind of terminal.
 
-    A backend may also have the methods of :class:`HoldingTerminal`, :class:`ListingTerminal`, :class:`OpeningTerminal`
-    and :class:`ProbingTerminal`.
+    A backend may also have the methods of :class:`HoldingTerminal`, :class:`ListingTerminal`, :class:`OpeningTerminal`,
+    :class:`PaneListingTerminal`, :class:`ProbingTerminal` and :class:`StyledTerminal`.
 
     **Keys** have tmux's names: ``Enter``, ``Escape``, ``Tab``, ``BTab`` (Shift+Tab), ``Space``, ``Up``, ``Down``,
-    ``Left``, ``Right``, ``Home``, ``End``, ``BSpace``, ``C-e``, ``C-u``; any other key is one printable character. The
-    program in the pane must read what it would read if a person had pressed the key: for ``Enter`` the byte 0x0D, for
-    ``BSpace`` 0x7F or 0x08, for an arrow the sequence of the mode that the program has chosen
+    ``Left``, ``Right``, ``Home``, ``End``, ``BSpace``, ``C-e``, ``C-s``, ``C-u``; any other key is one printable
+    character. The program in the pane must read what it would read if a person had pressed the key: for ``Enter`` the
+    byte 0x0D, for ``BSpace`` 0x7F or 0x08, for an arrow the sequence of the mode that the program has chosen
     (:data:`hookrouter.testing.contracts.terminal_backend.NAMED_KEYS` lists them all).
 
     **Text** is pasted in one piece. If the program has asked for bracketed paste (``ESC [ ? 2004 h``), the text stands
@@ -198,6 +201,40 @@ class PaneListingTerminal(Protocol):
 
         Raises TerminalError if the terminal cannot be asked.
         """
+
+
+@with_field_docs
+class StyledText(NamedTuple):
+    """A part of a row that is drawn in one way."""
+
+    text: str
+    """What it says."""
+    is_dim: bool = False
+    """Whether it is drawn faint, as the client draws a placeholder."""
+    is_reversed: bool = False
+    """Whether its colours are exchanged, as the client draws its cursor."""
+
+
+@with_field_docs
+class StyledScreen(NamedTuple):
+    """What a pane shows at one moment, and how."""
+
+    screen: Screen
+    """What it shows."""
+    rows: tuple[tuple[StyledText, ...], ...]
+    """For each of its lines the parts, which joined are the line. Neighbours differ in style, and none is empty."""
+
+
+@runtime_checkable
+class StyledTerminal(Protocol):
+    """What a terminal backend may offer besides: to tell faint text and the cursor's cell from other text.
+
+    In the prompt box the client draws its own hints faint, and what a person typed is not faint. Without it any text in
+    the box counts as a person's, unless its words are those of a hint that is known.
+    """
+
+    def capture_styled(self, address: TerminalAddress) -> StyledScreen:
+        """Return what the pane shows now, as ``capture`` does, with the style of each part. Raises what it raises."""
 
 
 @runtime_checkable

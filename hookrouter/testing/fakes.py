@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["FakeGateway", "FakePane"]
 
 _KEYS = frozenset(
-    ("Enter", "Escape", "Tab", "BTab", "Space", "Up", "Down", "Left", "Right", "Home", "End", "BSpace", "C-e", "C-u")
+    [
+        *("Enter", "Escape", "Tab", "BTab", "Space", "Up", "Down", "Left", "Right"),
+        *("Home", "End", "BSpace", "C-e", "C-s", "C-u"),
+    ]
 )
 
 

@@ -25,7 +25,15 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import Probe, RunningPane, Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.answering.interfaces import (
+    Probe,
+    RunningPane,
+    Screen,
+    StyledScreen,
+    TerminalAddress,
+    TerminalError,
+    TerminalGone,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +57,7 @@ KEYS = {
     "End": "\x1b[4~",
     "BSpace": "\x7f",
     "C-e": "\x05",
+    "C-s": "\x13",
     "C-u": "\x15",
 }
 """The named keys that ``press`` takes, with what tmux sends for each; any other key is one printable character."""
@@ -98,9 +107,23 @@ class TmuxBackend:
 
     def capture(self, address: TerminalAddress) -> Screen:
         """Return the visible rows of the pane. Raises TerminalGone also for a pane whose program has ended."""
+        return self._captured(address)
+
+    def capture_styled(self, address: TerminalAddress) -> StyledScreen:
+        """Return the visible rows of the pane with the style of each part. Raises as :meth:`capture` does."""
+        # Here, so that a hook that only asks where it is does not load it.
+        from hookrouter_tmux.styles import styled_rows
+
+        drawn = self._captured(address, "-e")
+        rows = styled_rows(drawn.lines)
+        lines = tuple("".join(part.text for part in row) for row in rows)
+        return StyledScreen(drawn._replace(lines=lines), rows)
+
+    def _captured(self, address: TerminalAddress, *options: str) -> Screen:
         pane = _pane(address)
         state = "#{pane_id} #{pane_width} #{pane_height} #{pane_dead} #{window_activity}"
-        answer = self._tmux(address, "display-message", "-p", "-t", pane, state, ";", "capture-pane", "-p", "-t", pane)
+        asked = ("display-message", "-p", "-t", pane, state, ";", "capture-pane", *options, "-p", "-t", pane)
+        answer = self._tmux(address, *asked)
         header, _, body = answer.partition("\n")
         fields = header.split(" ")
         if fields[0] != pane:

@@ -122,6 +122,7 @@ def test_pasted_text_arrives_exactly_and_in_one_piece(server: Server, text: str)
         ("Up", b"\x1b[A"),
         ("Down", b"\x1b[B"),
         ("C-e", b"\x05"),
+        ("C-s", b"\x13"),
         ("C-u", b"\x15"),
         ("BSpace", b"\x7f"),
         (";", b";"),

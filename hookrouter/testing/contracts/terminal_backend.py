@@ -23,6 +23,8 @@ from hookrouter.answering.interfaces import (
     Probe,
     ProbingTerminal,
     Screen,
+    StyledTerminal,
+    StyledText,
     TerminalAddress,
     TerminalBackend,
     TerminalError,
@@ -57,6 +59,7 @@ NAMED_KEYS: Mapping[str, tuple[bytes, ...]] = {
     "End": (b"\x1b[F", b"\x1bOF", b"\x1b[4~", b"\x1b[8~"),
     "BSpace": (b"\x7f", b"\x08"),
     "C-e": (b"\x05",),
+    "C-s": (b"\x13",),
     "C-u": (b"\x15",),
 }
 """Every named key, with what a program may read for it."""
@@ -78,6 +81,27 @@ TEXTS: Mapping[str, str] = {
     "long": ("-a long line; with 日本 and 👍 in it\n\t" * 200)[:4999] + ";",
 }
 """Texts by name; each must arrive exactly, in one bracketed paste."""
+
+_STYLED = (
+    "plain\n\x1b[2mfaint\x1b[0m and \x1b[7mturned\x1b[0m\n"
+    "❯\u00a0\x1b[7mP\x1b[0;2mress 日本 up\x1b[22m typed\x1b[0m\n\n"
+    "\x1b[1;31;44mbold\x1b[0m\x1b[38;5;246;2mgrey\x1b[39mstill\x1b[0m\n\x1b[7;2mboth\x1b[27mone\x1b[0m\nend"
+)
+_STYLED_ROWS = (
+    (StyledText("plain"),),
+    (StyledText("faint", is_dim=True), StyledText(" and "), StyledText("turned", is_reversed=True)),
+    (
+        StyledText("❯\u00a0"),
+        StyledText("P", is_reversed=True),
+        StyledText("ress 日本 up", is_dim=True),
+        StyledText(" typed"),
+    ),
+    (),
+    (StyledText("bold"), StyledText("greystill", is_dim=True)),
+    (StyledText("both", is_dim=True, is_reversed=True), StyledText("one", is_dim=True)),
+    (StyledText("end"),),
+)
+"""A text with escape sequences, and how its rows are drawn."""
 
 _GIVEN = {"PATH": os.defpath, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 """What a program in a pane that the backend opens is given besides its own variables."""
@@ -245,6 +269,19 @@ class TerminalBackendContract:
         screen = _shown(backend, pane, "row 99 日本")
         assert screen.lines == tuple(f"row {number} 日本" for number in range(90, 100))
 
+    def test_a_styled_capture_tells_faint_text_and_exchanged_colours(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        if not isinstance(backend, StyledTerminal):
+            return
+        pane = start(_STYLED, width=60, height=12)
+        plain = _shown(backend, pane, "end")
+        styled = backend.capture_styled(pane.address)
+        assert styled.screen[:3] == plain[:3]
+        assert tuple("".join(part.text for part in row) for row in styled.rows) == plain.lines
+        assert styled.rows[: len(_STYLED_ROWS)] == _STYLED_ROWS
+        assert all(part.text for row in styled.rows for part in row)
+
     def test_capture_follows_a_resize(
         self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
     ) -> None:
@@ -399,7 +436,14 @@ class TerminalBackendContract:
         _assert_gone(backend, pane.address)
 
     def test_optional_methods_are_whole_and_spelt_right(self, backend: TerminalBackend) -> None:
-        optional = (HoldingTerminal, ListingTerminal, OpeningTerminal, PaneListingTerminal, ProbingTerminal)
+        optional = (
+            HoldingTerminal,
+            ListingTerminal,
+            OpeningTerminal,
+            PaneListingTerminal,
+            ProbingTerminal,
+            StyledTerminal,
+        )
         assert misspelt_methods(backend, TerminalBackend, optional) == []
 
     def test_probe_says_that_this_terminal_can_be_used(self, backend: TerminalBackend) -> None:

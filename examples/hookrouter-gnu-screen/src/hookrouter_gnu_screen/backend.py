@@ -48,6 +48,7 @@ KEYS: Mapping[str, bytes] = {
     "End": b"\x1b[4~",
     "BSpace": b"\x7f",
     "C-e": b"\x05",
+    "C-s": b"\x13",
     "C-u": b"\x15",
 }
 """The named keys that ``press`` takes, and what a program reads; any other key is one printable character."""
