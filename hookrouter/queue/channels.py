@@ -7,7 +7,7 @@ Authors test a channel with :class:`hookrouter.testing.contracts.prompt_channel.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hookrouter.util.field_docs import with_field_docs
 
@@ -77,12 +77,16 @@ class PromptRequest(NamedTuple):
     """``time.monotonic()`` value after which the channel gives up."""
     save_phase: Callable[[str], None]
     """Saves a word of the channel's own, durably, before an act. If the process is killed, the next attempt finds it in
-    ``item.phase``, and so knows how far this one can have come. Raises StoreError; the act must then not be done."""
+    ``item.phase``, and so knows how far this one can have come; also after ``NOT_NOW``. An empty word says that nothing
+    of the item is left in the session. Raises StoreError; the act must then not be done."""
     is_proven: Callable[[], bool]
     """Whether an event or record has proven that the item was submitted."""
     stopped: Callable[[], str] = lambda: ""
     """Why the channel must go no further: the session is paused, the queue is held, a dialog is open, another turn has
     begun; empty while it may. To be asked before each act; the channel then ends with ``NOT_NOW`` and this reason."""
+    settings: Callable[[type[Any]], Any] = lambda settings: settings()
+    """Returns the settings of the channel's plugin, by the class that it declares in ``plugin_settings()``, as
+    :meth:`hookrouter.context.Services.settings` does. Raises LookupError."""
 
 
 class PromptChannel(Protocol):
