@@ -1,4 +1,7 @@
-"""Answers Claude Code's question dialog through the keyboard: the planner ``grammar`` and the channel ``keys``."""
+"""Works through the keyboard: the planner ``grammar``, and the channels ``keys`` of answers and of prompts.
+
+This module holds the hooks only. What they need is imported when they are called.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from hookrouter.markers import hookimpl
 
 if TYPE_CHECKING:
     from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner
+    from hookrouter.queue.channels import PromptChannel
+    from hookrouter_keystrokes.settings import KeystrokesSettings
 
-__all__ = ["answer_channel", "keystroke_planner"]
+__all__ = ["answer_channel", "keystroke_planner", "plugin_settings", "prompt_channel"]
 
 
 @hookimpl
@@ -26,3 +31,19 @@ def answer_channel() -> AnswerChannel:
     from hookrouter_keystrokes.channel import KeysChannel
 
     return KeysChannel()
+
+
+@hookimpl
+def prompt_channel() -> PromptChannel:
+    """Contribute the prompt channel named ``keys``."""
+    from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
+
+    return KeysPromptChannel()
+
+
+@hookimpl
+def plugin_settings() -> type[KeystrokesSettings]:
+    """Declare the settings of this plugin."""
+    from hookrouter_keystrokes.settings import KeystrokesSettings
+
+    return KeystrokesSettings

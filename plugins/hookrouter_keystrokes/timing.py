@@ -34,3 +34,17 @@ class Timing(NamedTuple):
     """For the dialog to appear, while something else is on the screen."""
     closing_seconds: float = 15.0
     """For the client to show, or the hook to tell, that it took the answer after the dialog has closed."""
+    ready_seconds: float = 3.0
+    """For the prompt box to become free, before a prompt has to wait: a turn that ends, a dialog that closes."""
+    draft_seconds: float = 5.0
+    """How long a draft must stand unchanged before it is put away: nobody types it now."""
+    menu_seconds: float = 2.0
+    """For the menu of commands to show what is chosen."""
+    lost_seconds: float = 2.5
+    """For Enter to submit a prompt, before it is tested whether it was lost."""
+    dialog_seconds: float = 3.0
+    """For a dialog that a command opens after it was taken."""
+    quiet_seconds: float = 0.4
+    """How long an empty box must stand to say that a command has opened no dialog."""
+    restored_seconds: float = 5.0
+    """For the client to put a draft back."""
