@@ -113,6 +113,8 @@ class TmuxBackend:
 
     def capture_styled(self, address: TerminalAddress) -> StyledScreen:
         """Return the visible rows of the pane with the style of each part. Raises as :meth:`capture` does."""
+        # Here, so that a hook that only asks where it is does not load it.
+
         drawn = self._captured(address, "-e")
         rows = styled_rows(drawn.lines)
         lines = tuple("".join(part.text for part in row) for row in rows)

@@ -20,10 +20,12 @@ import pytest
 from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, Screen, TerminalAddress
 from hookrouter.cli.scaffold.parts import PARTS
 from hookrouter.messaging.gateway import Message, Probe, SendResult
+from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.testing.contracts import __all__ as contracts
 from hookrouter.testing.contracts.terminal_backend import NAMED_KEYS
 from hookrouter.util.program import script_argv
 from hookrouter_command import program
+from hookrouter_keystrokes.prompting.commands import NOT_RUN
 from scripts.generate.plugin_pages import made_packages
 from support.command_lines import all_commands, check_calls, simple_commands
 from support.manual import DOCS, REPOSITORY, WRITTEN, anchors, blocks, links, prose, replace_part
@@ -286,6 +288,11 @@ def message_names() -> list[str]:
             "docs/plugins/channel.md",
             [*AnswerRequest._fields, *(name for name in vars(AnswerStatus) if name[0] != "_")],
         ),
+        (
+            "docs/plugins/prompt-channel.md",
+            [*PromptRequest._fields, *PromptOutcome._fields, *(name for name in vars(PromptStatus) if name[0] != "_")],
+        ),
+        ("docs/how/keys.md", [f"/{name}" for rule in NOT_RUN for name in rule.names]),
         ("docs/reference/message.md", message_names()),
         ("docs/plugins/testing.md", [name for name in contracts if name.endswith("Contract")]),
     ],
@@ -302,6 +309,7 @@ PARTS_PAGES = {
     "docs/plugins/terminal.md": "terminal_backend",
     "docs/plugins/planner.md": "keystroke_planner",
     "docs/plugins/channel.md": "answer_channel",
+    "docs/plugins/prompt-channel.md": "prompt_channel",
     "docs/plugins/command.md": "cli_commands",
 }
 

@@ -1,4 +1,4 @@
-"""Packages that bring a part of hookrouter: a gateway, a terminal, a planner, a channel, a command, figures."""
+"""Packages that bring a part of hookrouter: a gateway, a terminal, a planner, channels, a command, figures."""
 
 from __future__ import annotations
 
@@ -48,6 +48,9 @@ PARTS: Mapping[str, Part] = {
         Part("keystroke_planner", "Answers forms of one question by an option's number.", "hookrouter config check"),
         Part(
             "answer_channel", "Gives answers to a program that runs Claude through an SDK.", "hookrouter config check"
+        ),
+        Part(
+            "prompt_channel", "Gives prompts to a program that runs Claude through an SDK.", "hookrouter config check"
         ),
         Part(
             "cli_commands",

@@ -1,4 +1,4 @@
-"""Contract tests for authors: what every terminal, planner, gateway and answer channel must do, as pytest classes.
+"""Contract tests for authors, as pytest classes: what every part must do that a plugin brings.
 
 Subclass one of the contracts in a test module of your own, under a name that starts with ``Test``, and give the
 fixtures that the class names. Needs pytest and hypothesis, which hookrouter itself does not:
@@ -13,6 +13,7 @@ pytest.register_assert_rewrite(
     "hookrouter.testing.contracts.answer_channel",
     "hookrouter.testing.contracts.gateway",
     "hookrouter.testing.contracts.keystroke_planner",
+    "hookrouter.testing.contracts.prompt_channel",
     "hookrouter.testing.contracts.terminal_backend",
 )
 
@@ -23,6 +24,7 @@ from hookrouter.testing.contracts.answer_channel import (  # noqa: E402 - rewrit
 )
 from hookrouter.testing.contracts.gateway import Arrived, GatewayContract, GatewayHost  # noqa: E402
 from hookrouter.testing.contracts.keystroke_planner import KeystrokePlannerContract  # noqa: E402
+from hookrouter.testing.contracts.prompt_channel import PromptChannelContract, PromptedClient  # noqa: E402
 from hookrouter.testing.contracts.terminal_backend import TerminalBackendContract, TerminalHost  # noqa: E402
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "GatewayContract",
     "GatewayHost",
     "KeystrokePlannerContract",
+    "PromptChannelContract",
+    "PromptedClient",
     "Recorded",
     "TerminalBackendContract",
     "TerminalHost",

@@ -121,6 +121,8 @@ class _Typist:
     ) -> None:
         self._request = request
         self._size = 0, 0
+        self._new_lines = 0
+        """How often Enter has made a new line; an old client may take one for a part of the paste before it."""
         self._address = address
         self._terminal = terminal
         self._timing = timing
@@ -151,6 +153,8 @@ class _Typist:
         for _ in range(_TRIES):
             if self._attempt():
                 return self._after_enter()
+        if self._new_lines == _TRIES:
+            raise self._backed_out("Enter makes a new line in this client", status=PromptStatus.REFUSED)
         raise self._backed_out("Enter was lost each time")
 
     def _attempt(self) -> bool:
@@ -326,18 +330,22 @@ class _Typist:
         for piece in pieces(entry.text, columns, rows):
             self._may_go_on(self._clock())
             before, typed = typed, typed + piece
+            area = self._look()
             self._paste(piece, "the text" if piece == entry.text else f"the text, up to character {len(typed)}")
-            self._see_typed(before, typed)
+            self._see_typed(area, before, typed)
         if entry.is_bare_command:
             self._see_command()
 
-    def _see_typed(self, before: str, typed: str) -> None:
-        """Wait until exactly what was typed stands in the box."""
+    def _see_typed(self, last: PromptArea, before: str, typed: str) -> None:
+        """Wait until exactly what was typed stands in the box; ``last`` is the look before."""
         last_expected = self._clock()
+
+        def is_there(area: PromptArea) -> bool:
+            return area.rows != last.rows and self._holds(area, typed)
 
         def is_decided(area: PromptArea) -> bool:
             nonlocal last_expected
-            if self._holds(area, typed):
+            if is_there(area):
                 return True
             if self._holds(area, before):
                 last_expected = self._clock()
@@ -345,7 +353,7 @@ class _Typist:
             return self._clock() - last_expected >= self._timing.effect_seconds * 2
 
         area = self._await(is_decided, self._timing.stuck_seconds)
-        if self._holds(area, typed):
+        if is_there(area):
             return
         if area.is_box and not self._entry.fits(area):
             raise self._backed_out(
@@ -394,14 +402,25 @@ class _Typist:
             why = reason or "a part of the text stands in the prompt box"
             if not area.is_box:
                 raise _not_now(f"{why}; it is still there, behind what is open now: {area.why}")
-            if area.rows and not is_part(without_chips(area), self._entry.text + _MARK):
+            if area.rows and not is_part(without_chips(area), self._typed_in(area)):
                 raise _Ended(
                     PromptStatus.NOT_NOW, f"{why}; something else came to it, so it was left there", is_person=True
                 )
-            self._press("C-u" if area.rows else "BSpace", "take out what was typed")
-            if self._await(_differs_from(area), self._timing.stuck_seconds) == area:
+            # Old clients need BSpace for an empty line; in vim's normal mode it only moves.
+            keys = ("C-u", "BSpace") if area.rows[-1:] != ("",) and area.rows else ("BSpace", "C-u")
+            for key in keys:
+                self._press(key, "take out what was typed")
+                changed = self._await(_differs_from(area), self._timing.effect_seconds * 3) != area
+                if changed:
+                    break
+            if not changed:
                 break
         raise _Ended(PromptStatus.NOT_NOW, f"{reason or 'the text'}; what was typed could not be taken out again")
+
+    def _typed_in(self, area: PromptArea) -> str:
+        """Return what may stand in the box, without a first character that has led to the mode it is in."""
+        typed = self._entry.text + _MARK
+        return typed.removeprefix(area.glyph) if area.glyph and not self._entry.fits(area) else typed
 
     def _enter(self) -> bool:
         """Press Enter on the whole text; return whether it was taken."""
@@ -422,8 +441,10 @@ class _Typist:
         if self._is_taken(after):
             return True
         if shows(after, f"{entry.text}\n"):
+            self._new_lines += 1
             self._save(Phase.TYPING)
-            raise self._backed_out("Enter makes a new line in this client", status=PromptStatus.REFUSED)
+            self._take_out()
+            return False
         return self._decided_by_mark()
 
     def _is_taken(self, area: PromptArea) -> bool:
@@ -487,29 +508,25 @@ class _Typist:
         quiet_since: list[float] = []
 
         def is_decided(area: PromptArea) -> bool:
-            if area.kind == AreaKind.DIALOG:
+            if asks_for(area.dialog, model):
                 return True
-            now = self._clock()
+            # Until it has anything to ask, it may show another dialog for a moment.
             if not area.is_box or area.is_busy:
                 quiet_since.clear()
                 return False
-            quiet_since[:] = quiet_since[:1] or [now]
-            return self._request.is_proven() or now - quiet_since[0] >= self._timing.quiet_seconds
+            quiet_since[:] = quiet_since[:1] or [self._clock()]
+            return self._request.is_proven() or self._clock() - quiet_since[0] >= self._timing.quiet_seconds
 
-        while True:
-            area = self._await(is_decided, self._timing.dialog_seconds)
-            if area.kind != AreaKind.DIALOG:
-                return ""
+        area = self._await(is_decided, self._timing.dialog_seconds)
+        if area.kind == AreaKind.DIALOG:
             self._keep_others_out()
-            # The client ignores keys in the first moments of a dialog, and closes one again that has nothing to ask.
+            # The client ignores keys in the first moments of a dialog.
             self._sleep(self._timing.stable_seconds)
             area = self._stable()
-            if area.kind == AreaKind.DIALOG:
-                break
+        if area.kind != AreaKind.DIALOG:
+            return ""
         if not asks_for(area.dialog, model):
-            return (
-                f"the client took it, and its dialog is not certain to ask for the model {model}, so it was left open"
-            )
+            return f"the client took it, but its dialog is not certain to ask for the model {model}: it was left open"
         if self._request.stopped():
             return "the client took it; its dialog was left open, because the session is paused or held"
         self._save(Phase.CONFIRMING)

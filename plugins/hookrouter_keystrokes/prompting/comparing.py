@@ -36,7 +36,8 @@ def shows_end(rows: Sequence[str], text: str, *, whole: bool) -> bool:
     """Whether blanks were left out between the row below and this one."""
     for number in range(len(rows) - 1, -1, -1):
         row = _drawn(rows[number])
-        if not row and number < len(rows) - 1 and not (wrapped or wanted[at : at + 1] == "\n"):
+        is_blank = not rows[number].strip()
+        if is_blank and number < len(rows) - 1 and not (wrapped or wanted[at : at + 1] == "\n"):
             return False
         if not wanted[:at].endswith(row):
             return False
@@ -50,7 +51,7 @@ def shows_end(rows: Sequence[str], text: str, *, whole: bool) -> bool:
         else:
             at = len(before.rstrip(" "))
             wrapped = at < len(before)
-            if not wrapped and not row:
+            if not wrapped and is_blank:
                 return False
     # Nothing to compare, such as emoji alone, is no proof: they must at least stand there.
     if not wanted.strip() and text.strip():
@@ -77,8 +78,8 @@ def without_chips(area: PromptArea) -> PromptArea:
 def _drawn(text: str) -> str:
     """Return what of a text can be compared: letters, blanks and line breaks, without blanks at a line's end."""
     kept = "".join(
-        character
+        " " if character.isspace() and character != "\n" else character
         for character in unicodedata.normalize("NFD", text)
-        if character in " \n" or (not character.isspace() and key(character))
+        if character.isspace() or key(character)
     )
     return re.sub(r" +(?=\n|\Z)", "", kept)

@@ -14,6 +14,7 @@ __all__ = [
     "CHIP",
     "DIALOG_WORDS",
     "INTERRUPT",
+    "INVISIBLE",
     "LONGEST",
     "MENU_ROW",
     "MORE_ROWS",
@@ -93,6 +94,12 @@ CHIP = r"\[Pasted text #\d+(?: \+\d+ lines?)?\]"
 """What the box shows instead of a paste that is too long; see below."""
 REFERENCES = r"\[(?:Pasted text|Image|\.\.\.Truncated text) #\d+[^\]]*\]"
 """Texts that the client would take for such a paste, an image, or what it has cut out, of this session."""
+
+INVISIBLE = (
+    r"[\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f]|(?<![^\s])\u200d|\u200d(?![^\s])"
+)
+"""Characters that 2.1.330 drops, or asks about, before it submits a text. A joiner within an emoji is none of them."""
 
 PASTE_CHARACTERS, PASTE_LINES = 700, 3
 """How long a paste may be: from 801 characters or four lines on it becomes a chip, whose text is wrapped in tags."""

@@ -21,6 +21,7 @@ newer), or leaves it there (2.0.76)."""
 
 _LONGEST_GAP = 60
 _REFERENCES = re.compile(facts.REFERENCES)
+_INVISIBLE = re.compile(facts.INVISIBLE)
 
 
 def untypable(text: str) -> str:
@@ -31,17 +32,13 @@ def untypable(text: str) -> str:
         return "it holds a tab, which the client turns into four blanks"
     if unicodedata.normalize("NFC", text) != text:
         return "it holds characters that the client composes anew (it is not in Unicode's form NFC)"
-    if any(character != "\n" and _is_changed(character) for character in text):
-        return "it holds white space or invisible characters that the client changes or drops"
+    if (hidden := _INVISIBLE.search(text)) is not None:
+        return f"it holds the invisible character U+{ord(hidden[0]):04X}, which newer clients drop"
     if (found := _REFERENCES.search(text)) is not None:
         return f"the client would take {found[0]!r} for what was pasted in this session before"
     if re.search(rf" {{{_LONGEST_GAP},}}|\n{{{_LONGEST_GAP},}}", text):
         return f"it holds more than {_LONGEST_GAP} blanks or empty lines in a row, which cannot be read back"
     return ""
-
-
-def _is_changed(character: str) -> bool:
-    return character != " " and (character.isspace() or unicodedata.category(character) in ("Co", "Cn"))
 
 
 def guarded(text: str) -> str:
@@ -58,13 +55,23 @@ def guarded(text: str) -> str:
 def pieces(text: str, columns: int, rows: int) -> Iterator[str]:
     """Yield the parts in which a text is pasted, each of which fits ``rows`` rows of so many columns.
 
-    Each ends in something that can be seen, and not within what is drawn as one character.
+    Each ends in something that can be seen, and not within what is drawn as one character. Each leaves the last row
+    filled otherwise than the one before, so that the box is seen to change also if the text repeats itself.
     """
     at = 0
+    last = ""
     while at < len(text):
         end = _end(text, at, columns, rows)
+        while end > at + 1 and end < len(text) and _last_row(text[:end], columns) == last:
+            end -= 1
         yield text[at:end]
-        at = end
+        at, last = end, _last_row(text[:end], columns)
+
+
+def _last_row(text: str, columns: int) -> str:
+    """Return about what the last row shows."""
+    line = text.rpartition("\n")[2]
+    return line[len(line) - len(line) % columns :]
 
 
 def _end(text: str, start: int, columns: int, rows: int) -> int:
@@ -77,7 +84,7 @@ def _end(text: str, start: int, columns: int, rows: int) -> int:
             used += text_width(text[end])
             if used > columns:
                 taken_rows, used = taken_rows + 1, text_width(text[end])
-        if newlines >= facts.PASTE_LINES or taken_rows > rows:
+        if newlines >= facts.PASTE_LINES or taken_rows > rows or (taken_rows == rows and used > columns // 3):
             break
         end += 1
     if end == len(text):
