@@ -28,7 +28,7 @@ class PromptStatus:
     """The act that submits was done. Whether the client took it, an event or record has to prove."""
     NOT_NOW = "not_now"
     """Nothing was submitted, and nothing of the item is left in the session: a person types, a dialog is open, Claude
-    works. The item stays the next one."""
+    works. The item stays the next one. If ``item.phase`` is set, it says nothing of the attempt that was cut off."""
     REFUSED = "refused"
     """Nothing was submitted, and this channel will not carry this item into this session; the next channel may."""
     UNCERTAIN = "uncertain"

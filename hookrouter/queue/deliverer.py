@@ -294,9 +294,15 @@ class QueueDeliverer:
         if item.phase and self._may_be_taken(sight, item):
             return _RECORD_LOOK
         outcome = self._submit(channel, record, item)
-        if item.phase and outcome.status == PromptStatus.NOT_NOW and self._is_young(item):
-            # What proves that it was submitted after all may still come.
-            return _RECORD_LOOK
+        if item.phase and outcome.status == PromptStatus.NOT_NOW:
+            # This says nothing of the attempt that was cut off. Until that is decided the item is not one that waits.
+            if self._is_young(item):
+                return _RECORD_LOOK
+            if not _is_held_for_good(sight.queue):
+                return _LOOK
+            reason = f"its delivery was cut off, and it may have been submitted; since then: {outcome.reason}"
+            self._stop_at(sight, lambda queue: transitions.unproven(queue, item.id, reason))
+            return 0.0
         if outcome.status == PromptStatus.REFUSED:
             self._put_back(item, outcome.reason)
             return _LOOK

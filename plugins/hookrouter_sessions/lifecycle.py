@@ -16,7 +16,7 @@ from hookrouter.queue.items import DELIVERING, QUEUED, SHELL
 from hookrouter.queue.proof import proof_by_records
 from hookrouter.queue.spawn import start_queue
 from hookrouter.replies import StopReply
-from hookrouter.sessions.records import BUSY, GONE, IDLE, LONGEST_MESSAGE, SessionRecord
+from hookrouter.sessions.records import BUSY, GONE, IDLE, LONGEST_MESSAGE, SessionRecord, prune_records
 from hookrouter_sessions import failing, telling
 from hookrouter_sessions.channels.offers import REPLIED, note_reply, offered, replied, was_replied
 from hookrouter_sessions.following import changed_queue, follow, noted, take_up_left_queue
@@ -67,6 +67,8 @@ def session_began(event: events.SessionStart, context: Context) -> None:
 
     before, after, ended = changed_queue(context, followed.session, changed)
     telling.session_began(context, record, event.source, before, after, ended)
+    if not is_same:
+        prune_records(context.store)
     _go_on(context, after)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.queue.documents import change_queue, read_queue
 from hookrouter.queue.items import DELIVERING, DONE, FAILED, QUEUED, STARTED, Item
-from hookrouter.sessions.records import SessionRecord, list_records, read_record
+from hookrouter.sessions.records import SessionRecord, change_record, list_records, read_record
 from hookrouter_sessions.channels.offers import MOST_IN_A_ROW, make_offer
 from support.queue_world import World
 
@@ -240,3 +240,15 @@ def test_a_prompt_is_no_reply_if_something_keeps_it(world: World, why: str) -> N
         change_queue(world.store, world.session, lambda queue: queue.held("asked", "wait"))
     assert world.fire("Stop", **TURN_OVER) is None
     assert world.items()[item.id].state == QUEUED
+
+
+def test_a_session_that_begins_has_those_forgotten_that_ended_long_ago(world: World) -> None:
+    fresh = record(world)._replace(session="yesterday", state="gone")
+    old = fresh._replace(session="long-ago", since="2020-01-01T00:00:00.000Z")
+    for one in (fresh, old):
+        change_record(world.store, one.session, lambda _before, one=one: one)  # type: ignore[misc]
+    world.pid += 1
+    world.new_session()
+    world.fire("SessionStart", source="startup")
+    assert {one.session for one in list_records(world.store)} >= {"yesterday"}
+    assert read_record(world.store, "long-ago") is None
