@@ -17,11 +17,19 @@ from hookrouter.queue import transitions
 from hookrouter.queue.channels import PreparingChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.delivering import LAG_SECONDS, Sight, age, client_mark, is_over_unsaid, look_at, why_not
 from hookrouter.queue.documents import change_queue, prune_ended, read_queue, watch_queue
-from hookrouter.queue.failures import CONTINUATION_SECONDS, LIMITED, goes_on_by_itself
+from hookrouter.queue.failures import (
+    CONTINUATION_SECONDS,
+    LIMITED,
+    FailedTurn,
+    broken,
+    failure_in,
+    goes_on_by_itself,
+    is_untouched,
+)
 from hookrouter.queue.items import COMMAND, DELIVERING, DONE, PROMPT, QUEUED, SHELL, STARTED
 from hookrouter.queue.proof import Proof, is_interrupted, proof_by_records
 from hookrouter.queue.spawn import LOCK, start_queue
-from hookrouter.queue.telling import queue_emptied, queue_stopped
+from hookrouter.queue.telling import queue_emptied, queue_stopped, turn_failed
 from hookrouter.sessions.records import BUSY, GONE, IDLE, change_record
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso, now, seconds
@@ -63,6 +71,8 @@ _ENDLESS_SECONDS = 5.0
 _PREPARED_ITEMS = 10
 """How many of the items that come next are prepared."""
 _AT_REST = ("idle", "shell")
+_UNSAID = "Interrupted"
+"""The ``event`` of a record whose turn is over without a hook that has said so."""
 
 
 class QueueDeliverer:
@@ -427,24 +437,41 @@ class QueueDeliverer:
         self._unsaid = None
         if record is None:
             return _LOOK
+        lines = last_lines(record.transcript_path)
+        # Without StopFailure, which older clients have not and not every installation registers, the transcript tells.
+        failure = failure_in(lines, seconds(record.since) or 0.0)
+        changed = self._turn_over(record, lambda one: one if failure is None else broken(one, failure))
+        if changed is None:
+            return 0.0
+        if failure is not None:
+            self._turn_failed(changed, FailedTurn(self._store, failure, untouched=is_untouched(lines), at=now()))
+        elif record.event == "Stop":
+            # Something of the turn was still running in the background then, and is over.
+            self._tell_end(*self._changed(transitions.turn_ended), changed)
+        else:
+            reason = "Claude was stopped, as Escape does: its turn is over, and no hook has said so"
+            self._stop(sight, lambda queue: transitions.interrupted(queue, reason))
+        return 0.0
+
+    def _turn_over(
+        self, record: SessionRecord, change: Callable[[SessionRecord], SessionRecord]
+    ) -> SessionRecord | None:
+        """Note that a turn is over of whose end no hook has told; None if one has, meanwhile."""
         changed = change_record(
             self._store,
             self._session,
-            lambda now_there: (
-                now_there
-                if now_there is None or now_there.since != record.since
-                else now_there._replace(state=IDLE, since=iso(), event="Interrupted")
+            lambda there: (
+                there
+                if there is None or there.since != record.since
+                else change(there._replace(state=IDLE, since=iso(), event=_UNSAID))
             ),
         )
-        if changed is None or changed.event != "Interrupted":
-            return 0.0
-        if record.event == "Stop":
-            # Something of the turn was still running in the background then, and is over.
-            self._change(transitions.turn_ended)
-            return 0.0
-        reason = "Claude was stopped, as Escape does: its turn is over, and no hook has said so"
-        self._stop(sight, lambda queue: transitions.interrupted(queue, reason))
-        return 0.0
+        return changed if changed is not None and changed.event == _UNSAID else None
+
+    def _turn_failed(self, record: SessionRecord, change: FailedTurn) -> None:
+        before, after = self._changed(change)
+        ended = tuple(item for item in before.items if after.item(item.id) is None)
+        turn_failed(self._services, after, record, change.decision, ended)
 
     def _client_ended(self, sight: Sight) -> None:
         self._stop(sight, lambda queue: transitions.client_ended(queue, "the session's client has ended"))

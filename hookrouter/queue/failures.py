@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.queue.documents import ended_items
 from hookrouter.queue.items import FAILED, SHELL, STARTED, Item, new_item
 from hookrouter.sessions.limits import LATER, LIMIT, Failure, arms_continuation, failure_of_record, is_continuation
+from hookrouter.sessions.records import LIMITED as LIMITED_SESSION
+from hookrouter.sessions.records import LONGEST_MESSAGE, STOPPED
 from hookrouter.util.clock import iso, seconds
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.regular_file import parsed
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hookrouter.queue.documents import Queue
+    from hookrouter.sessions.records import SessionRecord
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = [
@@ -34,6 +37,8 @@ __all__ = [
     "LIMITED",
     "PAUSES",
     "AfterFailure",
+    "FailedTurn",
+    "broken",
     "continued",
     "decide_after_failure",
     "failed",
@@ -77,6 +82,39 @@ class AfterFailure(NamedTuple):
         return "" if self.until is None else iso(self.until)
 
 
+class FailedTurn:
+    """What a turn that ended in an error makes of a queue: a change for ``change_queue`` of the documents."""
+
+    def __init__(self, store: DocumentStore, failure: Failure, *, untouched: bool, at: float) -> None:
+        """Arguments: as :func:`decide_after_failure` has them."""
+        self._store = store
+        self._failure = failure
+        self._untouched = untouched
+        self._at = at
+        self.decision = self._decided(None)
+        """What becomes of the queue; as long as none was changed, of one that holds nothing."""
+
+    def __call__(self, queue: Queue) -> Queue:
+        """Return the queue as it is then. Raises StoreError."""
+        self.decision = self._decided(queue.under_way)
+        return failed(queue, self.decision)
+
+    def _decided(self, item: Item | None) -> AfterFailure:
+        earlier = failures_in_a_row(self._store, item)
+        return decide_after_failure(self._failure, item, untouched=self._untouched, earlier=earlier, at=self._at)
+
+
+def broken(record: SessionRecord, failure: Failure) -> SessionRecord:
+    """Return the record of a session whose turn has ended in an error."""
+    is_limit, until = failure.policy == LIMIT, failure.until
+    return record._replace(
+        state=LIMITED_SESSION if is_limit else STOPPED,
+        error=failure.error,
+        limited_until=iso(until) if is_limit and until is not None else "",
+        last_message=failure.text[-LONGEST_MESSAGE:],
+    )
+
+
 def decide_after_failure(
     failure: Failure, item: Item | None, *, untouched: bool, earlier: int, at: float
 ) -> AfterFailure:
@@ -102,7 +140,10 @@ def decide_after_failure(
 
 def failed(queue: Queue, decision: AfterFailure) -> Queue:
     """Return the queue as it is then: the item that was under way has failed, and its repeat is the next one."""
-    item = queue.under_way
+    item, hold = queue.under_way, queue.hold
+    if item is None and hold is not None and hold.cause == decision.cause:
+        # The end of this turn was seen before, from another side.
+        return queue
     if item is not None and item.state == STARTED:
         again = "; it is sent again, because nothing of it had been done" if decision.sends_again else ""
         queue = queue.ended(item.id, FAILED, reason=f"{decision.reason}{again}")

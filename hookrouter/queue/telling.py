@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import Screen
     from hookrouter.context import Services
     from hookrouter.queue.documents import Queue
+    from hookrouter.queue.failures import AfterFailure
     from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
 
-__all__ = ["queue_emptied", "queue_stopped"]
+__all__ = ["queue_emptied", "queue_stopped", "turn_failed"]
 
 
 def queue_stopped(
@@ -64,6 +65,26 @@ def queue_emptied(services: Services, queue: Queue, record: SessionRecord | None
     """Say that the last item of a queue has ended without a turn; ``items`` are those that ended with it."""
     if record is not None and not queue.items:
         _tell(services, queue, lambda: outgoing.queue_emptied(services, record, queue, items))
+
+
+def turn_failed(
+    services: Services, queue: Queue, record: SessionRecord, decision: AfterFailure, items: tuple[Item, ...]
+) -> None:
+    """Say that a turn has ended in an error of which no hook has told; ``items`` are those that ended with it."""
+    services.journal.write(
+        {
+            "level": "warning",
+            "event": "queue",
+            "outcome": "failed",
+            "session": queue.session,
+            "session_id": record.session_id,
+            "cause": decision.cause,
+            "reason": decision.reason,
+            "items": [item.id for item in items],
+        },
+        record.session_id or None,
+    )
+    _tell(services, queue, lambda: outgoing.turn_failed(services, record, queue, decision, items))
 
 
 def _tell(services: Services, queue: Queue, tell: Callable[[], None]) -> None:

@@ -6,10 +6,9 @@ import time
 from typing import TYPE_CHECKING
 
 from hookrouter.dialogs.transcript import client_version
-from hookrouter.queue.failures import decide_after_failure, failed, failure_in, failures_in_a_row, is_untouched
-from hookrouter.sessions.limits import LIMIT, read_failure
-from hookrouter.sessions.records import LIMITED, LONGEST_MESSAGE, STOPPED
-from hookrouter.util.clock import iso, now, seconds
+from hookrouter.queue.failures import FailedTurn, broken, failure_in, is_untouched
+from hookrouter.sessions.limits import read_failure
+from hookrouter.util.clock import now, seconds
 from hookrouter.util.regular_file import last_lines
 from hookrouter_sessions import telling
 from hookrouter_sessions.following import changed_queue, noted
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
     from hookrouter.queue.documents import Queue
-    from hookrouter.queue.failures import AfterFailure
-    from hookrouter.queue.items import Item
     from hookrouter.sessions.limits import Failure
     from hookrouter_sessions.following import Followed
 
@@ -28,7 +25,7 @@ __all__ = ["failure_at_stop", "told_failure", "turn_failed"]
 _WITH_STOP_FAILURE = (2, 1, 78)
 """The first client that has ``StopFailure``; older ones say ``Stop`` after an error too (2.0.76)."""
 
-_RECORD_SECONDS = 2.0
+_RECORD_SECONDS = 1.0
 """Seconds that the client has to write the error into its transcript: it does so beside this hook (2.1.330)."""
 
 
@@ -56,33 +53,10 @@ def turn_failed(
     lines, recorded = _recorded(event.transcript_path, _begun(followed))
     # The transcript knows the second of a limit's end. Without the error in it, it may lack what was done before, too.
     failure = recorded or failure
-    untouched = recorded is not None and is_untouched(lines)
-
-    def decided(item: Item | None) -> AfterFailure:
-        earlier = failures_in_a_row(context.store, item)
-        return decide_after_failure(failure, item, untouched=untouched, earlier=earlier, at=at)
-
-    # Of a queue that holds nothing, nothing is asked.
-    decisions = [decided(None)]
-
-    def changed(queue: Queue) -> Queue:
-        decisions.append(decided(queue.under_way))
-        return failed(queue, decisions[-1])
-
-    before, after, ended = changed_queue(context, followed.session, changed)
-    is_limit, until = failure.policy == LIMIT, failure.until
-    record = noted(
-        event,
-        context,
-        followed,
-        lambda one: one._replace(
-            state=LIMITED if is_limit else STOPPED,
-            error=failure.error,
-            limited_until=iso(until) if is_limit and until is not None else "",
-            last_message=failure.text[-LONGEST_MESSAGE:],
-        ),
-    )
-    telling.turn_failed(context, record, before, after, ended, decisions[-1])
+    change = FailedTurn(context.store, failure, untouched=recorded is not None and is_untouched(lines), at=at)
+    before, after, ended = changed_queue(context, followed.session, change)
+    record = noted(event, context, followed, lambda one: broken(one, failure))
+    telling.turn_failed(context, record, before, after, ended, change.decision)
     return after
 
 

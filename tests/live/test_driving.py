@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,11 +39,20 @@ SCRIPT: dict[str, Any] = {
 LONG = 240.0
 
 
+def program() -> str:
+    found = find_client()
+    assert found is not None
+    return found
+
+
 class Driven:
     """A logged-in client of a project with GSD's commands."""
 
-    def __init__(self, folder: Path, config: str) -> None:
+    def __init__(self, folder: Path, config: str, *, is_known: bool = True) -> None:
+        """``is_known``: the installation finds the client, and so registers also what older ones do not know."""
         self.stage = Stage(str(folder), config)
+        if is_known:
+            self.stage.variables["PATH"] = os.pathsep.join([os.path.dirname(program()), os.environ["PATH"]])
         self.stage.client_home.log_in()
         # The scripted Claude searches for no tool.
         self.stage.variables["ENABLE_TOOL_SEARCH"] = "false"
@@ -55,9 +65,7 @@ class Driven:
 
     def client(self, server: PrivateTmux, model: ScriptedModel) -> ClientSession:
         """Return the client, not yet started; a fresh one would choose auto mode, in which nobody is asked."""
-        program = find_client()
-        assert program is not None
-        return self.stage.client(program, server, model, words=("--permission-mode", "default"), session=SESSION)
+        return self.stage.client(program(), server, model, words=("--permission-mode", "default"), session=SESSION)
 
     @property
     def store(self) -> DocumentStore:
@@ -132,10 +140,11 @@ def test_one_send_drives_a_phase_from_discussion_to_verification(
     assert '"questions": []' in questions.stdout
 
 
+@pytest.mark.parametrize("is_known", [True, False], ids=["with StopFailure", "without StopFailure"])
 def test_if_the_client_does_not_go_on_after_a_limit_the_queue_does(
-    tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel
+    tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel, is_known: bool
 ) -> None:
-    driven = Driven(tmp_path, '[sessions]\nchannels = ["keys"]\n')
+    driven = Driven(tmp_path, '[sessions]\nchannels = ["keys"]\n', is_known=is_known)
     model.limit("plan", 12.0)
     with driven.client(tmux_server, model) as client:
         driven.wait_known()

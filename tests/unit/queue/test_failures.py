@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hookrouter.queue.documents import Queue, change_queue
 from hookrouter.queue.failures import (
     PAUSES,
+    FailedTurn,
+    broken,
     continued,
     decide_after_failure,
     failed,
@@ -22,6 +24,7 @@ from hookrouter.queue.failures import (
 )
 from hookrouter.queue.items import DONE, FAILED, QUEUED, STARTED, Item, new_item
 from hookrouter.sessions.limits import LATER, LIMIT, NEVER, Failure
+from hookrouter.sessions.records import SessionRecord
 from hookrouter.util.clock import iso, seconds
 from support.memory_storage import MemoryStore
 
@@ -118,6 +121,30 @@ def test_a_hold_of_somebody_stays() -> None:
     after = failed(queue, decide_after_failure(limit(), queue.items[0], untouched=True, earlier=0, at=AT))
     assert after.hold is not None
     assert after.hold.cause == "asked"
+
+
+def test_an_end_that_was_seen_before_from_another_side_changes_nothing() -> None:
+    item = started()
+    decision = decide_after_failure(limit(), item, untouched=True, earlier=0, at=AT)
+    held = failed(Queue("work", (item,)), decision)
+    held = held._replace(items=tuple(one for one in held.items if not one.is_ended))
+    assert failed(held, decide_after_failure(limit(), None, untouched=True, earlier=0, at=AT + 1)) == held
+
+
+def test_a_failed_turn_decides_by_what_is_under_way_then() -> None:
+    store, item = MemoryStore(), started()
+    turn = FailedTurn(store, SERVER, untouched=True, at=AT)
+    assert not turn.decision.sends_again
+    after = turn(Queue("work", (item,)))
+    assert turn.decision.sends_again
+    assert [one.state for one in after.items] == [FAILED, QUEUED]
+
+
+@pytest.mark.parametrize(("failure", "state", "until"), [(limit(), "limited", iso(AT + 1800)), (SERVER, "stopped", "")])
+def test_what_the_sessions_record_says(failure: Failure, state: str, until: str) -> None:
+    record = broken(SessionRecord("work", "s-1", "busy", iso(AT)), failure)
+    assert (record.state, record.error, record.limited_until) == (state, failure.error, until)
+    assert record.last_message == failure.text
 
 
 def test_the_clients_own_continuation_is_the_repeat() -> None:
