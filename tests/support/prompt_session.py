@@ -194,7 +194,7 @@ class PromptSession:
             if area.is_empty and not area.is_busy and not area.is_stashed:
                 return True
             if area.is_box and not area.is_busy:
-                key = "C-s" if area.is_empty else "C-u" if area.rows else "BSpace"
+                key = "C-s" if area.is_empty else "C-u" if area.rows and area.rows[-1] else "BSpace"
             else:
                 key = "" if area.is_busy else "Escape"
             if key:

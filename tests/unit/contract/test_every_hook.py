@@ -20,6 +20,7 @@ from hookrouter.hookspecs.commands import Command
 from hookrouter.markers import PROJECT_NAME
 from hookrouter.messaging.composer import MessageComposer
 from hookrouter.messaging.gateway import Gateway
+from hookrouter.queue.channels import PromptChannel
 from hookrouter.sessions.watching import SessionWatcher
 from hookrouter.testing import Hooks
 
@@ -36,6 +37,7 @@ NAMES = {
     "MessageComposer": MessageComposer,
     "KeystrokePlanner": KeystrokePlanner,
     "Mapping": Mapping,
+    "PromptChannel": PromptChannel,
     "SessionWatcher": SessionWatcher,
     "TerminalBackend": TerminalBackend,
 }
