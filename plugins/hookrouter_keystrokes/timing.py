@@ -38,7 +38,9 @@ class Timing(NamedTuple):
     """For the prompt box to become free, before a prompt has to wait: a turn that ends, a dialog that closes."""
     draft_seconds: float = 5.0
     """How long a draft must stand unchanged before it is put away: nobody types it now."""
-    menu_seconds: float = 2.0
+    drawn_seconds: float = 4.0
+    """For the prompt box to be drawn anew; until then it may be half drawn, on a busy machine for seconds."""
+    menu_seconds: float = 4.0
     """For the menu of commands to show what is chosen."""
     lost_seconds: float = 2.5
     """For Enter to submit a prompt, before it is tested whether it was lost."""

@@ -194,7 +194,7 @@ class PromptSession:
             if area.is_empty and not area.is_busy and not area.is_stashed:
                 return True
             if area.is_box and not area.is_busy:
-                key = "C-s" if area.is_empty else "C-u" if area.rows else "BSpace"
+                key = "C-s" if area.is_empty else "C-u" if area.rows and area.rows[-1] else "BSpace"
             else:
                 key = "" if area.is_busy else "Escape"
             if key:
@@ -230,7 +230,8 @@ def prompt_session(
         "---\ndescription: of a test\n---\nGo on: $ARGUMENTS\n"
     )
     (project / "readme.txt").write_text("hello\n")
-    stage.client_home.write_settings({"permissions": {"defaultMode": "default"}, **(settings or {})})
+    # No permission mode among them: 2.1.330 would ask about it at some moment after its start.
+    stage.client_home.write_settings(dict(settings or {}))
     if settings is not None and "editorMode" in settings:
         # Where older clients keep it.
         path = Path(stage.client_home.home) / ".claude.json"

@@ -322,7 +322,7 @@ class _Typist:
         self._may_go_on(self._clock())
         if entry.mode:
             self._press(entry.mode, "enter the shell mode")
-            area = self._await(lambda seen: entry.fits(seen) and not seen.rows, self._timing.effect_seconds * 3)
+            area = self._await(lambda seen: entry.fits(seen) and not seen.rows, self._timing.drawn_seconds)
             if not entry.fits(area):
                 raise self._backed_out("the prompt box did not go into shell mode")
         columns, rows = max(self._size[0] - _AROUND, 20), max(2, self._size[1] // 3 - 2)
@@ -350,7 +350,7 @@ class _Typist:
             if self._holds(area, before):
                 last_expected = self._clock()
             # Anything else may be half drawn, or something that came in between: that stays.
-            return self._clock() - last_expected >= self._timing.effect_seconds * 2
+            return self._clock() - last_expected >= self._timing.drawn_seconds
 
         area = self._await(is_decided, self._timing.stuck_seconds)
         if is_there(area):
@@ -410,7 +410,7 @@ class _Typist:
             keys = ("C-u", "BSpace") if area.rows[-1:] != ("",) and area.rows else ("BSpace", "C-u")
             for key in keys:
                 self._press(key, "take out what was typed")
-                changed = self._await(_differs_from(area), self._timing.effect_seconds * 3) != area
+                changed = self._await(_differs_from(area), self._timing.drawn_seconds) != area
                 if changed:
                     break
             if not changed:
