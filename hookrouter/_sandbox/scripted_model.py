@@ -9,6 +9,7 @@ gets the same reply.
 from __future__ import annotations
 
 import json
+import math
 import re
 import secrets
 import threading
@@ -187,7 +188,8 @@ class ScriptedModel(LocalServer):
         names = {name for message in body.get("messages") or [] for name in _names(message)}
         with self._lock:
             for name in names & set(self._limits):
-                self._refusal = usage_limit(time.time() + self._limits.pop(name))
+                # To the second, as it is told: whoever comes when that says so is not refused.
+                self._refusal = usage_limit(math.ceil(time.time() + self._limits.pop(name)))
             refusal = self._refusal
         return refusal if refusal is not None and time.time() < refusal.until else None
 

@@ -152,7 +152,9 @@ def test_if_the_client_does_not_go_on_after_a_limit_the_queue_does(
         client.pane.wait_for("Esc to cancel", 30)
         client.pane.press("Escape")
         wait_until(lambda: any(item.state == "done" for item in driven.ended()), 90, "repeat", driven.state)
-    failed, repeat = sorted(driven.ended(), key=lambda one: one.ended_at)
+    items = sorted(driven.ended(), key=lambda one: one.ended_at)
+    assert len(items) == 2, driven.state()
+    failed, repeat = items
     assert (failed.state, repeat.state, repeat.repeats) == ("failed", "done", failed.id)
     assert repeat.channel == "keys"
     until = seconds(failed.reason.split("holds until ")[1].split(": ")[0])
