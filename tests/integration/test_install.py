@@ -97,10 +97,10 @@ def test_a_change_of_plugins_changes_only_their_entries(site: Path, tmp_path: Pa
     path.write_text(original)
     hookrouter("install", "--settings", str(path))
     before = commands(path)
-    (site / "watcher_plugin.py").write_text(PLUGIN.format(hook="pre_tool_use") + PLUGIN.format(hook="notification"))
+    (site / "watcher_plugin.py").write_text(PLUGIN.format(hook="pre_tool_use") + PLUGIN.format(hook="worktree_remove"))
     hookrouter("install", "--settings", str(path))
     after = commands(path)
-    assert set(after) - set(before) == {("PreToolUse", None), ("Notification", None)}
+    assert set(after) - set(before) == {("PreToolUse", None), ("WorktreeRemove", None)}
     assert set(before) - set(after) == {("PreToolUse", "AskUserQuestion")}
     text = path.read_text()
     hookrouter("install", "--settings", str(path))
