@@ -36,6 +36,7 @@ def answer_channel() -> AnswerChannel:
 
 
 @hookimpl
+@stateless
 def prompt_channel() -> PromptChannel:
     """Contribute the prompt channel named ``keys``."""
     from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
@@ -44,6 +45,7 @@ def prompt_channel() -> PromptChannel:
 
 
 @hookimpl
+@stateless
 def plugin_settings() -> type[KeystrokesSettings]:
     """Declare the settings of this plugin."""
     from hookrouter_keystrokes.settings import KeystrokesSettings

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.markers import hookimpl
+from hookrouter.markers import hookimpl, stateless
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
 from hookrouter.queue.items import PROMPT
 from hookrouter_sessions.channels.offers import make_offer
@@ -48,6 +48,7 @@ class StopChannel:
 
 
 @hookimpl
+@stateless
 def prompt_channel() -> PromptChannel:
     """Contribute the channel."""
     return StopChannel()
