@@ -11,6 +11,9 @@ const SLICE = 20 // seconds that it holds a waiting call; the client ends a requ
 const PAUSE = 30000 // milliseconds for which a gate that hung is not asked
 const PROBE = 1000 // milliseconds between looks whether it is well again
 const AGAIN = 100 // milliseconds after which the end of a call is told once more
+const QUIET = 2000 // milliseconds that a turn which is about to end has for it, before a prompt is given back
+const TYPES = 1200 // milliseconds within which a half-typed text changes while somebody types
+const LONGEST_REST = 5000 // milliseconds between two tries to ask a gate that is not there for prompts
 const KEPT = 500 // tool calls that are remembered, for those whose end is not seen
 
 // ---- pure: what is sent, and what an answer means -------------------------------------------------------------------
@@ -527,6 +530,106 @@ function concluded($, event, call, told, tell) {
   return result
 }
 
+// ---- prompts --------------------------------------------------------------------------------------------------------
+// What waits in a session's queue is handed over through the gate, one at a time. An id is acted on once, whatever is
+// asked again, and INSTANCE tells those who hand something over whether this is still the mod that has done so.
+
+const INSTANCE = crypto.randomUUID()
+const acts = new Map() // id of what was handed over -> a promise of what became of it
+const turns = new Set() // ids of the main agent's turns that run
+let askedFor // the session for which prompts were asked for last
+let quiet = () => {} // called when none runs any more
+
+const HARMLESS = /would run a command as the user|takes \{ text \}|no command named/ // rejections before anything is done
+
+async function isTyping($) {
+  try {
+    const first = await $.prompt.read()
+    if (!first.text) return false
+    await after(TYPES)
+    const last = await $.prompt.read()
+    return last.text !== first.text || last.cursor !== first.cursor
+  } catch {
+    return false // the client draws no box
+  }
+}
+
+// Whether no turn runs, within QUIET: hooks tell of a turn's end a moment before it is over.
+async function isQuiet() {
+  if (!turns.size) return true
+  const over = new Promise((done) => {
+    quiet = done
+  })
+  await Promise.race([over, after(QUIET)])
+  return !turns.size
+}
+
+async function commandRefusal($, name) {
+  const known = (await $.command.list()).find((one) => one.name === name)
+  if (SETUP.commands.includes(name)) return ""
+  if (known === undefined) return `this session has no command /${name}`
+  return known.source === "builtin" ? `/${name} may open a panel, which nobody would close` : ""
+}
+
+async function act($, handed) {
+  try {
+    const why = handed.kind === "command" ? await commandRefusal($, handed.text) : ""
+    if (why) return { outcome: "refused", reason: why }
+    if (await isTyping($)) return { outcome: "typing", reason: "a person types at the session's terminal" }
+    if (!(await isQuiet())) return { outcome: "busy", reason: "Claude works" }
+  } catch (fault) {
+    return { outcome: "refused", reason: fault.message }
+  }
+  try {
+    if (handed.kind === "command") {
+      await $.command.run({ command: handed.text, args: handed.arguments })
+      return { outcome: "submitted", reason: "" }
+    }
+    const sent = await $.prompt.submit({ text: handed.text, asUser: true })
+    if (sent.drop !== undefined) return { outcome: "dropped", reason: `the client dropped it: ${sent.drop}` }
+    return { outcome: "submitted", reason: "" }
+  } catch (fault) {
+    return { outcome: HARMLESS.test(fault.message) ? "refused" : "unknown", reason: fault.message }
+  }
+}
+
+// Acts on what was handed over, unless it has been, and tells what became of it. Whoever waits asks again until told.
+async function carry($, handed) {
+  if (!acts.has(handed.id)) remember(acts, handed.id, act($, handed))
+  const outcome = await acts.get(handed.id)
+  try {
+    await send($, "POST", `/v1/mods/${INSTANCE}/ended`, { id: handed.id, ...outcome }, LATE)
+  } catch (fault) {
+    debug($, `what became of a prompt could not be told: ${fault.message}`)
+  }
+}
+
+// After /clear the client shows another session, while a request still waits for prompts of the one before.
+function announce($, session) {
+  if (askedFor === undefined || session === askedFor) return
+  askedFor = session
+  send($, "POST", `/v1/mods/${INSTANCE}`, { session_id: session, has: [...acts.keys()], wait: 0 }, LATE).catch(() => {})
+}
+
+async function takePrompts($) {
+  let rest = PROBE
+  const carried = new Set() // ids that are being carried now
+  for (;;) {
+    try {
+      askedFor = await $.session.id()
+      const asked = { session_id: askedFor, has: [...carried], wait: SLICE }
+      const answer = await send($, "POST", `/v1/mods/${INSTANCE}`, asked, SLICE * 1000 + LATE)
+      rest = PROBE
+      if (answer.state !== "prompt") continue
+      carried.add(answer.id)
+      carry($, answer).finally(() => carried.delete(answer.id))
+    } catch {
+      await after(rest)
+      rest = Math.min(rest * 2, LONGEST_REST)
+    }
+  }
+}
+
 export const register = (on) => {
   on("settings.read", async ($, e, next) => {
     const read = await next(e)
@@ -545,7 +648,21 @@ export const register = (on) => {
     }
     // Before the first call needs them.
     $.session.id().then((session) => variables($, session)).catch(() => {})
+    if (SETUP.takesPrompts) setTimeout(() => takePrompts($), 0)
     return started
+  })
+  on("classic.SessionStart", ($, e, next) => {
+    announce($, e.session_id)
+    return next(e)
+  })
+  on("turn.start", ($, e, next) => {
+    if (e.agentId === undefined) turns.add(e.turnId)
+    return next(e)
+  })
+  on("turn.complete", ($, e, next) => {
+    turns.delete(e.turnId)
+    if (!turns.size) quiet()
+    return next(e)
   })
   on("tool.call", ($, e, next) => {
     if (e.agentId) remember(agents, e.tool_use_id, e.agentId)

@@ -24,6 +24,10 @@ __all__ = ["Surroundings", "bridge_source"]
 _WATCHED = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "SubagentStart")
 """Events that the mod looks at also if nobody listens: PreToolUse lacks fields that they have."""
 
+_COMMANDS = ("clear", "compact", "context", "effort", "new", "rename", "reset")
+"""The built-in commands that the mod runs: of those that were tried (2.1.330), they open no panel at which all that
+comes next would wait."""
+
 _VARIABLES = "import json, os; print(json.dumps({**os.environ, 'CLAUDE_PID': str(os.getppid())}))"
 """A program whose parent is the client: a command hook's variables, before the client can name them itself."""
 
@@ -38,6 +42,8 @@ class Surroundings:
     """The words that start hookrouter."""
     home: str | None = None
     """The HOOKROUTER_HOME of the installation, if it names one."""
+    takes_prompts: bool = False
+    """Whether the mod asks the gate for prompts: ``mod`` is one of ``[sessions] channels``."""
     interpreter: str = sys.executable
     """A Python, to ask for the variables of a process that the client starts."""
 
@@ -59,6 +65,8 @@ def bridge_source(routes: Sequence[Route], around: Surroundings) -> str:
         "routes": [route.to_json() for route in routes],
         "words": {event: command_word(event) for event in events},
         "fields": {event: list(FIELDS[event]) for event in events},
+        "takesPrompts": around.takes_prompts,
+        "commands": list(_COMMANDS),
         "silent": [event for event in events if event in SILENT_ON_MESSAGES],
     }
     registrations = [f'  on("classic.{event}", ($, e, next) => handle($, "{event}", e, next))' for event in events]

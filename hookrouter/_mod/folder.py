@@ -52,11 +52,13 @@ def gate_socket(home: Home) -> str:
     return path
 
 
-def mod_files(home: Home, routes: Sequence[Route], script: Sequence[str], root: str | None) -> dict[str, str]:
+def mod_files(
+    home: Home, routes: Sequence[Route], script: Sequence[str], root: str | None, *, takes_prompts: bool = False
+) -> dict[str, str]:
     """Return the mod's files: path below its folder -> text.
 
-    ``script`` are the words that start hookrouter; ``root`` is the HOOKROUTER_HOME that the entries set, if they do.
-    Raises ModError.
+    ``script`` are the words that start hookrouter; ``root`` is the HOOKROUTER_HOME that the entries set, if they do;
+    ``takes_prompts``: prompts are to come into sessions by the mod. Raises ModError.
     """
     plugin = {"name": PLUGIN, "version": __version__, "description": _ABOUT, "author": {"name": "hookrouter"}}
     entry = {"name": PLUGIN, "source": "./", "description": _ABOUT}
@@ -66,7 +68,7 @@ def mod_files(home: Home, routes: Sequence[Route], script: Sequence[str], root: 
         ".claude-plugin/plugin.json": _json(plugin),
         ".claude-plugin/marketplace.json": _json(market),
         "hooks/hooks.json": _json(hooks),
-        "hooks/bridge.js": bridge_source(routes, Surroundings(gate_socket(home), script, root)),
+        "hooks/bridge.js": bridge_source(routes, Surroundings(gate_socket(home), script, root, takes_prompts)),
     }
 
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from hookrouter.context import Services
 
-__all__ = ["MINIMUM_CLIENT", "current_files", "missing_parts", "stale_files"]
+__all__ = ["CHANNEL", "MINIMUM_CLIENT", "current_files", "missing_parts", "stale_files"]
+
+CHANNEL = "mod"
+"""The name of the prompt channel that hands prompts to the mod."""
 
 MINIMUM_CLIENT = (2, 1, 287)
 """The oldest Claude Code that loads mods."""
@@ -28,7 +31,8 @@ def current_files(app: Services) -> dict[str, str]:
     """Return the mod's files for a home's plugins of now: path below its folder -> text. Raises ModError."""
     found = routes(wanted_registrations(app, Front.MOD), wanted_sources(app))
     root = app.home.root if app.environ.get(HOME_VARIABLE) else None
-    return mod_files(app.home, found, script_argv(), root)
+    takes_prompts = CHANNEL in app.config.sessions.channels and CHANNEL in app.plugins.prompt_channels()
+    return mod_files(app.home, found, script_argv(), root, takes_prompts=takes_prompts)
 
 
 def stale_files(app: Services) -> list[str]:

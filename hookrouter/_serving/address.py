@@ -3,6 +3,8 @@
 That folder is this user's alone (0700), as are the sockets (0600).
 """
 
+from hookrouter.storage.home import GATE
+
 __all__ = ["BACKLOG", "CALLS", "CONTROL", "HTTP"]
 
 CALLS = "calls"
@@ -11,7 +13,7 @@ CALLS = "calls"
 CONTROL = "control"
 """The socket for ``hookrouter serve --status`` and its kin."""
 
-HTTP = "http"
+HTTP = GATE
 """The socket of the HTTP gate."""
 
 BACKLOG = 512

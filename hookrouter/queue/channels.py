@@ -16,9 +16,18 @@ if TYPE_CHECKING:
 
     from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
     from hookrouter.queue.items import Item
+    from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["PreparingChannel", "PromptChannel", "PromptOutcome", "PromptRequest", "PromptStatus"]
+__all__ = [
+    "PreparingChannel",
+    "PromptChannel",
+    "PromptOutcome",
+    "PromptRequest",
+    "PromptStatus",
+    "SeeingChannel",
+    "sees_idle",
+]
 
 
 class PromptStatus:
@@ -87,6 +96,8 @@ class PromptRequest(NamedTuple):
     settings: Callable[[type[Any]], Any] = lambda settings: settings()
     """Returns the settings of the channel's plugin, by the class that it declares in ``plugin_settings()``, as
     :meth:`hookrouter.context.Services.settings` does. Raises LookupError."""
+    home: Home | None = None
+    """Where hookrouter keeps its things, such as the router's sockets; None if nobody has said."""
 
 
 class PromptChannel(Protocol):
@@ -119,3 +130,17 @@ class PreparingChannel(Protocol):
         Called once for each item, while another one is under way or Claude works; ``submit`` may be called without it.
         Submits nothing. May raise StoreError.
         """
+
+
+@runtime_checkable
+class SeeingChannel(Protocol):
+    """What a channel may offer besides: to see by itself that the client is ready, and give an item back if not."""
+
+    sees_idle: bool
+    """If true, ``submit`` is called as soon as a hook has told of a turn's end, and not only when the client's own
+    registry of sessions says so, which follows some tenths of a second later (2.1.330)."""
+
+
+def sees_idle(channel: PromptChannel) -> bool:
+    """Whether a channel sees by itself that the client is ready, see :class:`SeeingChannel`."""
+    return isinstance(channel, SeeingChannel) and channel.sees_idle

@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING
 
 from hookrouter.dialogs.transcript import client_version
 from hookrouter.queue import transitions
-from hookrouter.queue.channels import PreparingChannel, PromptOutcome, PromptRequest, PromptStatus
-from hookrouter.queue.delivering import LAG_SECONDS, Sight, age, client_mark, is_over_unsaid, look_at, why_not
+from hookrouter.queue.channels import PreparingChannel, PromptOutcome, PromptRequest, PromptStatus, sees_idle
+from hookrouter.queue.delivering import (
+    LAG_SECONDS,
+    Sight,
+    age,
+    client_mark,
+    is_over_unsaid,
+    look_at,
+    why_not,
+    why_not_by_hooks,
+    why_not_yet,
+)
 from hookrouter.queue.documents import change_queue, prune_ended, read_queue, watch_queue
 from hookrouter.queue.failures import (
     CONTINUATION_SECONDS,
@@ -87,6 +97,7 @@ class QueueDeliverer:
         self._watches: tuple[DocumentWatch, ...] = ()
         self._retry = 0.0
         self._not_before = 0.0
+        self._refusals: dict[str, str] = {}
         self._asked_at = ("", "")
         self._said = ("", "")
         self._unsaid: tuple[str, float] | None = None
@@ -157,34 +168,41 @@ class QueueDeliverer:
         item = sight.queue.next
         if item is None:
             return _IDLE_LOOK
-        if why_not(sight):
+        if why_not_by_hooks(sight):
             if record.state == BUSY:
                 self._prepare(sight.queue, record)
-            is_just_over = record.state != BUSY and (
-                age(record, now()) < LAG_SECONDS or time.monotonic() < self._quick_until
-            )
-            return _QUICK_LOOK if is_just_over and not sight.dialogs and not sight.paused else _LOOK
+            return self._look_again(sight, record)
         if self._asked_at != (item.id, record.since):
-            self._retry, self._not_before = 0.0, 0.0
+            self._retry, self._not_before, self._refusals = 0.0, 0.0, {}
         self._asked_at = (item.id, record.since)
         left = self._not_before - time.monotonic()
         return left if left > 0 else self._attempt(sight, record, item)
 
+    def _look_again(self, sight: Sight, record: SessionRecord) -> float:
+        """Return how long to wait while the session is not ready."""
+        is_just_over = record.state != BUSY and (
+            age(record, now()) < LAG_SECONDS or time.monotonic() < self._quick_until
+        )
+        return _QUICK_LOOK if is_just_over and not sight.dialogs and not sight.paused else _LOOK
+
     def _attempt(self, sight: Sight, record: SessionRecord, item: Item) -> float:
-        """Have the first channel that can carry the item submit it."""
+        """Have the first channel that can carry the item submit it, once the session is ready for that channel."""
         refusals = []
         for channel in self._channels():
-            request = self._request(record, item)
-            reason = _asked(channel, request)
+            # What a channel has said once it has tried holds until the session's next event.
+            reason = self._refusals.get(channel.name) or _asked(channel, self._request(record, item, channel))
             if reason:
                 refusals.append(f"{channel.name}: {reason}")
                 continue
+            if _why_not(sight, channel):
+                return self._look_again(sight, record)
             begun = self._begin(record, item, channel)
             if begun is None or begun.state != DELIVERING:
                 return 0.0
             outcome = self._submit(channel, record, begun)
             if outcome.status == PromptStatus.REFUSED:
                 refusals.append(f"{channel.name}: {outcome.reason}")
+                self._refusals[channel.name] = outcome.reason
                 self._put_back(item, outcome.reason)
                 continue
             return self._after(sight, record, begun, outcome)
@@ -213,7 +231,7 @@ class QueueDeliverer:
         return 0.0
 
     def _submit(self, channel: PromptChannel, record: SessionRecord, item: Item) -> PromptOutcome:
-        request = self._request(record, item)
+        request = self._request(record, item, channel)
         started = time.monotonic()
         try:
             outcome = channel.submit(request)
@@ -240,7 +258,7 @@ class QueueDeliverer:
         there = self._services.plugins.prompt_channels()
         return [there[name] for name in self._services.config.sessions.channels if name in there]
 
-    def _request(self, record: SessionRecord, item: Item) -> PromptRequest:
+    def _request(self, record: SessionRecord, item: Item, channel: PromptChannel) -> PromptRequest:
         terminal = _backend(self._services, record.terminal)
         return PromptRequest(
             item=item,
@@ -256,8 +274,9 @@ class QueueDeliverer:
             deadline=time.monotonic() + SUBMIT_SECONDS,
             save_phase=lambda phase: self._save_phase(item, phase),
             is_proven=lambda: self._is_proven(record, item),
-            stopped=lambda: self._stopped(item),
+            stopped=lambda: self._stopped(item, channel),
             settings=self._services.settings,
+            home=self._services.home,
         )
 
     # --- what a channel asks while it submits
@@ -274,12 +293,12 @@ class QueueDeliverer:
             return kept is None or kept.state == STARTED
         return self._by_records(record, kept)
 
-    def _stopped(self, item: Item) -> str:
+    def _stopped(self, item: Item, channel: PromptChannel) -> str:
         sight = look_at(self._services, self._session)
         kept = sight.queue.item(item.id)
         if kept is None or kept.state != DELIVERING:
             return "the item is not being delivered any more"
-        return why_not(sight)
+        return _why_not(sight, channel)
 
     # --- an item that is under way
 
@@ -365,9 +384,9 @@ class QueueDeliverer:
             if item.id in self._prepared:
                 continue
             self._prepared.add(item.id)
-            request = self._request(record, item)
-            channel = next((one for one in self._channels() if not _asked(one, request)), None)
-            if isinstance(channel, PreparingChannel):
+            asked = ((one, self._request(record, item, one)) for one in self._channels())
+            channel, request = next((one for one in asked if not _asked(*one)), (None, None))
+            if isinstance(channel, PreparingChannel) and request is not None:
                 try:
                     channel.prepare(request)
                 except Exception as error:  # noqa: BLE001 - it is a plugin's, and is asked to submit the item later
@@ -578,6 +597,11 @@ class QueueDeliverer:
         entry: dict[str, object] = {"level": "info", "event": "queue", "session": self._session, "item": item.id}
         entry |= {"session_id": record.session_id, "outcome": outcome, **more}
         self._services.journal.write(entry, record.session_id or None)
+
+
+def _why_not(sight: Sight, channel: PromptChannel) -> str:
+    """Return why a channel may not submit anything now; empty if it may."""
+    return why_not_yet(sight, now()) if sees_idle(channel) else why_not(sight)
 
 
 def _asked(channel: PromptChannel, request: PromptRequest) -> str:

@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.sessions.running_clients import RunningClient
 
-__all__ = ["LAG_SECONDS", "Sight", "age", "client_mark", "is_over_unsaid", "look_at", "why_not"]
+__all__ = [
+    "LAG_SECONDS",
+    "Sight",
+    "age",
+    "client_mark",
+    "is_over_unsaid",
+    "look_at",
+    "why_not",
+    "why_not_by_hooks",
+    "why_not_yet",
+]
 
 LAG_SECONDS = 3.0
 """Seconds after a hook for which the registry is asked often: it follows within half a second (2.1.330)."""
@@ -67,7 +77,22 @@ def look_at(services: Services, session: str) -> Sight:
 
 def why_not(sight: Sight) -> str:
     """Return why nothing may be delivered into a session now, in one sentence; empty if the next item may be."""
-    queue, record, client = sight.queue, sight.record, sight.client
+    return why_not_by_hooks(sight) or _why_not_by_registry(sight)
+
+
+def why_not_yet(sight: Sight, at: float) -> str:
+    """Return the same for a channel that sees by itself when the client is ready: a registry that lags is not asked.
+
+    ``at`` is the time in seconds since 1970.
+    """
+    record = sight.record
+    lags = record is not None and age(record, at) < LAG_SECONDS
+    return why_not_by_hooks(sight) or ("" if lags else _why_not_by_registry(sight))
+
+
+def why_not_by_hooks(sight: Sight) -> str:
+    """Return what hookrouter itself knows that keeps everything from being delivered; empty for nothing."""
+    queue, record = sight.queue, sight.record
     if queue.hold is not None:
         return f"the queue is held: {queue.hold.reason}"
     if sight.paused:
@@ -78,13 +103,18 @@ def why_not(sight: Sight) -> str:
         return "the session's client has ended"
     if sight.dialogs:
         return "a dialog of the session is open"
-    if record.state == BUSY:
-        return "Claude works"
-    if client is not None and client.session_id and client.session_id != record.session_id:
+    return "Claude works" if record.state == BUSY else ""
+
+
+def _why_not_by_registry(sight: Sight) -> str:
+    record, client = sight.record, sight.client
+    if record is None or client is None:
+        return ""
+    if client.session_id and client.session_id != record.session_id:
         return "the client shows another session"
-    if client is not None and client.status == WAITING:
+    if client.status == WAITING:
         return f"the session waits: {client.waiting_for or 'a dialog is open'}"
-    if client is not None and client.status and client.status not in _READY:
+    if client.status and client.status not in _READY:
         return f"the client is {client.status}"
     return ""
 

@@ -53,6 +53,8 @@ _STUCK = (
 _STILL_SECONDS = 0.3
 """How long the screen must stand still to count as drawn: a busy client draws a dialog in several pieces."""
 _LOGO = "▐▛█▜▌▝▘"
+_CLIENT = "Claude Code v"
+_BANNER = ("Opus 5.5 · API Usage Billing",)
 """The client's logo is animated."""
 
 
@@ -263,7 +265,9 @@ class _Client:
 
         def stands_still() -> bool:
             nonlocal frame, since
-            last, frame = frame, [line for line in self._screen().splitlines() if not set(line) & set(_LOGO)]
+            # The banner at the client's start is drawn without its logo for a moment, and so is what stands beside it.
+            lines = [line for line in self._screen().splitlines() if not set(line) & set(_LOGO)]
+            last, frame = frame, [line for line in lines if line.strip() not in _BANNER and _CLIENT not in line]
             if frame != last:
                 since = time.monotonic()
             return time.monotonic() - since >= _STILL_SECONDS

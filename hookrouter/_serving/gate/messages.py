@@ -9,7 +9,20 @@ from hookrouter._serving.caller import BroughtCall
 from hookrouter.util import fastjson
 from hookrouter.util.value import Value
 
-__all__ = ["LONGEST_WAIT", "MAX_BODY", "MAX_PAYLOAD", "BadRequest", "CallRequest", "call_request", "wait_of"]
+__all__ = [
+    "LONGEST_WAIT",
+    "MAX_BODY",
+    "MAX_PAYLOAD",
+    "BadRequest",
+    "CallRequest",
+    "Handing",
+    "asking",
+    "call_request",
+    "ended",
+    "handing",
+    "session_of",
+    "wait_of",
+]
 
 MAX_PAYLOAD = 16 * 1024 * 1024
 """Bytes of the longest payload, as of a hook's stdin."""
@@ -24,6 +37,9 @@ LONGEST_WAIT = 60.0
 """Seconds that one request may wait at most."""
 
 _MAX_PATH = 4096
+_MAX_SAID = 4000
+_MAX_HAS = 1000
+_KINDS = ("prompt", "command")
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 _EVENT = re.compile(r"[a-z][a-z0-9-]{0,63}")
 
@@ -43,12 +59,27 @@ class CallRequest(Value):
     """Unix time in seconds after which it must not begin any more; None: it may at any time."""
 
 
+class Handing(Value):
+    """What a mod is to bring into its session."""
+
+    id: str
+    kind: str
+    """``prompt`` or ``command``."""
+    text: str
+    """The prompt; of a command its name without the slash."""
+    arguments: str
+    """What follows a command's name."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as the mod is given it."""
+        return {"id": self.id, "kind": self.kind, "text": self.text, "arguments": self.arguments}
+
+
 def call_request(body: bytes) -> CallRequest:
     """Return what the body of ``POST /v1/calls`` asks for. Raises BadRequest."""
     fields = _object(body)
-    identifier, event, cwd = (_text(fields, name) for name in ("id", "event", "cwd"))
-    if not _ID.fullmatch(identifier):
-        raise BadRequest("id: 1 to 128 letters, digits and _.:- are allowed")
+    identifier = _identifier(fields, "id")
+    event, cwd = _text(fields, "event"), _text(fields, "cwd")
     if not _EVENT.fullmatch(event):
         raise BadRequest("event: the word of an event is needed, as in hookrouter run pre-tool-use")
     if not cwd.startswith("/") or "\0" in cwd or len(cwd) > _MAX_PATH:
@@ -63,6 +94,43 @@ def call_request(body: bytes) -> CallRequest:
 def wait_of(body: bytes) -> float:
     """Return the seconds that the body of ``POST /v1/calls/ID`` asks to wait. Raises BadRequest."""
     return _wait(_object(body)) if body else 0.0
+
+
+def session_of(body: bytes) -> str:
+    """Return the session that the body of ``POST /v1/mods`` asks for. Raises BadRequest."""
+    return _identifier(_object(body), "session_id")
+
+
+def asking(body: bytes) -> tuple[str, frozenset[str], float]:
+    """Return session, ids and seconds of the body of ``POST /v1/mods/MOD``. Raises BadRequest."""
+    fields = _object(body)
+    has = fields.get("has", [])
+    if not isinstance(has, list) or len(has) > _MAX_HAS or not all(isinstance(one, str) for one in has):
+        raise BadRequest(f"has: a list of at most {_MAX_HAS} ids is needed")
+    return _identifier(fields, "session_id"), frozenset(has), _wait(fields)
+
+
+def ended(body: bytes) -> tuple[str, dict[str, str]]:
+    """Return id and outcome of the body of ``POST /v1/mods/MOD/ended``. Raises BadRequest."""
+    fields = _object(body)
+    said = {"outcome": _text(fields, "outcome"), "reason": _text(fields, "reason") if "reason" in fields else ""}
+    return _identifier(fields, "id"), {name: text[:_MAX_SAID] for name, text in said.items()}
+
+
+def handing(body: bytes) -> tuple[str, Handing, float]:
+    """Return mod, prompt and seconds of the body of ``POST /v1/prompts``. Raises BadRequest."""
+    fields = _object(body)
+    kind, text, arguments = (_text(fields, name) for name in ("kind", "text", "arguments"))
+    if kind not in _KINDS:
+        raise BadRequest(f"kind: found {kind[:40]!r}, allowed: {', '.join(_KINDS)}")
+    return _identifier(fields, "mod"), Handing(_identifier(fields, "id"), kind, text, arguments), _wait(fields)
+
+
+def _identifier(fields: dict[str, Any], name: str) -> str:
+    value = _text(fields, name)
+    if not _ID.fullmatch(value):
+        raise BadRequest(f"{name}: 1 to 128 letters, digits and _.:- are allowed")
+    return value
 
 
 def _object(body: bytes) -> dict[str, Any]:

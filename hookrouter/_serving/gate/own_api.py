@@ -1,4 +1,7 @@
-"""The gate's HTTP on the socket of this user alone: calls with ids, which a client asks for until they have ended."""
+"""The gate's HTTP on the socket of this user alone: calls with ids, which a client asks for until they have ended.
+
+The paths of prompts are told in :mod:`hookrouter._serving.gate.prompt_api`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from hookrouter._serving.caller import CallError
 from hookrouter._serving.gate.asgi import Gone, TooLong, body_of, path_of, send_json, send_nothing
 from hookrouter._serving.gate.calls import Refused
 from hookrouter._serving.gate.messages import MAX_BODY, BadRequest, call_request, wait_of
+from hookrouter._serving.gate.prompt_api import answer_prompts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrouter._serving.gate.asgi import Receive, Send
     from hookrouter._serving.gate.calls import Calls, Entry
+    from hookrouter._serving.gate.prompts import Mods
 
 __all__ = ["OwnApi"]
 
@@ -23,9 +28,10 @@ _CALLS = "/v1/calls"
 class OwnApi:
     """The ASGI application."""
 
-    def __init__(self, calls: Calls, health: Callable[[], Mapping[str, object]]) -> None:
+    def __init__(self, calls: Calls, mods: Mods, health: Callable[[], Mapping[str, object]]) -> None:
         """``health`` says what ``GET /health`` answers."""
         self._calls = calls
+        self._mods = mods
         self._health = health
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
@@ -62,6 +68,8 @@ class OwnApi:
             return (404, {"error": "no call of this id"}) if entry is None else (200, await _state(entry, seconds))
         if identifier and method == "DELETE":
             return (200, {}) if self._calls.end(identifier) else (404, {"error": "no call of this id"})
+        if method == "POST" and (answer := await answer_prompts(self._mods, path, body)) is not None:
+            return answer
         if identifier or path in (_CALLS, "/health"):
             return 405, {"error": "another method is needed"}
         return 404, {"error": "no such path"}

@@ -24,6 +24,7 @@ from hookrouter._serving.caller import bring
 from hookrouter._serving.gate.calls import Calls
 from hookrouter._serving.gate.hook_api import HookApi
 from hookrouter._serving.gate.own_api import OwnApi
+from hookrouter._serving.gate.prompts import Mods
 from hookrouter._serving.gate_process import NO_UVICORN
 from hookrouter._serving.gate_sockets import NONE
 from hookrouter._serving.home_config import load_config
@@ -95,6 +96,7 @@ class _Gate:
         self._boot = os.urandom(8).hex()
         self._ending = asyncio.Event()
         self._calls = Calls(self._bring)
+        self._mods = Mods()
         self._http = load_config(home).serve.http
         self._hooks: HookApi | None = None
         self._problem = ""
@@ -106,11 +108,12 @@ class _Gate:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._ending.set)
         file = unix_socket.file_identity(self._folder, address.HTTP)
-        servers = [_serve(OwnApi(self._calls, self._health), self._own)]
+        servers = [_serve(OwnApi(self._calls, self._mods, self._health), self._own)]
         if (hooks := self._serve_hooks()) is not None:
             servers.append(hooks)
         while not self._ending.is_set() and self._has_router() and not any(task.done() for _, task in servers):
             self._calls.sweep()
+            self._mods.sweep()
             if unix_socket.file_identity(self._folder, address.HTTP) != file:
                 # Somebody has removed it, or another gate has taken its place.
                 break
@@ -127,6 +130,7 @@ class _Gate:
     async def _end_own(self, server: _Server, serving: asyncio.Task[None]) -> None:
         await asyncio.sleep(LINGER)
         server.should_exit = True
+        self._mods.end_all()
         await self._calls.end_all()
         await serving
 
