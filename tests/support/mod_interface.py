@@ -20,6 +20,10 @@ TYPES = (
     "ClassicResult",
     "ClassicResultFields",
     "ClassicResultOf",
+    "CommandInfo",
+    "CommandRunArgs",
+    "CommandRunInput",
+    "CommandSource",
     "HookBudget",
     "HttpInit",
     "HttpResponse",
@@ -31,13 +35,20 @@ TYPES = (
     "ProcessSpawnChunk",
     "ProcessSpawnRequest",
     "ProcessSpawnResult",
+    "PromptBox",
+    "PromptSubmitArgs",
+    "PromptSubmitInput",
+    "PromptSubmitResult",
     "SettingsReadArgs",
+    "TurnStartInput",
 )
 """The types on which the mod relies."""
 
 CALLS = {
+    "command": ("list", "run"),
     "http": ("fetch",),
     "process": ("run", "spawn", "hookEnv"),
+    "prompt": ("read", "submit"),
     "session": ("id", "cwd", "info"),
     "ui": ("log", "notice"),
 }

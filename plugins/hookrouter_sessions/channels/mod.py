@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter.markers import hookimpl, stateless
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
 from hookrouter.queue.items import COMMAND, SHELL, command_of
 from hookrouter.sessions.mods import Handover, ModError, ModGate, ModUnknown
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from hookrouter.queue.channels import PromptChannel, PromptRequest
@@ -69,7 +72,10 @@ class ModChannel:
         if stopped := request.stopped():
             return PromptOutcome(PromptStatus.NOT_NOW, stopped)
         attempt = os.urandom(8).hex()
-        request.save_phase(f"{mod} {attempt}")
+        try:
+            request.save_phase(f"{mod} {attempt}")
+        except StoreError as error:
+            return PromptOutcome(PromptStatus.NOT_NOW, printable(f"it is not handed over: {error}"))
         return _Handing(request, gate, mod, attempt, is_new=True).run()
 
     def _again(self, request: PromptRequest) -> PromptOutcome:
@@ -132,7 +138,9 @@ class _Handing:
     def _nothing_done(
         self, reason: str, *, status: str = PromptStatus.NOT_NOW, is_person: bool = False
     ) -> PromptOutcome:
-        self._request.save_phase("")
+        # If it cannot be saved, the next attempt asks the module once more, and hears the same.
+        with suppress(StoreError):
+            self._request.save_phase("")
         return self._ended(status, reason, is_person=is_person)
 
     def _ended(self, status: str, reason: str, *, is_person: bool = False) -> PromptOutcome:

@@ -274,7 +274,8 @@ def test_the_payload_of_a_tool_call(tmp_path: Path) -> None:
 
 def test_the_source_names_each_event_and_no_other() -> None:
     source = bridge_source([Route("Stop", None, "c")], AROUND)
-    assert re.findall(r'on\("classic\.(\w+)"', source) == ["Stop"]
+    # The start of a session, which no route may be, tells the mod which session it asks prompts for.
+    assert re.findall(r'on\("classic\.(\w+)"', source) == ["SessionStart", "Stop"]
     assert "__" not in source
 
 
