@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -13,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION, ClientSession, find_client
+from hookrouter._sandbox.client import CLIENT_VERSION, ClientSession, find_client, read_payloads
 from hookrouter._sandbox.scripted_model import ScriptedModel, ask, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.queue.documents import Hold, Queue, change_queue, ended_items, list_queues, read_queue
 from hookrouter.queue.items import Item, new_item
+from hookrouter.queue.spawn import is_delivering
 from hookrouter.sessions.records import SessionRecord, list_records
 from hookrouter.storage.engine import open_store
 from hookrouter.util.program import script_argv
@@ -161,6 +163,19 @@ class Rung:
         (prompt,) = [prompt for prompt in self.prompts() if mark in prompt]
         return prompt.partition(mark)[2]
 
+    def is_delivering(self) -> bool:
+        """Whether a deliverer is at work."""
+        return is_delivering(self.store, self.session)
+
+    def order(self) -> list[str]:
+        """Return the events that the client has told of since its session began, in order."""
+        payloads = [str(one["hook_event_name"]) for one in read_payloads(self.stage.payload_file)]
+        return [event for event in payloads if event != "SessionStart"]
+
+    def begun(self) -> list[str]:
+        """Return the sources of the session's beginnings whose hooks have ended."""
+        return [str(one.get("source", "")) for one in self.stage.journal() if one.get("event") == "SessionStart"]
+
     def state(self) -> str:
         """Return all that explains a failure."""
         journal = [one for one in self.stage.journal() if one.get("event") in ("queue", "FileChanged", "SessionStart")]
@@ -200,6 +215,8 @@ def test_prompts_wake_claude_in_order_once_and_exactly(rung: Rung) -> None:
         said = rung.given(item)
         assert said.removesuffix("</system-reminder>").rstrip("\n") == _escaped(item.text), said[-200:]
     assert len(rung.stage.payloads("Stop")) == len(items)
+    told = json.dumps([request.body["messages"] for request in rung.model.requests], ensure_ascii=False)
+    assert all(json.dumps(_escaped(item.text), ensure_ascii=False)[1:-1] in told for item in items)
 
 
 def test_commands_are_refused_and_hold_the_queue(rung: Rung) -> None:
@@ -226,7 +243,7 @@ def test_after_clear_by_a_person_the_bell_rings_on(rung: Rung) -> None:
     rung.client.submit("/clear")
     rung.wait("the new session", lambda: rung.record is not None and rung.session != name)
     rung.wait("its bell", lambda: len(_bells(rung)) > len(bells))
-    rung.client.wait_idle()
+    rung.wait("the end of the hook", lambda: "clear" in rung.begun())
     second = rung.send("after", "and on")
     rung.wait_done()
     assert rung.woken() == [item.id for item in [*first, *second]]
@@ -237,7 +254,7 @@ def test_after_a_compaction_and_in_a_resumed_session_the_bell_rings_on(rung: Run
     first = rung.send("before")
     rung.wait_done()
     rung.client.submit("/compact keep it")
-    rung.wait("the compaction", lambda: [one["source"] for one in rung.stage.payloads("SessionStart")][-1] == "compact")
+    rung.wait("the compaction", lambda: len(rung.begun()) == 2)
     rung.client.wait_idle()
     second = rung.send("after the compaction")
     rung.wait_done()
@@ -251,37 +268,41 @@ def test_after_a_compaction_and_in_a_resumed_session_the_bell_rings_on(rung: Run
     assert rung.woken() == [item.id for item in [*first, *second, *third]]
 
 
-def test_a_question_in_the_middle_keeps_the_next_item_back(rung: Rung) -> None:
-    items = rung.send("ASK form", "after the answer")
+def test_a_dialog_of_a_turn_keeps_the_next_item_back(rung: Rung) -> None:
+    rung.client.submit("ASK form")
     rung.client.wait_dialog("Which way?", 30)
-    rung.wait("item under way", lambda: rung.queue.under_way)
-    assert len(rung.woken()) == 1
+    (item,) = rung.send("after the answer")
+    rung.wait("the deliverer", rung.is_delivering)
+    assert rung.woken() == []
     rung.client.pane.press("Enter")
     rung.wait_done()
-    assert rung.woken() == [item.id for item in items]
+    assert rung.woken() == [item.id]
+    assert rung.order() == ["UserPromptSubmit", "PostToolUse", "Stop", "UserPromptSubmit", "Stop"]
 
 
 def test_no_prompt_joins_a_turn_that_runs_a_tool(rung: Rung) -> None:
     rung.client.submit("RUN long")
     rung.client.pane.wait_for("until test", 20)
     (item,) = rung.send("of its own turn")
-    rung.wait("the deliverer's look", lambda: rung.queue.items)
-    hold = rung.held()
-    assert hold.cause == "person"
-    rung.resume()
+    rung.wait("the deliverer", rung.is_delivering)
+    # Nor does one whose bell is rung by somebody else.
+    for bell in _bells(rung):
+        bell.write_text("rung")
+    rung.wait("a look at the bell", lambda: any(one.get("event") == "FileChanged" for one in rung.stage.journal()))
+    assert rung.woken() == []
     Path(rung.stage.client_home.project, "go").touch()
     rung.wait_done()
     assert rung.woken() == [item.id]
-    stops = rung.stage.payloads("Stop")
-    assert [stop["stop_hook_active"] for stop in stops] == [False, True]
+    assert rung.order() == ["UserPromptSubmit", "PostToolUse", "Stop", "UserPromptSubmit", "Stop"]
+    assert [stop["stop_hook_active"] for stop in rung.stage.payloads("Stop")] == [False, True]
 
 
 def test_a_picker_that_a_person_has_open_is_waited_for(rung: Rung) -> None:
     rung.client.submit("/model")
     rung.client.pane.wait_for("Esc", 20)
     (item,) = rung.send("after the picker")
-    if VERSION >= (2, 1, 330):
-        rung.wait("why not", lambda: rung.queue.items and not rung.woken())
+    rung.wait("the deliverer", rung.is_delivering)
+    assert rung.woken() == []
     rung.client.pane.press("Escape")
     rung.wait_done()
     assert rung.woken() == [item.id]

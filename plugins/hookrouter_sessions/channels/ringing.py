@@ -36,6 +36,10 @@ class DoorbellChannel:
 
     name = "doorbell"
 
+    def __init__(self, patience: float = _TAKEN_SECONDS) -> None:
+        """``patience`` is how many seconds a hook has to take an offer."""
+        self._patience = patience
+
     def refusal(self, request: PromptRequest) -> str:
         """Return why Claude cannot be woken with this item; empty if it can."""
         if request.item.kind != PROMPT:
@@ -83,7 +87,7 @@ class DoorbellChannel:
         with watch_offer(store, session_id) as watch:
             make_offer(store, session_id, item)
             steps.append("offered")
-            deadline = min(time.monotonic() + _TAKEN_SECONDS, request.deadline)
+            deadline = min(time.monotonic() + self._patience, request.deadline)
             why, fault, next_ring = "", "", 0.0
             while read_offer(store, session_id, item.id) != TAKEN:
                 at = time.monotonic()
@@ -104,7 +108,7 @@ class DoorbellChannel:
         _forget_phase(request)
         if why:
             return PromptOutcome(PromptStatus.NOT_NOW, why, steps=tuple(steps))
-        patience = f"Claude Code has started no hook that takes it within {_TAKEN_SECONDS:g} s: see hookrouter doctor"
+        patience = f"Claude Code has started no hook that takes it within {self._patience:g} s: see hookrouter doctor"
         return PromptOutcome(PromptStatus.REFUSED, fault or patience, steps=tuple(steps))
 
 
