@@ -200,7 +200,9 @@ def rung(tmux_server: PrivateTmux) -> Iterator[Rung]:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as the client makes it part of its own: so that it cannot end that."""
+    """Return a text as the client makes it part of its own: newer ones see to it that it cannot end that."""
+    if VERSION < (2, 1, 330):
+        return text
     text = text.replace("</system-reminder>", "&lt;/system-reminder>")
     return text.replace("<task-notification>", r"<\task-notification>").replace("</task-", r"<\/task-")
 

@@ -72,7 +72,7 @@ def hand_out(home: Home, store: DocumentStore, session_id: str, session: str) ->
     # It is there before Claude Code looks for it: one that comes later may go unseen.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     os.close(descriptor)
-    note = {"session": session, "path": path, "handed_out_at": iso()}
+    note = {"version": 1, "session": session, "path": path, "handed_out_at": iso()}
     store.write(_BELL, session_id, note, durable=False)
     return path
 
@@ -154,7 +154,7 @@ def _lock(store: DocumentStore, session_id: str) -> DocumentLock:
 
 
 def _document(offer: Offer) -> dict[str, object]:
-    return {**offer._asdict(), "at": iso()}
+    return {"version": 1, **offer._asdict(), "at": iso()}
 
 
 def _read(store: DocumentStore, session_id: str) -> Offer | None:
