@@ -134,7 +134,7 @@ class ApprovalsConfig(Value):
 class SessionsConfig(Value):
     """``[sessions]``: how prompts and commands of a session's queue are submitted."""
 
-    channels: tuple[str, ...] = ("mod", "keys", "stop")
+    channels: tuple[str, ...] = ("mod", "keys", "doorbell", "stop")
     """Prompt channels in the order in which they are tried."""
     proof_wait: float = 20.0
     """Seconds that the client has, after an item was submitted, to prove it by an event or a record."""

@@ -30,11 +30,15 @@ __all__ = [
     "is_if_known",
     "is_ruled",
     "is_stateless",
+    "is_waking",
+    "matched",
+    "matching",
     "override",
     "ruled",
     "stateless",
     "waiting",
     "waits",
+    "wakes",
 ]
 
 PROJECT_NAME = "hookrouter"
@@ -204,3 +208,56 @@ def if_known(function: F) -> F:
 def is_if_known(function: Callable[..., object]) -> bool:
     """Whether an implementation is marked with :func:`if_known`."""
     return getattr(function, _IF_KNOWN, False) is True
+
+
+_MATCHING = f"{PROJECT_NAME}_matching"
+
+_MATCHED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-")
+"""The characters of a value: none by which a matcher would become more than a list of names."""
+
+
+def matching(*values: str) -> Callable[[F], F]:
+    """Mark a hook implementation that is about some calls of its event: ``@matching("idle_prompt")``.
+
+    ``values`` are what Claude Code's matchers of the event look at: the type of a notification, the reason of a
+    session's end, the base name of a changed file, the name of a tool. The implementation is registered with a matcher
+    for them, and called for no others. Raises ValueError without a value, and for one of other characters than letters,
+    digits, ``_``, ``.``, ``:`` and ``-``.
+    """
+    if not values:
+        raise ValueError("matching() needs at least one value")
+    for value in values:
+        if not value or not _MATCHED.issuperset(value):
+            raise ValueError(f"matching({value!r}): a value is made of letters, digits, _ . : and -")
+
+    def mark(function: F) -> F:
+        setattr(function, _MATCHING, tuple(dict.fromkeys(values)))
+        return function
+
+    return mark
+
+
+def matched(function: Callable[..., object]) -> tuple[str, ...]:
+    """Return the values of :func:`matching`; none for an implementation that is about every call of its event."""
+    found = getattr(function, _MATCHING, ())
+    return found if isinstance(found, tuple) else ()
+
+
+_WAKES = f"{PROJECT_NAME}_wakes"
+
+
+def wakes(function: F) -> F:
+    """Mark an implementation of ``file_changed`` that may begin a turn of Claude's, by ``FileChangedReply.wake``.
+
+    It has an entry of its own in Claude Code's settings, with ``asyncRewake``, and is called for that alone: Claude
+    Code does not wait for it, and discards all else that it replies. So mark it with :func:`matching` too. It is
+    registered only if the client that ``hookrouter install`` finds is 2.1.150 or newer: one that does not know the key
+    runs the hook as any other.
+    """
+    setattr(function, _WAKES, True)
+    return function
+
+
+def is_waking(function: Callable[..., object]) -> bool:
+    """Whether an implementation is marked with :func:`wakes`."""
+    return getattr(function, _WAKES, False) is True

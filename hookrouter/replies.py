@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REPLIES",
+    "WAKE",
     "ConfigChangeReply",
     "CwdChangedReply",
     "DirectoryAddedReply",
@@ -57,6 +58,9 @@ __all__ = [
 MAX_TERMINAL_SEQUENCE = 4096
 """Bytes of the terminal sequence that Claude Code passes on."""
 
+WAKE = "wake"
+"""The verdict of a reply that begins a turn of Claude's."""
+
 MAX_CLASSIFIER_CONTEXT = 2000
 """UTF-16 units of classifier context that all hooks share."""
 
@@ -73,7 +77,7 @@ class Reply(Value):
     __slots__ = ("output", "reason", "stop_reason", "system_message", "terminal_sequence", "verdict")
 
     verdict: str | None
-    """``allow``, ``deny``, ``ask``, ``defer``, ``block``, ``accept``, ``decline``, ``cancel`` or None."""
+    """``allow``, ``deny``, ``ask``, ``defer``, ``block``, ``accept``, ``decline``, ``cancel``, ``wake`` or None."""
     reason: str | None
     """Why; for the one that Claude Code shows it to."""
     output: dict[str, object]
@@ -579,6 +583,15 @@ class FileChangedReply(_NoHalt):
     def watch(cls, paths: Sequence[str], *, system_message: str | None = None) -> Self:
         """Watch these absolute paths, whose changes fire FileChanged."""
         return cls._make(output={"watchPaths": _paths("paths", paths)}, system_message=system_message)
+
+    @classmethod
+    def wake(cls, text: str) -> Self:
+        """Begin a turn of Claude's, who is told ``text``; for hooks that are marked with ``@wakes`` alone.
+
+        Claude Code gives it to Claude as an event of its own and not as a person's words: at once if Claude is idle,
+        with the next results of tools if one runs (by exit code 2, measured on 2.1.150 and 2.1.330).
+        """
+        return cls._make(WAKE, _text("text", text))
 
 
 class WorktreeCreateReply(_Plain):

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import os
+
 from hookrouter._contract.tables import EVENT_NAMES, EVENTS, TOOL_ALIASES, TOOLS
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrouter._contract.tables import EventFacts
 
-__all__ = ["RAW_HOOK", "command_word", "concerns", "event_facts", "hook_names", "mcp_name"]
+__all__ = [
+    "RAW_HOOK",
+    "WAKE_VARIABLE",
+    "WAKING_HOOK",
+    "command_word",
+    "concerns",
+    "event_facts",
+    "hook_names",
+    "matched_value",
+    "mcp_name",
+]
 
 RAW_HOOK = "raw_event"
 """The hook that gets every payload, also of events that this version does not know."""
+
+WAKING_HOOK = "file_changed"
+"""The hook that may begin a turn of Claude's, if it is marked so (:func:`hookrouter.markers.wakes`)."""
+
+WAKE_VARIABLE = "HOOKROUTER_WAKE"
+"""The environment variable that an entry with ``asyncRewake`` sets: its run is for hooks that wake, and no others."""
+
+_BASE_NAME = "basename(file_path)"
 
 
 def event_facts(event: str) -> EventFacts | None:
@@ -51,6 +73,18 @@ def concerns(hook: str, event_hook: str) -> bool:
         return True
     prefix, suffix = f"{event_hook}_", hook[len(event_hook) + 1 :]
     return hook.startswith(prefix) and (suffix == "mcp" or suffix in TOOLS.values())
+
+
+def matched_value(event: str, payload: Mapping[str, object]) -> str | None:
+    """Return what Claude Code's matchers look at in a payload; None if they look at nothing in it."""
+    record = event_facts(event)
+    field = None if record is None else record.matcher
+    if field is None:
+        return None
+    value = payload.get("file_path" if field == _BASE_NAME else field)
+    if not isinstance(value, str):
+        return None
+    return os.path.basename(value) if field == _BASE_NAME else value
 
 
 def command_word(event: str) -> str:

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter import _wiring
-from hookrouter._contract.hook_names import event_facts, hook_names
+from hookrouter._contract.hook_names import event_facts, hook_names, matched_value
 from hookrouter._installation.claude_plugin import enabled_names, first_party_registrations
 from hookrouter._installation.matchers import matches
 from hookrouter._installation.settings_edit import SettingsError, hooks_disabled, registered, wrapped
@@ -78,7 +78,7 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
     skipped = list(_skipped(app, hooks))
     off = {entry["plugin"] for entry in skipped}
     texts = _settings_texts(app, payload)
-    calls, failed = _calls(app, record, tool, hooks, off)
+    calls, failed = _calls(app, record, tool, hooks, matched_value(record.name, payload), off)
     return {
         "event": record.name,
         "tool": tool,
@@ -94,7 +94,7 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
 
 
 def _calls(
-    app: Services, record: EventFacts, tool: str | None, hooks: tuple[str, ...], off: set[str]
+    app: Services, record: EventFacts, tool: str | None, hooks: tuple[str, ...], value: str | None, off: set[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the calls in their order, and the plugins that cannot be called after all."""
     failed: list[dict[str, Any]] = []
@@ -120,7 +120,8 @@ def _calls(
     for hook in hooks:
         # Pluggy calls the last one first, wrappers around the others.
         for implementation in reversed(getattr(caller, hook).get_hookimpls()):
-            if hook not in infos[implementation.plugin_name].hooks:
+            info = infos[implementation.plugin_name]
+            if hook not in info.hooks or not info.takes(hook, value, wakes=hook in info.wakes):
                 continue
             table = app.plugins.config(implementation.plugin_name)
             waits = waiting(implementation.function)
@@ -212,7 +213,7 @@ def _registered(
         if plugins:
             # Started by the Claude Code plugin, which stands back if install has registered anything.
             entries = [(plugins[0], want.event, want.matcher, want.command) for want in first_party_registrations(app)]
-    value = _matched_value(record, payload)
+    value = matched_value(record.name, payload)
     return [
         {"file": path, "matcher": matcher, "command": command}
         for path, event, matcher, command in entries
@@ -224,15 +225,6 @@ def _entries(texts: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:
     for path, text in texts.items():
         for entry in (*registered(text), *wrapped(text)):
             yield path, entry
-
-
-def _matched_value(record: EventFacts, payload: Mapping[str, Any]) -> str | None:
-    if record.matcher is None:
-        return None
-    if record.matcher in payload:
-        return str(payload[record.matcher])
-    # "basename(file_path)"
-    return os.path.basename(str(payload.get("file_path", "")))
 
 
 def _session(app: Services, payload: Mapping[str, Any], name: str | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter._contract.hook_names import WAKE_VARIABLE
 from hookrouter._installation.front_command import split_front
 from hookrouter.util.program import PROGRAM
 
@@ -41,8 +42,8 @@ class OurCommand(NamedTuple):
     """What stands before the program, if it is no cold command line."""
 
 
-def hook_command(script: Sequence[str], home: str | None, event_word: str) -> str:
-    """Return the shell command line of one event.
+def hook_command(script: Sequence[str], home: str | None, event_word: str, *, wakes: bool = False) -> str:
+    """Return the shell command line of one event; ``wakes``: of the entry of the hooks that may begin a turn.
 
     ``script`` are the words of the program, after those of a front if there is to be one.
     A shell string and no ``args``: that form exists only since Claude Code 2.1.139. With ``home`` (the HOOKROUTER_HOME
@@ -50,6 +51,8 @@ def hook_command(script: Sequence[str], home: str | None, event_word: str) -> st
     not that of the shell in which ``install`` ran.
     """
     prefix = "" if home is None else f"HOOKROUTER_HOME={shlex.quote(home)} "
+    if wakes:
+        prefix = f"{WAKE_VARIABLE}=1 {prefix}"
     return f"{prefix}{shlex.join(script)} run {event_word}"
 
 

@@ -27,9 +27,9 @@ COMMAND_EVENTS = (
 its exit code or as plain text what no JSON says."""
 
 
-def can_be_http(event: str, *, blocks_on_failure: bool) -> bool:
-    """Whether a hook can be an http hook without a loss: guards that fail closed stay commands too."""
-    return event not in COMMAND_EVENTS and not blocks_on_failure
+def can_be_http(event: str, *, blocks_on_failure: bool, wakes: bool = False) -> bool:
+    """Whether a hook can be an http hook without a loss: guards that fail closed stay commands, and hooks that wake."""
+    return event not in COMMAND_EVENTS and not blocks_on_failure and not wakes
 
 
 def http_url(address: str, event: str) -> str:

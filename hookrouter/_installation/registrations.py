@@ -23,7 +23,7 @@ from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hookrouter._contract.tables import EventFacts
     from hookrouter._plugins.registry import PluginInfo
@@ -49,6 +49,10 @@ _EXACT = re.compile(r"[\w-]+", re.ASCII)
 REPLACING_EVENTS = ("WorktreeCreate",)
 """Events at which a registered hook takes over from Claude Code: it must create the worktree, and one that prints no
 path fails. ``raw_event``, which only watches, must not register there."""
+
+WAKING_CLIENT = (2, 1, 150)
+"""The oldest Claude Code that was seen to know ``asyncRewake``. One that does not (2.1.50) runs the hook as any other
+and waits for it."""
 
 UNBLOCKED_EVENTS = ("PermissionRequest", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle")
 """Events that can be refused, but not by ``onFailure``: Claude Code ignores it, or (PermissionRequest) exit code 2."""
@@ -84,6 +88,8 @@ class Registration:
     """Whether Claude Code is to refuse the call if the program crashes, hangs or cannot be started."""
     http: Mapping[str, Any] | None = None
     """The keys of an http hook but its timeout; None for a command."""
+    wakes: bool = False
+    """Whether it is for the hooks that may begin a turn of Claude's: Claude Code does not wait for it."""
 
     def group(self) -> dict[str, Any]:
         """Return the matcher group as JSON has it."""
@@ -95,7 +101,8 @@ class Registration:
         timeout = int(self.timeout) if self.timeout == int(self.timeout) else self.timeout
         failure = {"onFailure": "block"} if self.block_on_failure else {}
         called = {"type": "command", "command": self.command} if self.http is None else self.http
-        return {**called, "timeout": timeout, **failure}
+        waking = {"asyncRewake": True} if self.wakes else {}
+        return {**called, "timeout": timeout, **failure, **waking}
 
 
 class RegistrationSource(NamedTuple):
@@ -110,6 +117,10 @@ class RegistrationSource(NamedTuple):
     """The hooks in which it may wait, each with the most seconds that this adds."""
     tools: Mapping[str, Sequence[str]] = {}
     """The hooks that it needs for some tools only: their names, or patterns that Claude Code searches for."""
+    matching: Mapping[str, Sequence[str]] = {}
+    """The hooks that it needs for some calls only: the values that matchers of their events look at."""
+    wakes: frozenset[str] = frozenset()
+    """The hooks that may begin a turn of Claude's."""
 
 
 def wanted_registrations(
@@ -131,7 +142,7 @@ def wanted_sources(app: Services) -> list[RegistrationSource]:
     """Return the plugins for which the Claude Code that is on PATH must call hookrouter."""
     listing = app.plugins.listing()
     # To ask the client takes longer than all the rest.
-    client = found_version(app.environ) if any(plugin.if_known for plugin in listing) else None
+    client = found_version(app.environ) if any(plugin.if_known or plugin.wakes for plugin in listing) else None
     return registration_sources(listing, app.config, client)
 
 
@@ -139,7 +150,7 @@ def http_registrations(wanted: Iterable[Registration], address: str) -> list[Reg
     """Return the registrations with an http hook for each that can be one."""
     found = []
     for want in wanted:
-        if can_be_http(want.event, blocks_on_failure=want.block_on_failure):
+        if can_be_http(want.event, blocks_on_failure=want.block_on_failure, wakes=want.wakes):
             keys = http_keys(want.event, address)
             found.append(evolve(want, command=keys["url"], http=keys))
         else:
@@ -153,8 +164,10 @@ def registration_sources(
     """Return the plugins for which Claude Code must call hookrouter.
 
     The active ones, and broken ones that are set to fail closed: they can only refuse if they are called. Without the
-    hooks that need a client that knows their events, if ``client``, its version, does not say that it does.
+    hooks that need a client that knows their events, or that wakes, if ``client``, its version, does not say that it
+    does.
     """
+    can_wake = client is not None and client >= WAKING_CLIENT
     known = {record.hook for record in EVENTS.values() if knows(client, record.name)}
     found = []
     for plugin in plugins:
@@ -163,8 +176,13 @@ def registration_sources(
         if plugin.status == PluginStatus.ACTIVE or (plugin.status == PluginStatus.BROKEN and closed):
             hooks = plugin.hooks if plugin.hooks_known else UNKNOWN_HOOKS
             hooks = tuple(hook for hook in hooks if hook not in plugin.if_known or hook in known)
+            hooks = tuple(hook for hook in hooks if hook not in plugin.wakes or can_wake)
             tools = dict.fromkeys(plugin.ruled, ruled_tools(config)) if config.approvals.rules else {}
-            found.append(RegistrationSource(hooks, settings.timeout, closed, plugin.waits, tools))
+            found.append(
+                RegistrationSource(
+                    hooks, settings.timeout, closed, plugin.waits, tools, matching=plugin.matching, wakes=plugin.wakes
+                )
+            )
     return found
 
 
@@ -192,33 +210,48 @@ def registrations(plugins: Sequence[RegistrationSource], script: Sequence[str], 
     """
     wanted: list[Registration] = []
     for word, record in EVENTS.items():
-        event = record.name
-        matchers = _matchers(record)
-        seconds = 0.0
-        needs: dict[str | None, _Needs] = {}
-        for plugin in plugins:
-            called = {hook: matchers[hook] for hook in plugin.hooks if hook in matchers}
-            seconds += plugin.timeout if called else 0
-            for hook, matcher in called.items():
-                for narrowed in _narrowed(hook, matcher, plugin, record):
-                    need = needs.get(narrowed, _Needs())
-                    needs[narrowed] = _Needs(need.closed or plugin.closed, need.waits + plugin.waits.get(hook, 0))
-        fixed = event in _FIXED_TIMEOUTS
-        timeout = record.timeout if fixed else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
-        can_block = record.can_block and event not in UNBLOCKED_EVENTS
-        command = hook_command(script, home, word)
-        wanted.extend(
-            Registration(
-                *(event, matcher, command, timeout if fixed else timeout + need.waits),
-                block_on_failure=need.closed and can_block,
-            )
-            for matcher, need in _groups(needs)
-        )
+        for wakes in (False, True):
+            wanted.extend(_of_event(word, record, plugins, script, home, wakes=wakes))
     return wanted
 
 
+def _of_event(
+    word: str,
+    record: EventFacts,
+    plugins: Sequence[RegistrationSource],
+    script: Sequence[str],
+    home: str | None,
+    *,
+    wakes: bool,
+) -> Iterator[Registration]:
+    """Return the entries of one event: those of the hooks that may begin a turn, or those of all others."""
+    event = record.name
+    matchers = _matchers(record)
+    seconds = 0.0
+    needs: dict[str | None, _Needs] = {}
+    for plugin in plugins:
+        hooks = [hook for hook in plugin.hooks if hook in matchers and (hook in plugin.wakes) == wakes]
+        seconds += plugin.timeout if hooks else 0
+        for hook in hooks:
+            for narrowed in _narrowed(hook, matchers[hook], plugin, record):
+                need = needs.get(narrowed, _Needs())
+                needs[narrowed] = _Needs(need.closed or plugin.closed, need.waits + plugin.waits.get(hook, 0))
+    fixed = event in _FIXED_TIMEOUTS
+    timeout = record.timeout if fixed else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
+    can_block = record.can_block and event not in UNBLOCKED_EVENTS
+    command = hook_command(script, home, word, wakes=wakes)
+    for matcher, need in _groups(needs):
+        yield Registration(
+            *(event, matcher, command, timeout if fixed else timeout + need.waits),
+            block_on_failure=need.closed and can_block,
+            wakes=wakes,
+        )
+
+
 def _narrowed(hook: str, matcher: str | None, plugin: RegistrationSource, event: EventFacts) -> Sequence[str | None]:
-    """Return the matchers for one hook of a plugin: one for each tool, if it needs only some."""
+    """Return the matchers for one hook of a plugin: one for each tool, or other value, if it needs only some."""
+    if hook in plugin.matching:
+        return plugin.matching[hook]
     if matcher is not None or hook not in plugin.tools:
         return [matcher]
     tools = plugin.tools[hook]

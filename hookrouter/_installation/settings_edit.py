@@ -69,6 +69,12 @@ class Entry(NamedTuple):
         """Whether it is an http hook, whose ``command`` is its URL."""
         return _string(self.handler.get("type")) == "http"
 
+    @property
+    def wakes(self) -> bool:
+        """Whether its exit code may begin a turn of Claude's (``asyncRewake``)."""
+        switch = self.handler.get("asyncRewake")
+        return isinstance(switch, Scalar) and switch.value is True
+
 
 class Difference(NamedTuple):
     """One way in which a settings file is not what an install would make it."""
@@ -162,7 +168,10 @@ def _grouped_otherwise(entries: Sequence[Entry], missing: Sequence[Registration]
         want
         for want in missing
         if all(
-            any(entry.event == want.event and covers(entry.event, entry.matcher, part) for entry in entries)
+            any(
+                (entry.event, entry.wakes) == (want.event, want.wakes) and covers(entry.event, entry.matcher, part)
+                for entry in entries
+            )
             for part in (want.matcher or "").split("|")
         )
     ]
@@ -186,7 +195,8 @@ def _by_hand(entry: Entry) -> str:
 
 def _overlap(entry: Entry, want: Registration) -> bool:
     """Say whether there may be a call that both are about."""
-    return entry.event == want.event and overlap(entry.event, entry.matcher, want.matcher)
+    is_of = (entry.event, entry.wakes) == (want.event, want.wakes)
+    return is_of and overlap(entry.event, entry.matcher, want.matcher)
 
 
 def hooks_disabled(text: str) -> bool:
@@ -398,7 +408,8 @@ def _command_line(handler: Object) -> tuple[str | None, list[str] | None]:
 
 
 def _match(entry: Entry, wanted: Sequence[Registration]) -> Registration | None:
-    return next((want for want in wanted if (want.event, want.matcher) == (entry.event, entry.matcher)), None)
+    is_of = (entry.event, entry.matcher, entry.wakes)
+    return next((want for want in wanted if (want.event, want.matcher, want.wakes) == is_of), None)
 
 
 def _outdated(document: Document, handler: Object, want: Registration) -> bool:

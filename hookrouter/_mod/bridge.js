@@ -18,10 +18,10 @@ const KEPT = 500 // tool calls that are remembered, for those whose end is not s
 
 // ---- pure: what is sent, and what an answer means -------------------------------------------------------------------
 
-// Whether a route takes a call; tool is undefined for an event that is about no tool.
-function takes(route, tool) {
-  if (route.tools === null || tool === undefined) return true
-  return route.tools.includes(tool) || (typeof route.part === "string" && tool.includes(route.part))
+// Whether a route takes a call; value is what matchers look at in it, undefined for nothing.
+function takes(route, value) {
+  if (route.names === null || value === undefined) return true
+  return route.names.includes(value) || (typeof route.part === "string" && value.includes(route.part))
 }
 
 // The merged settings' hooks without the entries that the routes name, and the numbers of the routes that had one.
@@ -443,8 +443,8 @@ function over(event, e) {
 async function handle($, event, e, next) {
   over(event, e)
   if (event === "PreToolUse") remember(opened, e.tool_use_id, { tool: e.tool, input: inputOf(e), isAsked: false })
-  const tool = event === "PreToolUse" ? e.tool : e.tool_name
-  const number = SETUP.routes.findIndex((route) => route.event === event && takes(route, tool))
+  const value = event === "PreToolUse" ? e.tool : e[SETUP.matched[event]]
+  const number = SETUP.routes.findIndex((route) => route.event === event && takes(route, value))
   const isOurs = number >= 0 && (canFilter ? taken.has(number) : event !== "PreToolUse")
   if (!isOurs) {
     if (event !== "PreToolUse") note(e)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from hookrouter import __version__
-from hookrouter._contract.hook_names import command_word
+from hookrouter._contract.hook_names import command_word, event_facts
 from hookrouter._contract.tables import CLAUDE_CODE_VERSION
 from hookrouter._mod.results import FIELDS, SILENT_ON_MESSAGES
 
@@ -64,6 +64,7 @@ def bridge_source(routes: Sequence[Route], around: Surroundings) -> str:
         "environ": {} if around.home is None else {"HOOKROUTER_HOME": around.home},
         "routes": [route.to_json() for route in routes],
         "words": {event: command_word(event) for event in events},
+        "matched": {event: facts.matcher for event in events if (facts := event_facts(event)) and facts.matcher},
         "fields": {event: list(FIELDS[event]) for event in events},
         "takesPrompts": around.takes_prompts,
         "commands": list(_COMMANDS),

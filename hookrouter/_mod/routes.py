@@ -30,25 +30,27 @@ class Route:
     """The entry's shell command line, by which the mod knows it."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as the mod's source has it: with the tools that it takes (null: every call).
+        """Return it as the mod's source has it: with the ``names`` that it takes (null: every call).
 
-        ``part`` is what stands in the names of tools of MCP servers that it takes as well.
+        They are what matchers of the event look at, such as tools. ``part`` is what stands in the names of tools of MCP
+        servers that it takes as well.
         """
-        tools, part = None, None
+        known, part = None, None
         if self.matcher is not None:
             # The only expressions among the matchers: the tools of all servers, of one, or those that begin alike.
             if self.matcher.endswith(_ANYTHING):
                 part, names = self.matcher.removesuffix(_ANYTHING), []
             else:
                 names = self.matcher.split("|")
-            tools = sorted({*names, *(TOOL_ALIASES.get(name, name) for name in names)})
-        return {"event": self.event, "matcher": self.matcher, "command": self.command, "tools": tools, "part": part}
+            known = sorted({*names, *(TOOL_ALIASES.get(name, name) for name in names)})
+        return {"event": self.event, "matcher": self.matcher, "command": self.command, "names": known, "part": part}
 
 
 def routes(wanted: Sequence[Registration], sources: Sequence[RegistrationSource]) -> list[Route]:
     """Return the entries among ``wanted`` that the mod takes the place of.
 
-    Not http hooks, and not those of events whose replies a module cannot give. Nor those of guards: an entry that
+    Not http hooks, not those that may begin a turn, and not those of events whose replies a module cannot give. Nor
+    those of guards: an entry that
     refuses the call if hookrouter fails, and every entry of an event that Claude Code cannot refuse for a failure but
     that a plugin which is set to fail closed listens to, stay command hooks.
     """
@@ -57,6 +59,7 @@ def routes(wanted: Sequence[Registration], sources: Sequence[RegistrationSource]
         for want in wanted
         if want.event in FIELDS
         and want.http is None
+        and not want.wakes
         and not want.block_on_failure
         and not _is_guarded_whole(want.event, wanted, sources)
     ]

@@ -98,6 +98,11 @@ class DiscoveredPlugin(Value, kw_only=True):
     """The hooks in which it leaves nothing in its process (:func:`hookrouter.markers.stateless`)."""
     if_known: tuple[str, ...] = ()
     """The hooks that are registered only for clients that know their events (:func:`hookrouter.markers.if_known`)."""
+    matching: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The hooks that are about some calls of their events, each with the values that matchers look at
+    (:func:`hookrouter.markers.matching`)."""
+    wakes: tuple[str, ...] = ()
+    """The hooks that may begin a turn of Claude's (:func:`hookrouter.markers.wakes`)."""
     settings: OwnSettings | None = None
     """The class that it declares for its settings, and what an empty table gives; None if it declares none."""
 

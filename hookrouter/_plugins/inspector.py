@@ -16,10 +16,12 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from hookrouter._contract.hook_names import WAKING_HOOK
+from hookrouter._contract.tables import EVENTS
 from hookrouter._plugins.index import file_stamp
 from hookrouter._plugins.manager import implementations, load_object, validate
 from hookrouter.hookspecs import all_spec_classes
-from hookrouter.markers import PROJECT_NAME, is_if_known, is_ruled, is_stateless, waiting
+from hookrouter.markers import PROJECT_NAME, is_if_known, is_ruled, is_stateless, is_waking, matched, waiting
 from hookrouter.util.text import describe_error
 from hookrouter.util.value import encode
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
     from typing import Any
 
-__all__ = ["describe", "main", "spec_names"]
+__all__ = ["describe", "main", "matching", "spec_names", "waking"]
 
 CONTRIBUTIONS = {
     "answer_channel": "name",
@@ -78,6 +80,8 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
             "ruled": [],
             "stateless": [],
             "if_known": [],
+            "matching": [],
+            "wakes": [],
             "files": _stamped(files),
             "hints": [],
             "settings": None,
@@ -95,12 +99,40 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         "ruled": sorted(hook for hook, function in found.items() if is_ruled(function)),
         "stateless": sorted(hook for hook, function in found.items() if is_stateless(function)),
         "if_known": sorted(hook for hook, function in found.items() if is_if_known(function)),
+        "matching": matching(found),
+        "wakes": waking(found),
         "files": _stamped(files),
-        "hints": [f"{name} has a hook's name but no @hookimpl" for name in unmarked],
+        "hints": [*(f"{name} has a hook's name but no @hookimpl" for name in unmarked), *_marked_in_vain(found)],
         "settings": settings,
         "error": "",
         **({"called": _called(found), "contributions": _contributions(found)} if ask else {}),
     }
+
+
+def matching(found: Mapping[str, Callable[..., Any]]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the hooks that are about some calls of their events, each with the values that matchers look at."""
+    return sorted(
+        (hook, values) for hook, function in found.items() if (values := matched(function)) and _has_matcher(hook)
+    )
+
+
+def waking(found: Mapping[str, Callable[..., Any]]) -> list[str]:
+    """Return the hooks that may begin a turn of Claude's."""
+    return [hook for hook, function in found.items() if hook == WAKING_HOOK and is_waking(function)]
+
+
+def _has_matcher(hook: str) -> bool:
+    """Whether Claude Code's matchers look at something in the calls of a hook."""
+    return any(record.hook == hook and record.matcher is not None for record in EVENTS.values())
+
+
+def _marked_in_vain(found: Mapping[str, Callable[..., Any]]) -> Iterator[str]:
+    """Yield a line for each marker that does nothing where it stands."""
+    for hook, function in sorted(found.items()):
+        if matched(function) and not _has_matcher(hook):
+            yield f"{hook} is marked with @matching, and Claude Code has no matcher for it"
+        if is_waking(function) and hook != WAKING_HOOK:
+            yield f"{hook} is marked with @wakes, which {WAKING_HOOK} alone can be"
 
 
 def _called(found: Mapping[str, Callable[..., Any]]) -> dict[str, list[str]]:

@@ -7,13 +7,14 @@ and calling them is the business of :mod:`hookrouter._plugins.manager`.
 from __future__ import annotations
 
 from hookrouter._contract.hook_names import concerns
+from hookrouter._contract.tables import TOOL_ALIASES
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter.util.value import NO_ITEMS, Value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from hookrouter._config.validation import Problem
@@ -75,8 +76,23 @@ class PluginInfo(Value, kw_only=True):
     """The hooks in which it leaves nothing in its process."""
     if_known: frozenset[str] = frozenset()
     """The hooks that are registered only for clients that know their events."""
+    matching: Mapping[str, tuple[str, ...]] = NO_ITEMS
+    """The hooks that are about some calls of their events, each with the values that matchers look at."""
+    wakes: frozenset[str] = frozenset()
+    """The hooks that may begin a turn of Claude's, and are called for that alone."""
     problems: tuple[str, ...] = ()
     """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
+
+    def takes(self, hook: str, value: str | None, *, wakes: bool = False) -> bool:
+        """Whether a hook that it implements is called in a run.
+
+        ``value`` is what matchers look at in the call, None if that is nothing; ``wakes``: the run is for hooks that
+        may begin a turn of Claude's.
+        """
+        if (hook in self.wakes) != wakes:
+            return False
+        values = self.matching.get(hook)
+        return values is None or value is None or value in values or TOOL_ALIASES.get(value) in values
 
 
 class Plugins:
@@ -146,6 +162,14 @@ class Plugins:
         wanted = frozenset(hooks)
         return [
             info for info in self._infos if info.status == PluginStatus.ACTIVE and not wanted.isdisjoint(info.hooks)
+        ]
+
+    def called(self, hooks: Sequence[str], value: str | None, *, wakes: bool = False) -> list[PluginInfo]:
+        """Return the listeners of which a run calls a hook; ``value`` and ``wakes`` as :meth:`PluginInfo.takes` has."""
+        return [
+            info
+            for info in self.listeners(hooks)
+            if any(hook in info.hooks and info.takes(hook, value, wakes=wakes) for hook in hooks)
         ]
 
     def broken(self) -> list[PluginInfo]:
@@ -343,6 +367,8 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         ruled=frozenset(plugin.ruled),
         stateless=frozenset(plugin.stateless),
         if_known=frozenset(plugin.if_known),
+        matching=dict(plugin.matching),
+        wakes=frozenset(plugin.wakes),
         problems=problems,
     )
 

@@ -9,7 +9,7 @@ import os
 import time
 
 from hookrouter._config.cache import load as load_config
-from hookrouter._contract.hook_names import command_word, event_facts
+from hookrouter._contract.hook_names import WAKE_VARIABLE, command_word, event_facts, matched_value
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.index import read_cache
 from hookrouter._plugins.registry import Plugins
@@ -172,7 +172,9 @@ class _HookRun:
             self._record.refused(call.problem)
             return self._refusal(call.problem)
         plugins = self._plugins()
-        listeners = plugins.listeners(call.hooks)
+        wakes = bool(self._environ.get(WAKE_VARIABLE))
+        value = matched_value(call.event, call.payload)
+        listeners = plugins.called(call.hooks, value, wakes=wakes)
         if self._trace is not None:
             names = ", ".join(info.name for info in listeners) or "nobody"
             self._trace(f"{command_word(call.event)} looks up {', '.join(call.hooks)}; {names} listens")

@@ -8,7 +8,7 @@ the graver, and what form it has on stdout: measured on Claude Code 2.1.330.
 from __future__ import annotations
 
 from hookrouter._routing.output import HookOutput
-from hookrouter.replies import MAX_CLASSIFIER_CONTEXT, MAX_TERMINAL_SEQUENCE, closed, utf16_units
+from hookrouter.replies import MAX_CLASSIFIER_CONTEXT, MAX_TERMINAL_SEQUENCE, WAKE, closed, utf16_units
 from hookrouter.util import fastjson
 from hookrouter.util.text import printable
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["merge", "refusals"]
 
-_GRAVEST_FIRST = ("cancel", "deny", "block", "decline", "defer", "ask", "accept", "allow")
+_GRAVEST_FIRST = ("cancel", "deny", "block", "decline", "defer", "ask", "accept", "allow", WAKE)
 _IN_OUTPUT = ("PreToolUse", "PreModelSwitch")
 _FORMS = ("Elicitation", "ElicitationResult")
 _BY_EXIT_CODE = ("TaskCompleted", "TeammateIdle", "WorktreeCreate", "WorktreeRemove")
@@ -80,9 +80,12 @@ def merge(
         document["systemMessage"] = message
     exit_code, stderr = 0, ""
     if verdict is not None:
-        if event_name in _BY_EXIT_CODE:
-            # A lone surrogate is written in JSON as an escape, and here it is none that UTF-8 has.
-            exit_code, stderr = _BLOCKED, reason.encode("utf-8", "replace").decode("utf-8")
+        if verdict == WAKE:
+            # Claude is given the text as it is. Claude Code reads nothing else then, the messages neither.
+            text = _join("\n\n", (reply.reason for reply in given if reply.verdict == verdict))
+            exit_code, stderr = _BLOCKED, _in_utf8(text)
+        elif event_name in _BY_EXIT_CODE:
+            exit_code, stderr = _BLOCKED, _in_utf8(reason)
         elif event_name in _IN_OUTPUT:
             specific = {"permissionDecision": verdict, **specific}
             if reason:
@@ -98,6 +101,11 @@ def merge(
     if sequence := _sequence(given):
         document["terminalSequence"] = sequence
     return HookOutput(fastjson.dumps(document) if document else "", stderr, exit_code, decision, by)
+
+
+def _in_utf8(text: str) -> str:
+    """Return a text for stderr. A lone surrogate is written in JSON as an escape, and here it is none of UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def refusals(event_name: str, plugins: Iterable[str], reason: str) -> list[tuple[str, Reply]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from hookrouter import events
-from hookrouter._contract.hook_names import event_facts, mcp_name
+from hookrouter._contract.hook_names import WAKE_VARIABLE, event_facts, matched_value, mcp_name
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
 from hookrouter._isolation.progress import Call, RunProgress
 from hookrouter._plugins.manager import build_calls, is_wrapper
@@ -128,6 +128,9 @@ class _Routing:
         self._event = context.event
         known = event_facts(context.event)
         self._tool: str | None = payload["tool_name"] if known is not None and known.is_tool else None
+        self._value = matched_value(context.event, payload)
+        self._wakes = bool(context.environ.get(WAKE_VARIABLE))
+        self._called = {info.name: info for info in plugins.called(hooks, self._value, wakes=self._wakes)}
         self._replies: list[tuple[str, Reply]] = []
         self._taken: dict[int, _Taken] = {}
         """What was taken of plugins, by the reply's identity."""
@@ -181,7 +184,7 @@ class _Routing:
         self._replies += [(taken.plugin, taken.reply) for key, taken in self._taken.items() if key not in kept]
         self._say("hookrouter", f"hookrouter failed: {fault}")
         asked = {entry["plugin"] for entry in self._records}
-        names = [info.name for info in self._plugins.listeners(self._hooks) if info.name not in asked]
+        names = [name for name in self._called if name not in asked]
         guards = [name for name in names if self._plugins.config(name).on_error == "closed"]
         self._replies += refusals(self._event, guards, "hookrouter failed")
 
@@ -198,7 +201,7 @@ class _Routing:
     def _listeners(self) -> list[PluginInfo]:
         """Return the plugins to call: none that has ended an earlier process of this run, or is switched off."""
         listeners = []
-        for info in self._plugins.listeners(self._hooks):
+        for info in self._called.values():
             if info.name in self._switched_off:
                 self._skip(info)
             elif info.name not in self._progress.dead:
@@ -289,11 +292,16 @@ class _Routing:
         if result is None:
             return None
         from hookrouter._routing.reply_check import checked_reply
+        from hookrouter.replies import WAKE
 
         reply = checked_reply(self._event, result)
+        if reply is not None and reply.verdict == WAKE and not self._wakes:
+            raise TypeError("only a hook that is marked with @wakes can wake Claude")
         return None if reply is None else _taken(plugin, reply, seen)
 
     def _guard(self, plugin: str, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        if not self._called[plugin].takes(hook, self._value, wakes=self._wakes):
+            return _unasked_wrapper if is_wrapper(function) else _unasked
         names = argument_names(function)
         if is_wrapper(function):
             return self._guard_wrapper(plugin, hook, function, names)
@@ -527,6 +535,15 @@ class _Routing:
         if self._progress.trace is not None:
             self._progress.trace.call(entry)
         return entry
+
+
+def _unasked(*_given: Any, **_named: Any) -> None:
+    """Stand in for an implementation that is not about this call."""
+
+
+def _unasked_wrapper(*_given: Any, **_named: Any) -> Generator[None, list[Reply], list[Reply]]:
+    """Stand in for a wrapper that is not about this call."""
+    return (yield)
 
 
 def _rewritten(payload: Mapping[str, Any], field: str, patch: Patch) -> Mapping[str, Any]:

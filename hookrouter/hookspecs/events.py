@@ -645,6 +645,8 @@ class EventSpecs:
         Returns:
             None: No opinion.
             FileChangedReply.watch: Watch these absolute paths, whose changes fire FileChanged.
+            FileChangedReply.wake: Begin a turn of Claude's, who is told ``text``; for hooks that are marked with
+                ``@wakes`` alone.
             FileChangedReply.message, FileChangedReply.terminal: Decide nothing; ``message`` shows the user a
                 message, ``terminal`` writes to the user's terminal.
 

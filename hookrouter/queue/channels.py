@@ -71,7 +71,7 @@ class PromptRequest(NamedTuple):
     client_pid: int
     """The client's process id; 0 if it is not known."""
     client_version: tuple[int, ...] | None
-    """The version of Claude Code, as the transcript says; None if it does not."""
+    """The version of Claude Code, as the client's registry or the transcript says; None if neither does."""
     folder: str
     """The session's working folder."""
     transcript_path: str

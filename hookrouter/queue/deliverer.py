@@ -44,7 +44,7 @@ from hookrouter.sessions.records import BUSY, GONE, IDLE, change_record
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso, now, seconds
 from hookrouter.util.regular_file import last_lines
-from hookrouter.util.text import describe_error
+from hookrouter.util.text import describe_error, version_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,7 +265,7 @@ class QueueDeliverer:
             session=self._session,
             session_id=record.session_id,
             client_pid=record.client_pid,
-            client_version=client_version(record.transcript_path),
+            client_version=self._client_version(record),
             folder=record.cwd,
             transcript_path=record.transcript_path,
             address=record.terminal if terminal is not None else None,
@@ -278,6 +278,12 @@ class QueueDeliverer:
             settings=self._services.settings,
             home=self._services.home,
         )
+
+    def _client_version(self, record: SessionRecord) -> tuple[int, ...] | None:
+        """Return the client's version: the registry's, else the transcript's, which begins with the first turn."""
+        client = look_at(self._services, self._session).client
+        version = None if client is None else version_numbers(client.version)
+        return version or client_version(record.transcript_path)
 
     # --- what a channel asks while it submits
 

@@ -50,6 +50,8 @@ class RunningClient(NamedTuple):
     does not wait, and on clients that do not say (2.1.150)."""
     changed_at: str = ""
     """Since when it has this state, ISO 8601 in UTC; empty on clients that do not say (2.1.150)."""
+    version: str = ""
+    """The version of Claude Code, such as ``2.1.330``; empty if it does not say."""
 
 
 def running_clients(environ: Mapping[str, str]) -> list[RunningClient]:
@@ -93,10 +95,10 @@ def _read(path: str) -> RunningClient | None:
     pid, kind = document.get("pid"), document.get("kind", _INTERACTIVE)
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0 or kind != _INTERACTIVE:
         return None
-    session_id, folder, status, waiting_for = (
-        _text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor")
+    session_id, folder, status, waiting_for, version = (
+        _text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor", "version")
     )
-    return RunningClient(pid, session_id, folder, status, waiting_for, _time(document.get("statusUpdatedAt")))
+    return RunningClient(pid, session_id, folder, status, waiting_for, _time(document.get("statusUpdatedAt")), version)
 
 
 def _time(value: object) -> str:

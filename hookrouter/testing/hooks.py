@@ -25,6 +25,7 @@ from hookrouter._isolation.containment import WROTE, Containment
 from hookrouter._isolation.progress import FAILURES
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter._plugins.inspector import matching, waking
 from hookrouter._plugins.manager import implementations, is_wrapper, validate
 from hookrouter._plugins.registry import Plugins
 from hookrouter._plugins.settings_schema import check as check_settings
@@ -309,6 +310,8 @@ class Hooks:
             value=f"{type(made).__module__}:{type(made).__qualname__}",
             hooks=tuple(sorted(implementations(made))),
             waits=tuple((hook, how.seconds, how.setting) for hook, how in sorted(waits.items())),
+            matching=tuple(matching(implementations(made))),
+            wakes=tuple(waking(implementations(made))),
             settings=self._declared(name, made),
         )
         return self._keep(found, made)

@@ -6,7 +6,7 @@ This module holds the hooks only. What they need is imported when they are calle
 
 from __future__ import annotations
 
-from hookrouter.markers import hookimpl, if_known, stateless
+from hookrouter.markers import hookimpl, if_known, matching, stateless
 
 TYPE_CHECKING = False
 
@@ -60,6 +60,7 @@ def stop_failure(event: events.StopFailure, context: Context) -> None:
 
 @hookimpl
 @stateless
+@matching("idle_prompt")
 def notification(event: events.Notification, context: Context) -> None:
     """Tell that Claude waits for a prompt."""
     if event.notification_type == "idle_prompt":

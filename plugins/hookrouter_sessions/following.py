@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hookrouter.events.event import Event
     from hookrouter.queue.items import Item
 
-__all__ = ["CLEARED", "Followed", "changed_queue", "follow", "noted"]
+__all__ = ["CLEARED", "Followed", "changed_queue", "follow", "has_screen", "noted"]
 
 _WITHOUT_SCREEN = ("sdk-cli", "sdk-py", "sdk-ts")
 """``CLAUDE_CODE_ENTRYPOINT`` of ``claude -p`` and of the SDKs."""
@@ -57,8 +57,8 @@ def follow(event: Event, context: Context, *, begins: bool = False) -> Followed 
     """
     if event.agent_id:
         return None
-    entrypoint = context.environ.get("CLAUDE_CODE_ENTRYPOINT", "")
-    if entrypoint in _WITHOUT_SCREEN:
+    if not has_screen(context):
+        entrypoint = context.environ.get("CLAUDE_CODE_ENTRYPOINT")
         context.debug(f"CLAUDE_CODE_ENTRYPOINT {entrypoint}: a client without a screen has no queue")
         return None
     if context.agent is None:
@@ -73,6 +73,11 @@ def follow(event: Event, context: Context, *, begins: bool = False) -> Followed 
         context.debug(f"session {context.session} is that of the client {record.client_pid or record.session_id}")
         return None
     return Followed(context.session, record, pid or (record.client_pid if record is not None else 0))
+
+
+def has_screen(context: Context) -> bool:
+    """Whether the client of an event draws something: ``claude -p`` and the SDKs do not."""
+    return context.environ.get("CLAUDE_CODE_ENTRYPOINT", "") not in _WITHOUT_SCREEN
 
 
 def noted(

@@ -99,6 +99,8 @@ class World:
         self.is_busy = False
         self.pending: list[tuple[str, Callable[[], None]]] = []
         """What the client does next: a hook of an event, or, without a name, what comes after one."""
+        self.contribution: object = _Contribution(self)
+        """The plugin that brings the prompt channel."""
         self.steps_left: int | None = None
         """After so many writes the process that runs is killed; None for never."""
         self.told: list[dict[str, object]] = []
@@ -198,7 +200,7 @@ class World:
             DiscoveredPlugin(name="sessions", value=plugin.__name__, hooks=("stop",)),
             DiscoveredPlugin(name="model", value="model", hooks=("prompt_channel",)),
         ]
-        objects: dict[str, object] = {"sessions": plugin, "model": _Contribution(self)}
+        objects: dict[str, object] = {"sessions": plugin, "model": self.contribution}
         plugins = Plugins(index, self.config, self._fault, objects)
         return Application(
             home=self.home,
@@ -269,7 +271,7 @@ class World:
         content = [{"type": "text", "text": text}]
         self._record("assistant", message={"role": "assistant", "model": "m", "content": content})
 
-    def hook(self, event: str, **fields: Any) -> None:
+    def hook(self, event: str, /, **fields: Any) -> None:
         """The client fires a hook."""
         self._hook(event, **fields)
 
@@ -294,7 +296,7 @@ class World:
             "system", subtype="local_command", content=f"<local-command-stdout>{output}</local-command-stdout>"
         )
 
-    def fire(self, event: str, environ: Mapping[str, str] | None = None, **fields: Any) -> Any:
+    def fire(self, event: str, environ: Mapping[str, str] | None = None, /, **fields: Any) -> Any:
         """Run the plugin's hook of an event at once; return its reply."""
         return self._run_hook(self._payload(event, fields), {**self._environ, **(environ or {})})
 
@@ -315,11 +317,11 @@ class World:
             **fields,
         }
 
-    def _hook(self, event: str, **fields: Any) -> None:
+    def _hook(self, event: str, /, **fields: Any) -> None:
         payload, environ = self._payload(event, fields), self._environ
         self.pending.append((event, lambda: self._run_hook(payload, environ)))
 
-    def _run_hook(self, payload: dict[str, Any], environ: dict[str, str]) -> Any:
+    def _run_hook(self, payload: dict[str, Any], environ: dict[str, str], module: Any = plugin) -> Any:
         event = payload["hook_event_name"]
         app = self.app
         record: dict[str, object] = {}
@@ -336,7 +338,7 @@ class World:
         )
         context.place(None)
         name = "".join(f"_{one.lower()}" if one.isupper() else one for one in event).strip("_")
-        reply = getattr(plugin, name)(EVENT_CLASSES[event].from_json(payload), context)
+        reply = getattr(module, name)(EVENT_CLASSES[event].from_json(payload), context)
         self.told.append(record)
         return reply
 

@@ -60,3 +60,17 @@ def test_a_hook_for_newer_clients_is_left_out_for_others(client: tuple[int, ...]
     hooks = registration_sources([plugin], Config(), client)[0].hooks
     # The one that is not marked stays: that is its plugin's own affair.
     assert ("stop_failure" in hooks, "stop" in hooks, "file_changed" in hooks) == (kept, True, True)
+
+
+@pytest.mark.parametrize(
+    ("client", "kept"),
+    [((2, 1, 330), True), ((2, 1, 150), True), ((2, 1, 149), False), ((2, 0, 76), False), (None, False)],
+)
+def test_a_hook_that_wakes_is_left_out_for_clients_that_would_wait_for_it(
+    client: tuple[int, ...] | None, kept: bool
+) -> None:
+    plugin = PluginInfo(
+        name="p", status=PluginStatus.ACTIVE, hooks=("stop", "file_changed"), wakes=frozenset(["file_changed"])
+    )
+    hooks = registration_sources([plugin], Config(), client)[0].hooks
+    assert ("stop" in hooks, "file_changed" in hooks) == (True, kept)

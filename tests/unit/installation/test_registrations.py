@@ -12,6 +12,7 @@ from hookrouter._contract.tables import EVENTS
 from hookrouter._installation.matchers import matches
 from hookrouter._installation.registrations import (
     RegistrationSource,
+    http_registrations,
     registration_sources,
     registrations,
     ruled_tools,
@@ -50,6 +51,46 @@ def test_a_hook_registers_the_event_and_the_narrowest_matcher(
     hooks: list[str], expected: list[tuple[str, str | None]]
 ) -> None:
     assert shape(wanted(*hooks)) == expected
+
+
+def test_a_hook_about_some_calls_registers_a_matcher_for_them() -> None:
+    values = {"notification": ("idle_prompt", "auth_success"), "session_end": ("logout",), "pre_tool_use": ("Bash",)}
+    some = RegistrationSource(tuple(values), 1, False, matching=values)
+    assert shape(registrations([some], SCRIPT, None)) == [
+        ("PreToolUse", "Bash"),
+        ("Notification", "auth_success|idle_prompt"),
+        ("SessionEnd", "logout"),
+    ]
+    every = RegistrationSource(("notification", "stop"), 1, False)
+    assert shape(registrations([some, every], SCRIPT, None))[1] == ("Notification", None)
+
+
+WAKING = RegistrationSource(
+    ("file_changed",), 1, False, matching={"file_changed": ("bell", ".env")}, wakes=frozenset(["file_changed"])
+)
+
+
+def test_hooks_that_wake_have_entries_of_their_own() -> None:
+    plain = RegistrationSource(("file_changed", "raw_event"), 1, False, matching={"file_changed": ("bell",)})
+    entries = [one for one in registrations([WAKING, plain], SCRIPT, "/h") if one.event == "FileChanged"]
+    assert [(one.matcher, one.wakes) for one in entries] == [(None, False), ("bell", True), (".env", True)]
+    assert entries[0].handler() == {
+        "type": "command",
+        "command": f"HOOKROUTER_HOME=/h {SCRIPT[0]} run file-changed",
+        "timeout": 60,
+    }
+    assert entries[1].handler() == {
+        "type": "command",
+        "command": f"HOOKROUTER_WAKE=1 HOOKROUTER_HOME=/h {SCRIPT[0]} run file-changed",
+        "timeout": 60,
+        "asyncRewake": True,
+    }
+
+
+def test_an_entry_that_wakes_stays_a_command_beside_http_hooks() -> None:
+    wanted = registrations([WAKING, RegistrationSource(("file_changed",), 1, False)], SCRIPT, None)
+    kinds = {one.matcher: one.handler()["type"] for one in http_registrations(wanted, "127.0.0.1:8787")}
+    assert kinds == {None: "http", "bell": "command", ".env": "command"}
 
 
 RULED = ("pre_tool_use", "permission_request", "elicitation", "stop")

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookrouter._installation.registrations import (
-    Registration,
-)
+from hookrouter._installation.registrations import Registration, RegistrationSource, registrations
 from hookrouter._installation.settings_edit import (
     InstallState,
     SettingsError,
@@ -338,3 +336,20 @@ def test_the_exec_form_of_an_entry_by_hand_is_seen() -> None:
     text = json.dumps({"hooks": {"Stop": [{"hooks": [handler]}]}})
     assert [entry.event for entry in wrapped(text)] == ["Stop"]
     assert registered(text) == []
+
+
+def test_an_entry_that_wakes_is_told_from_one_that_does_not() -> None:
+    values = {"file_changed": ("bell",)}
+    one = RegistrationSource(("file_changed",), 1, False, matching=values)
+    other = one._replace(wakes=frozenset(["file_changed"]))
+    plain, waking = (registrations([source], SCRIPT, None) for source in (one, other))
+    text, state = merge(None, waking, None)
+    assert text is not None
+    assert differences(text, waking) == []
+    assert any(not found.harmless for found in differences(text, plain))
+    both, _ = merge(text, [*plain, *waking], state)
+    handlers = [group["hooks"][0] for group in json.loads(both or "")["hooks"]["FileChanged"]]
+    assert [handler.get("asyncRewake") for handler in handlers] == [True, None]
+    assert differences(both, [*plain, *waking]) == []
+    changed, _ = merge((text or "").replace("true", "false"), waking, state)
+    assert differences(changed, waking) == []

@@ -224,8 +224,8 @@ def test_the_stricter_answer_stands_and_contexts_are_joined(tmp_path: Path) -> N
 def test_nobody_elses_entry_is_taken_out(tmp_path: Path) -> None:
     ours = {"type": "command", "command": "hookrouter run stop", "timeout": 60}
     routes = [
-        {"event": "Stop", "matcher": None, "command": ours["command"], "tools": None, "part": None},
-        {"event": "PreToolUse", "matcher": "Bash", "command": "hookrouter run pre-tool-use", "tools": [], "part": None},
+        {"event": "Stop", "matcher": None, "command": ours["command"], "names": None, "part": None},
+        {"event": "PreToolUse", "matcher": "Bash", "command": "hookrouter run pre-tool-use", "names": [], "part": None},
     ]
     other = {"type": "command", "command": "timeout 3 hookrouter run stop"}
     guard = {**ours, "onFailure": "block"}
@@ -256,6 +256,8 @@ def test_which_calls_a_route_takes(tmp_path: Path) -> None:
     cases += [(alike, "mcp__a__get_x", True), (alike, "mcp__a__set_x", False)]
     dashed = Route("PreToolUse", "mcp__a-b__c", "c").to_json()
     cases += [(dashed, "mcp__a-b__c", True), (dashed, "mcp__a-b__d", False)]
+    idle = Route("Notification", "idle_prompt", "c").to_json()
+    cases += [(idle, "idle_prompt", True), (idle, "permission_prompt", False)]
     got = call(tmp_path, *(("takes", route, tool) for route, tool, _ in cases))
     assert got == [expected for _, _, expected in cases]
 
@@ -270,6 +272,12 @@ def test_the_payload_of_a_tool_call(tmp_path: Path) -> None:
     call_ = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1"}
     assert got == {**base, **about, **call_, "agent_id": "a1"}
     assert bare == {**about, **call_, "transcript_path": ""}
+
+
+def test_the_source_says_what_matchers_look_at() -> None:
+    source = bridge_source([Route("Notification", "idle_prompt", "c"), Route("Stop", None, "c")], AROUND)
+    setup = json.loads(source.partition("const SETUP = ")[2].partition("\n\nconst")[0])
+    assert setup["matched"] == {"Notification": "notification_type"}
 
 
 def test_the_source_names_each_event_and_no_other() -> None:

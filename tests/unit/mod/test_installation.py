@@ -47,6 +47,13 @@ def test_a_guard_at_an_event_whose_entry_cannot_say_so_keeps_them_all(hook: str)
     assert event in {name for name, _ in found(plugin(hook), beside)}
 
 
+def test_an_entry_for_some_calls_is_a_route_and_one_that_wakes_is_none() -> None:
+    idle = RegistrationSource(("notification",), 5.0, False, matching={"notification": ("idle_prompt",)})
+    assert found(idle) == [("Notification", "idle_prompt")]
+    bell = {"matching": {"file_changed": ("bell",)}, "wakes": frozenset(["file_changed"])}
+    assert found(RegistrationSource(("file_changed",), 5.0, False, **bell)) == []  # type: ignore[arg-type]
+
+
 def test_http_hooks_are_no_routes() -> None:
     plugins = [plugin("stop")]
     wanted = http_registrations(registrations(plugins, SCRIPT, None), "127.0.0.1:8787")
@@ -54,7 +61,7 @@ def test_http_hooks_are_no_routes() -> None:
 
 
 def test_a_tools_former_name_is_taken_too() -> None:
-    assert Route("PreToolUse", "Task", "c").to_json()["tools"] == ["Agent", "Task"]
+    assert Route("PreToolUse", "Task", "c").to_json()["names"] == ["Agent", "Task"]
 
 
 @pytest.fixture

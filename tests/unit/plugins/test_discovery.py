@@ -87,6 +87,49 @@ def test_which_hooks_leave_nothing_is_known_without_the_plugin(home: Home, tmp_p
     assert (set(info.hooks), info.stateless) == ({"stop", "terminal_backend"}, {"stop"})
 
 
+MATCHING = """
+from hookrouter import hookimpl
+from hookrouter.markers import matching, wakes
+
+@hookimpl
+@matching("idle_prompt", "auth_success")
+def notification(event):
+    return None
+
+@hookimpl
+@matching("bell")
+@wakes
+def file_changed(event):
+    return None
+
+@hookimpl
+def stop(event):
+    return None
+"""
+
+
+def test_which_calls_a_hook_is_about_is_known_without_the_plugin(home: Home, tmp_path: Path) -> None:
+    write_plugin(tmp_path / "site", "halfway", MATCHING)
+    load_index(home, os.environ, anew=True)
+    plugins = Plugins(load_index(home, os.environ), Config(), lambda _plugin, _text: None)
+    [info] = [info for info in plugins.listing() if info.name == "halfway"]
+    assert info.matching == {"notification": ("idle_prompt", "auth_success"), "file_changed": ("bell",)}
+    assert info.wakes == {"file_changed"}
+    asked = [("notification", "idle_prompt", False), ("notification", "other", False), ("notification", None, False)]
+    asked += [
+        ("stop", None, False),
+        ("stop", None, True),
+        ("file_changed", "bell", False),
+        ("file_changed", "bell", True),
+    ]
+    assert [info.takes(hook, value, wakes=wakes) for hook, value, wakes in asked] == [
+        *(True, False, True),
+        *(True, False, False, True),
+    ]
+    called = plugins.called(["notification", "raw_event"], "other")
+    assert "halfway" not in [one.name for one in called]
+
+
 @pytest.mark.parametrize("is_marked", [True, False])
 def test_it_is_noted_if_a_plugin_contributes_that_may_leave_something(
     home: Home, tmp_path: Path, is_marked: bool
