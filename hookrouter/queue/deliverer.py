@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 from hookrouter.dialogs.transcript import client_version
 from hookrouter.queue import transitions
 from hookrouter.queue.channels import PreparingChannel, PromptOutcome, PromptRequest, PromptStatus
-from hookrouter.queue.delivering import LAG_SECONDS, Sight, age, client_mark, is_over_unsaid, look_at, why_not
+from hookrouter.queue.delivering import (
+    LAG_SECONDS,
+    Sight,
+    age,
+    client_mark,
+    is_over_unsaid,
+    look_at,
+    why_not,
+    why_withdrawn,
+)
 from hookrouter.queue.documents import change_queue, prune_ended, read_queue, watch_queue
 from hookrouter.queue.failures import (
     CONTINUATION_SECONDS,
@@ -256,7 +265,8 @@ class QueueDeliverer:
             deadline=time.monotonic() + SUBMIT_SECONDS,
             save_phase=lambda phase: self._save_phase(item, phase),
             is_proven=lambda: self._is_proven(record, item),
-            stopped=lambda: self._stopped(item),
+            stopped=lambda: self._stopped(item, why_not),
+            withdrawn=lambda: self._stopped(item, why_withdrawn),
             settings=self._services.settings,
         )
 
@@ -274,12 +284,12 @@ class QueueDeliverer:
             return kept is None or kept.state == STARTED
         return self._by_records(record, kept)
 
-    def _stopped(self, item: Item) -> str:
+    def _stopped(self, item: Item, why: Callable[[Sight], str]) -> str:
         sight = look_at(self._services, self._session)
         kept = sight.queue.item(item.id)
         if kept is None or kept.state != DELIVERING:
             return "the item is not being delivered any more"
-        return why_not(sight)
+        return why(sight)
 
     # --- an item that is under way
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.sessions.running_clients import RunningClient
 
-__all__ = ["LAG_SECONDS", "Sight", "age", "client_mark", "is_over_unsaid", "look_at", "why_not"]
+__all__ = ["LAG_SECONDS", "Sight", "age", "client_mark", "is_over_unsaid", "look_at", "why_not", "why_withdrawn"]
 
 LAG_SECONDS = 3.0
 """Seconds after a hook for which the registry is asked often: it follows within half a second (2.1.330)."""
@@ -67,11 +67,9 @@ def look_at(services: Services, session: str) -> Sight:
 
 def why_not(sight: Sight) -> str:
     """Return why nothing may be delivered into a session now, in one sentence; empty if the next item may be."""
-    queue, record, client = sight.queue, sight.record, sight.client
-    if queue.hold is not None:
-        return f"the queue is held: {queue.hold.reason}"
-    if sight.paused:
-        return sight.paused
+    record, client = sight.record, sight.client
+    if kept := why_withdrawn(sight):
+        return kept
     if record is None:
         return "no hook of the session has come yet"
     if sight.is_gone:
@@ -87,6 +85,15 @@ def why_not(sight: Sight) -> str:
     if client is not None and client.status and client.status not in _READY:
         return f"the client is {client.status}"
     return ""
+
+
+def why_withdrawn(sight: Sight) -> str:
+    """Return what somebody has done that keeps items back, whatever the client does, in one sentence; empty if nothing.
+
+    Somebody has paused the session, or something holds its queue.
+    """
+    hold = sight.queue.hold
+    return f"the queue is held: {hold.reason}" if hold is not None else sight.paused
 
 
 def is_over_unsaid(sight: Sight) -> bool:

@@ -527,7 +527,7 @@ class _Typist:
             return ""
         if not asks_for(area.dialog, model):
             return f"the client took it, but its dialog is not certain to ask for the model {model}: it was left open"
-        if self._request.stopped():
+        if self._request.withdrawn():
             return "the client took it; its dialog was left open, because the session is paused or held"
         self._save(Phase.CONFIRMING)
         self._press("Enter", f"confirm the switch to {model}")
