@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.scripted_model import ScriptedModel, ask, bash
+from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ask, bash
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter.queue.spawn import is_delivering
 from support.queued import SESSION, Queued
@@ -210,6 +210,25 @@ def test_deliverers_that_are_killed_again_and_again_submit_nothing_twice_and_los
         assert item.state == "done" or item.reason, item
         if item.state == "done":
             assert text in prompts
+
+
+def test_the_reply_to_a_turns_end_is_the_item_and_nothing_else(tmp_path: Path, tmux_server: PrivateTmux) -> None:
+    with _queued(tmp_path, tmux_server, "stop") as queued:
+        queued.model.script("begin", [bash("sleep 1"), Say("Begun.")])
+        queued.stage.client_home.write_settings(
+            {**queued.stage.client_home.read_settings(), "permissions": {"allow": ["Bash"]}}
+        )
+        queued.put("first by reply", "second\nby reply")
+        queued.client.submit("RUN begin")
+        assert queued.held().cause == "person"
+        queued.resume()
+        queued.wait("end or hold", lambda: not queued.queue.items or queued.queue.hold is not None)
+        assert {text: item.state for text, item in queued.ended().items()} == {
+            "first by reply": "done",
+            "second\nby reply": "done",
+        }, queued.state()
+        given = [prompt for prompt in queued.model.prompts() if "by reply" in prompt]
+        assert given == ["Stop hook feedback:\nfirst by reply", "Stop hook feedback:\nsecond\nby reply"]
 
 
 def test_several_senders_at_once_have_one_deliverer(queued: Queued) -> None:

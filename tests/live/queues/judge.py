@@ -102,6 +102,9 @@ def _share(
 
 
 def _is_taken(item: Item | None) -> bool:
+    if item is not None and item.proof.get("record") in ("unknown command", "not for users"):
+        # The client has said so, and did nothing.
+        return False
     return item is not None and (item.state in (DONE, STARTED) or bool(item.started_at))
 
 
