@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import os
 import sys
 
@@ -11,7 +12,8 @@ sys.path[:1] = [os.path.dirname(_TESTS), _TESTS]
 
 from hookrouter._sandbox.client import ClientError  # noqa: E402
 from hookrouter._sandbox.processes import ending_on_signals  # noqa: E402
-from live.queues import kinds, results  # noqa: E402
+from live.queues import disturbed, kinds, results  # noqa: E402
+from live.queues.judge import Judged  # noqa: E402
 from live.queues.place import client_version  # noqa: E402
 from support.manual import write_part  # noqa: E402
 
@@ -45,6 +47,20 @@ def _kinds(options: argparse.Namespace) -> bool:
     return results.summary(judged, stuck)
 
 
+def _disturbed(options: argparse.Namespace) -> bool:
+    judged, faults, done, stuck = list[Judged](), list[str](), collections.Counter[str](), ""
+    for some, stuck, wrong, acts in disturbed.run(options.channel, options.count, options.seed):
+        judged += some
+        faults += wrong
+        done.update(acts)
+        for one in some:
+            results.emit({**_common(options), **one.document()}, options.results)
+        if stuck:
+            break
+    print("done meanwhile:", ", ".join(f"{name} {count}" for name, count in sorted(done.items())), file=sys.stderr)
+    return results.summary(judged, stuck, faults)
+
+
 def _common(options: argparse.Namespace) -> dict[str, object]:
     return {
         "program": options.program,
@@ -54,7 +70,13 @@ def _common(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-_RUNS = {"kinds": _kinds}
+_RUNS = {"kinds": _kinds, "disturbed": _disturbed}
+
+
+_PROGRAMS = (
+    ("kinds", 30, "items of every kind, mixed"),
+    ("disturbed", 200, "items while a person is at the keyboard, and the client asks, compacts and wants permissions"),
+)
 
 
 def _arguments() -> argparse.Namespace:
@@ -65,7 +87,7 @@ def _arguments() -> argparse.Namespace:
         epilog="The client is HOOKROUTER_CLAUDE, the one in .live/, or `claude` on PATH.",
     )
     programs = parser.add_subparsers(dest="program", required=True)
-    for name, count, words in (("kinds", 30, "items of every kind, mixed"),):
+    for name, count, words in _PROGRAMS:
         program = programs.add_parser(name, help=words, description=words)
         program.add_argument("--channel", choices=CHANNELS, default="keys", help="the prompt channel (keys)")
         program.add_argument("--count", type=int, default=count, metavar="N", help=f"how many ({count})")

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["CLEAR", "COMPACT", "KINDS", "PLAIN", "Made", "marks_in", "mixed", "plain", "prompt_kinds"]
 
@@ -86,8 +86,16 @@ def prompt_kinds() -> tuple[str, ...]:
     return tuple(_PROMPTS)
 
 
-def mixed(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), first: int = 0) -> list[Made]:
+def mixed(
+    count: int,
+    seed: int,
+    kinds: Sequence[str] = tuple(KINDS),
+    first: int = 0,
+    more: Mapping[str, str] | None = None,
+) -> list[Made]:
     """Return ``count`` items, each kind as often as another, shuffled; their numbers begin with ``first``.
+
+    ``more`` are kinds of prompts beside :data:`KINDS`: the words that stand behind the number in each.
 
     A ``/compact`` has at least one turn before it since the last ``/clear`` or ``/compact``: without one it does
     nothing.
@@ -96,7 +104,7 @@ def mixed(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), first: int
     names = [kinds[place % len(kinds)] for place in range(count)]
     chance.shuffle(names)
     _let_compact_have_something(names)
-    return [_made(number, name) for number, name in enumerate(names, first)]
+    return [_made(number, name, more or {}) for number, name in enumerate(names, first)]
 
 
 def plain(count: int, seed: int, first: int = 0) -> list[Made]:
@@ -104,8 +112,9 @@ def plain(count: int, seed: int, first: int = 0) -> list[Made]:
     return mixed(count, seed, PLAIN, first)
 
 
-def _made(number: int, kind: str) -> Made:
-    return Made(number, kind, KINDS[kind](f"n{number:04d}", number))
+def _made(number: int, kind: str, more: Mapping[str, str]) -> Made:
+    mark = f"n{number:04d}"
+    return Made(number, kind, f"{mark} {more[kind]}" if kind in more else KINDS[kind](mark, number))
 
 
 def _let_compact_have_something(names: list[str]) -> None:

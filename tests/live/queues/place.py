@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hookrouter.queue.items import Item
     from live.queues.items import Made
 
-__all__ = ["Place", "client_version", "opened"]
+__all__ = ["Place", "client_version", "opened", "told"]
 
 STUCK_SECONDS = 90.0
 """Seconds without any change of the queue, while nothing holds it, after which a run has failed."""
@@ -44,6 +44,8 @@ class Place:
         self.numbers: dict[str, int] = {}
         """The numbers of items by their ids."""
         self.holds: list[Hold] = []
+        self.vim = False
+        """Whether the client is in vim mode."""
         self.stuck = ""
         """Why the run was given up; empty if it was not."""
 
@@ -72,7 +74,7 @@ class Place:
                 last, since = now, time.monotonic()
             if queue.hold is not None and not queue.hold.until:
                 self.holds.append(queue.hold)
-                _told(f"held ({queue.hold.cause}): {queue.hold.reason[:150]}")
+                told(f"held ({queue.hold.cause}): {queue.hold.reason[:150]}")
                 go_on(queue.hold)
                 self.queued.resume()
                 since = time.monotonic()
@@ -143,5 +145,5 @@ def client_version() -> str:
     return done.stdout.split()[0]
 
 
-def _told(text: str) -> None:
+def told(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {SESSION}: {text}", file=sys.stderr, flush=True)
