@@ -74,12 +74,14 @@ class Reply(Value):
     Equal if all that it says is equal.
     """
 
-    __slots__ = ("output", "reason", "stop_reason", "system_message", "terminal_sequence", "verdict")
+    __slots__ = ("is_exact", "output", "reason", "stop_reason", "system_message", "terminal_sequence", "verdict")
 
     verdict: str | None
     """``allow``, ``deny``, ``ask``, ``defer``, ``block``, ``accept``, ``decline``, ``cancel``, ``wake`` or None."""
     reason: str | None
     """Why; for the one that Claude Code shows it to."""
+    is_exact: bool
+    """Whether the reason is passed on as it is, and not after the name of the plugin."""
     output: dict[str, object]
     """What else it says, by the wire names of Claude Code. Do not change it."""
     system_message: str | None
@@ -103,9 +105,11 @@ class Reply(Value):
         system_message: str | None = None,
         stop_reason: str | None = None,
         terminal_sequence: str | None = None,
+        is_exact: bool = False,
     ) -> Self:
         reply = object.__new__(cls)
         reply._set(
+            is_exact=is_exact,
             verdict=verdict,
             reason=reason,
             output={name: value for name, value in (output or {}).items() if value is not None},
@@ -480,6 +484,11 @@ class StopReply(_BlockOrContext):
     """
 
     __slots__ = ()
+
+    @classmethod
+    def go_on(cls, words: str) -> Self:
+        """Keep Claude going with somebody else's words, exactly as they are: without the plugin's name before them."""
+        return cls._make("block", _text("words", words), is_exact=True)
 
 
 class SubagentStartReply(_Context):

@@ -45,7 +45,8 @@ def merge(
 
     Each reply must be one that :func:`hookrouter._routing.reply_check.checked_reply` returned for the event. The
     verdict does not depend on the order; of what can be passed on only once (an output, a title), the last one is.
-    ``messengers`` are plugins that pass on somebody else's decision: their reasons stand without their names.
+    ``messengers`` are plugins that pass on somebody else's decision: their reasons stand without their names, and so
+    does one that is exact.
     ``rewritten`` holds what the replies' fields come to together, by wire name, if that is known better than by the
     last one.
     """
@@ -63,7 +64,12 @@ def merge(
         return f"{name}: {text}"
 
     reason = _join(
-        "\n", (signed(plugin, reply.reason) for plugin, reply in replies if reply.verdict == verdict is not None)
+        "\n",
+        (
+            reply.reason if reply.is_exact else signed(plugin, reply.reason)
+            for plugin, reply in replies
+            if reply.verdict == verdict is not None
+        ),
     )
     decision, by = "halt" if halted else verdict, ", ".join(dict.fromkeys(deciding))
     specific = _specific(given, verdict)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["checked_reply", "decode_reply", "encode_reply"]
 
 
+_KINDS: dict[str, tuple[type, ...]] = {"output": (dict,), "is_exact": (bool,)}
+"""The kinds of those fields of a reply that are no texts."""
+
+
 def checked_reply(event_name: str, result: object) -> Reply | None:
     """Return a copy of what a hook returned, if it is a reply that fits the event; None for None.
 
@@ -57,7 +61,7 @@ def decode_reply(told: Any) -> Reply:
     kind: type[Reply] = getattr(replies, told[0], Reply)
     fields = dict(zip(Reply.__slots__, told[1:], strict=False))
     for name, value in fields.items():
-        allowed: tuple[type, ...] = (dict,) if name == "output" else (str, type(None))
+        allowed = _KINDS.get(name, (str, type(None)))
         if not isinstance(value, allowed):
             raise TypeError(f"the {name} of a reply must be a {allowed[0].__name__}, not a {type(value).__name__}")
     return kind._make(**fields)

@@ -496,6 +496,8 @@ class EventSpecs:
 
         Returns:
             None: No opinion.
+            StopReply.go_on: Keep Claude going with somebody else's words, exactly as they are: without the plugin's
+                name before them.
             StopReply.block: Block, and say why; ``context`` is told to Claude beside it. Works as exit code 2:
                 prevents stopping; stderr to Claude, conversation continues.
             StopReply.context: Tell Claude ``text``, and decide nothing. More than 10,000 characters reach Claude as

@@ -93,6 +93,10 @@ class PromptRequest(NamedTuple):
     stopped: Callable[[], str] = lambda: ""
     """Why the channel must go no further: the session is paused, the queue is held, a dialog is open, another turn has
     begun; empty while it may. To be asked before each act; the channel then ends with ``NOT_NOW`` and this reason."""
+    withdrawn: Callable[[], str] = lambda: ""
+    """Why an act that completes a submission, such as to confirm a dialog that the item itself has opened, must not be
+    done any more: the session is paused, or the queue is held; empty while it may be. What the client shows, or works
+    on, does not count here: it is the item's own."""
     settings: Callable[[type[Any]], Any] = lambda settings: settings()
     """Returns the settings of the channel's plugin, by the class that it declares in ``plugin_settings()``, as
     :meth:`hookrouter.context.Services.settings` does. Raises LookupError."""

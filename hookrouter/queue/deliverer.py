@@ -25,6 +25,7 @@ from hookrouter.queue.delivering import (
     why_not,
     why_not_by_hooks,
     why_not_yet,
+    why_withdrawn,
 )
 from hookrouter.queue.documents import change_queue, prune_ended, read_queue, watch_queue
 from hookrouter.queue.failures import (
@@ -274,7 +275,8 @@ class QueueDeliverer:
             deadline=time.monotonic() + SUBMIT_SECONDS,
             save_phase=lambda phase: self._save_phase(item, phase),
             is_proven=lambda: self._is_proven(record, item),
-            stopped=lambda: self._stopped(item, channel),
+            stopped=lambda: self._stopped(item, lambda sight: _why_not(sight, channel)),
+            withdrawn=lambda: self._stopped(item, why_withdrawn),
             settings=self._services.settings,
             home=self._services.home,
         )
@@ -299,12 +301,12 @@ class QueueDeliverer:
             return kept is None or kept.state == STARTED
         return self._by_records(record, kept)
 
-    def _stopped(self, item: Item, channel: PromptChannel) -> str:
+    def _stopped(self, item: Item, why: Callable[[Sight], str]) -> str:
         sight = look_at(self._services, self._session)
         kept = sight.queue.item(item.id)
         if kept is None or kept.state != DELIVERING:
             return "the item is not being delivered any more"
-        return _why_not(sight, channel)
+        return why(sight)
 
     # --- an item that is under way
 

@@ -32,6 +32,7 @@ __all__ = [
     "why_not",
     "why_not_by_hooks",
     "why_not_yet",
+    "why_withdrawn",
 ]
 
 LAG_SECONDS = 3.0
@@ -92,11 +93,9 @@ def why_not_yet(sight: Sight, at: float) -> str:
 
 def why_not_by_hooks(sight: Sight) -> str:
     """Return what hookrouter itself knows that keeps everything from being delivered; empty for nothing."""
-    queue, record = sight.queue, sight.record
-    if queue.hold is not None:
-        return f"the queue is held: {queue.hold.reason}"
-    if sight.paused:
-        return sight.paused
+    record = sight.record
+    if kept := why_withdrawn(sight):
+        return kept
     if record is None:
         return "no hook of the session has come yet"
     if sight.is_gone:
@@ -117,6 +116,15 @@ def _why_not_by_registry(sight: Sight) -> str:
     if client.status and client.status not in _READY:
         return f"the client is {client.status}"
     return ""
+
+
+def why_withdrawn(sight: Sight) -> str:
+    """Return what somebody has done that keeps items back, whatever the client does, in one sentence; empty if nothing.
+
+    Somebody has paused the session, or something holds its queue.
+    """
+    hold = sight.queue.hold
+    return f"the queue is held: {hold.reason}" if hold is not None else sight.paused
 
 
 def is_over_unsaid(sight: Sight) -> bool:

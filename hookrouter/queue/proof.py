@@ -60,6 +60,9 @@ _PASTED = re.compile(r'<pasted_content id="([^"\n]*)">\n(.*?)\n</pasted_content 
 _UNKNOWN = ("Unknown command: /", "Unknown slash command: ", "Unknown skill: ")
 """What is recorded of a command that the session has not: 2.1.150 to 2.1.330, 2.0.76, 2.1.30."""
 
+_NOT_FOR_USERS = "This slash command can only be invoked by Claude, not directly by users."
+"""What 2.0.76 records behind the name of a skill that somebody has typed: it does nothing, whatever else is said."""
+
 _NOTHING_DONE = ("Not enough messages to compact", "Error:")
 """How the output of a local command begins that did nothing."""
 
@@ -179,9 +182,13 @@ def _prompt(item: Item, entries: Iterable[dict[str, Any]]) -> Proof | None:
 def _command(item: Item, entries: Iterable[dict[str, Any]]) -> Proof | None:
     name, arguments = command_of(item.text)
     begun: Proof | None = None
+    before = ""
     for entry in entries:
         text, at = _text_of(entry), entry.get("timestamp")
+        is_named, before = before.strip() == f"/{name}", text
         if begun is None:
+            if is_named and text.startswith(_NOT_FOR_USERS):
+                return Proof(FAILED, {"record": "not for users", "at": at}, _shown(text))
             if _is_unknown(text, name):
                 return Proof(FAILED, {"record": "unknown command", "at": at}, _shown(text))
             if _tag(text, "command-name") == f"/{name}" and (_tag(text, "command-args") or "").strip() == arguments:

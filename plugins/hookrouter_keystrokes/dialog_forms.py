@@ -40,6 +40,7 @@ class DialogKind:
     TRUST = "workspace trust"
     MODEL = "model picker"
     SWITCH_MODEL = "model switch"
+    SWITCH_EFFORT = "effort switch"
     HELD_MESSAGE = "held message"
     MCP_SERVER = "approval of an MCP server"
     MCP_SERVERS = "approval of MCP servers"
@@ -251,6 +252,13 @@ OTHER_DIALOGS = (
         ("1. Yes, switch to ", "2. No, go back"),
         ("", *_CONFIRM),
         "Switch model?",
+    ),
+    OtherForm(
+        DialogKind.SWITCH_EFFORT,
+        ClientText("This conversation is cached for the current effort level.", "2.1.150"),
+        ("1. Yes, switch to ", "2. No, go back"),
+        ("", *_CONFIRM),
+        "Change effort level?",
     ),
     OtherForm(
         DialogKind.HELD_MESSAGE,

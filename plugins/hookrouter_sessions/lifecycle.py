@@ -218,7 +218,7 @@ def _reply(after: Queue, before: Queue) -> StopReply | None:
     if former is not None and former.state != QUEUED:
         # Replied with by an earlier run of this hook.
         return None
-    return StopReply.block(item.text)
+    return StopReply.go_on(item.text)
 
 
 def _go_on(context: Context, queue: Queue) -> None:

@@ -6,30 +6,19 @@ import contextlib
 import os
 import random
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.client import ClientSession, find_client
-from hookrouter._sandbox.scripted_model import ScriptedModel, ask, bash
-from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ask, bash
 from hookrouter._sandbox.tmux_server import PrivateTmux
-from hookrouter._sandbox.waiting import wait_until
-from hookrouter.queue.documents import Hold, Queue, change_queue, ended_items, read_queue
-from hookrouter.queue.items import Item, new_item
 from hookrouter.queue.spawn import is_delivering
-from hookrouter.sessions.records import SessionRecord, read_record
-from hookrouter.storage.engine import open_store
-from hookrouter.testing.plugins import write_plugin
-from hookrouter.util.program import script_argv
-from support import typing_channel
+from support.queued import SESSION, Queued
 
 pytestmark = pytest.mark.live
 
-SESSION = "managed"
 FORM = {
     "questions": [
         {
@@ -40,127 +29,6 @@ FORM = {
         }
     ]
 }
-
-
-class Queued:
-    """A managed client with a queue."""
-
-    def __init__(self, folder: Path, server: PrivateTmux, model: ScriptedModel, channel: str) -> None:
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self.folder = folder
-        self.server = server
-        self.model = model
-        self.stage = Stage(str(folder), f'[sessions]\nchannels = ["{channel}"]\nproof_wait = 15\n')
-        source = Path(typing_channel.__file__).read_text()
-        write_plugin(folder / "site", "typing-channel", source)
-        self.stage.variables |= {"PYTHONPATH": str(folder / "site"), "HOOKROUTER_TEST_TYPING": str(folder)}
-        command = Path(self.stage.client_home.project, ".claude", "commands", "phase", "next.md")
-        command.parent.mkdir(parents=True)
-        command.write_text("do the next phase, $ARGUMENTS")
-        self.stage.record("UserPromptSubmit", "Stop", "PreCompact", "SessionStart")
-        self.stage.install()
-        self.store = open_store(self.stage.home, lambda text: pytest.fail(text))
-        self.client = self.start_client()
-
-    def start_client(self) -> ClientSession:
-        """Start a client in the managed session, and wait until hookrouter knows of it."""
-        program = find_client()
-        assert program is not None
-        before = self.record
-        client = self.stage.client(program, self.server, self.model, session=SESSION)
-        client.start()
-
-        def is_known() -> bool:
-            now = self.record
-            return now is not None and (before is None or now.client_pid != before.client_pid) and now.state == "idle"
-
-        wait_until(is_known, 20, "record of the session", lambda: str(self.stage.journal()))
-        return client
-
-    @property
-    def record(self) -> SessionRecord | None:
-        return read_record(self.store, SESSION)
-
-    @property
-    def queue(self) -> Queue:
-        return read_queue(self.store, SESSION)
-
-    def put(self, *texts: str) -> list[Item]:
-        """Put items last, in one step."""
-        items = [new_item(text, by="agent") for text in texts]
-        change_queue(self.store, SESSION, lambda queue: queue._replace(items=(*queue.items, *items)))
-        return items
-
-    def deliver(self) -> subprocess.Popen[bytes]:
-        """Start the real deliverer."""
-        command = [*script_argv(), "queue", "deliver", f"--session={SESSION}"]
-        self._processes.append(subprocess.Popen(command, env=self.stage.environ))
-        return self._processes[-1]
-
-    def close(self) -> None:
-        """End every deliverer."""
-        self.kill_deliverers()
-        for process in self._processes:
-            process.kill()
-            process.wait()
-
-    def send(self, *texts: str) -> list[Item]:
-        """Put items last and have them delivered."""
-        items = self.put(*texts)
-        self.deliver()
-        return items
-
-    def resume(self) -> None:
-        """Go on, as the command does."""
-        change_queue(self.store, SESSION, lambda queue: queue._replace(hold=None))
-        self.deliver()
-
-    def wait(self, what: str, probe: Callable[[], object], timeout: float = 30) -> None:
-        """Wait for something of the queue."""
-        wait_until(lambda: bool(probe()), timeout, what, self.state)
-
-    def wait_done(self, timeout: float = 60) -> None:
-        """Wait until nothing is left in the queue."""
-        self.wait("end of the queue", lambda: not self.queue.items, timeout)
-
-    def held(self) -> Hold:
-        """Wait until the queue is held, and return why."""
-        self.wait("hold", lambda: self.queue.hold is not None)
-        hold = self.queue.hold
-        assert hold is not None
-        return hold
-
-    def ended(self) -> dict[str, Item]:
-        """Return the items that have ended, by text."""
-        return {item.text: item for _session, item in ended_items(self.store)}
-
-    def prompts(self) -> list[str]:
-        """Return the prompts that the client told of, without its own."""
-        prompts = [str(payload["prompt"]) for payload in self.stage.payloads("UserPromptSubmit")]
-        return [prompt for prompt in prompts if not prompt.startswith("<task-notification>")]
-
-    def state(self) -> str:
-        """Return all that explains a failure."""
-        journal = [one for one in self.stage.journal() if one.get("event") == "queue"]
-        return f"{self.queue}\n{self.ended()}\n{self.record}\n{journal[-8:]}\n{self.client.screen()}"
-
-    def stop_at(self, where: str) -> None:
-        """Have the channel stop before its next act of this kind."""
-        for name in ("stopped", "go"):
-            (self.folder / name).unlink(missing_ok=True)
-        (self.folder / "stop-at").write_text(where)
-
-    def kill_deliverers(self) -> int:
-        """Kill the process that delivers the queue, if there is one; return its id, or 0."""
-        holder = self.store.lock_holder("deliverer", SESSION) or ""
-        numbers = [int(word) for word in holder.replace(",", " ").split() if word.isdigit()]
-        if not numbers:
-            return 0
-        try:
-            os.kill(numbers[0], signal.SIGKILL)
-        except ProcessLookupError:
-            return 0
-        return numbers[0]
 
 
 @contextlib.contextmanager
@@ -222,6 +90,16 @@ def test_items_of_every_kind_are_submitted_in_order_once_and_proven(queued: Queu
     queued.resume()
     queued.wait_done()
     assert queued.prompts()[-1] == "held back"
+
+
+def test_a_switch_of_the_model_that_the_client_asks_about_is_confirmed(queued: Queued) -> None:
+    queued.send("first prompt", "/model sonnet", "after the switch")
+    queued.wait("end or hold", lambda: not queued.queue.items or queued.queue.hold is not None)
+    assert queued.queue.hold is None, queued.state()
+    switch = queued.ended()["/model sonnet"]
+    assert (switch.state, switch.proof["record"]) == ("done", "command"), queued.state()
+    models = [request.body["model"] for request in queued.model.requests if request.body.get("tools")]
+    assert ["sonnet" in model for model in (models[0], models[-1])] == [False, True], models
 
 
 def test_a_prompt_of_a_person_holds_the_queue_until_it_is_resumed(queued: Queued) -> None:
@@ -332,6 +210,25 @@ def test_deliverers_that_are_killed_again_and_again_submit_nothing_twice_and_los
         assert item.state == "done" or item.reason, item
         if item.state == "done":
             assert text in prompts
+
+
+def test_the_reply_to_a_turns_end_is_the_item_and_nothing_else(tmp_path: Path, tmux_server: PrivateTmux) -> None:
+    with _queued(tmp_path, tmux_server, "stop") as queued:
+        queued.model.script("begin", [bash("sleep 1"), Say("Begun.")])
+        queued.stage.client_home.write_settings(
+            {**queued.stage.client_home.read_settings(), "permissions": {"allow": ["Bash"]}}
+        )
+        queued.put("first by reply", "second\nby reply")
+        queued.client.submit("RUN begin")
+        assert queued.held().cause == "person"
+        queued.resume()
+        queued.wait("end or hold", lambda: not queued.queue.items or queued.queue.hold is not None)
+        assert {text: item.state for text, item in queued.ended().items()} == {
+            "first by reply": "done",
+            "second\nby reply": "done",
+        }, queued.state()
+        given = [prompt for prompt in queued.model.prompts() if "by reply" in prompt]
+        assert given == ["Stop hook feedback:\nfirst by reply", "Stop hook feedback:\nsecond\nby reply"]
 
 
 def test_several_senders_at_once_have_one_deliverer(queued: Queued) -> None:

@@ -23,9 +23,9 @@ from hookrouter.queue.items import COMMAND, command_of
 from hookrouter.storage.interface import StoreError
 from hookrouter_keystrokes.hold import Hold
 from hookrouter_keystrokes.prompting.area import AreaKind, PromptArea, read_area
-from hookrouter_keystrokes.prompting.commands import MODEL, refused_command
+from hookrouter_keystrokes.prompting.commands import EFFORT, MODEL, refused_command
 from hookrouter_keystrokes.prompting.comparing import is_part, shows, without_chips
-from hookrouter_keystrokes.prompting.models import asks_for
+from hookrouter_keystrokes.prompting.models import asks_for, asks_for_effort
 from hookrouter_keystrokes.prompting.pieces import pieces, untypable
 from hookrouter_keystrokes.prompting.situation import Entry, Phase, Situation, entry_of, situation
 from hookrouter_keystrokes.settings import KeystrokesSettings
@@ -226,7 +226,7 @@ class _Typist:
                 since, last = now, area
             self._may_go_on(now)
             found = situation(area, self._entry, self._phase)
-            is_free = found not in (Situation.BUSY, Situation.CLOSED) or asks_for(area.dialog, self._model())
+            is_free = found not in (Situation.BUSY, Situation.CLOSED) or self._asks_for(area, self._wanted())
             if (is_free and now - since >= self._timing.poll_seconds) or (is_after_enter and now >= end):
                 return area
             if now >= end:
@@ -478,20 +478,28 @@ class _Typist:
 
     def _resumed_after_enter(self, area: PromptArea) -> bool:
         """Decide what became of an Enter that a killed attempt may have pressed."""
-        if self._phase == Phase.ENTERING and asks_for(area.dialog, self._model()):
+        if self._phase == Phase.ENTERING and self._asks_for(area, self._wanted()):
             return True
         raise _Ended(PromptStatus.UNCERTAIN, "an attempt that was killed may have submitted it")
 
-    def _model(self) -> str:
+    def _wanted(self) -> str:
+        """Return the model or effort that the item switches to; empty if it switches nothing."""
         if self._request.item.kind != COMMAND:
             return ""
         name, arguments = command_of(self._request.item.text)
-        return arguments if name == MODEL else ""
+        return arguments if name in (MODEL, EFFORT) else ""
+
+    def _asks_for(self, area: PromptArea, wanted: str) -> bool:
+        """Whether the item's own dialog is open, and Enter in it does what the item says."""
+        if self._request.item.kind != COMMAND or not wanted:
+            return False
+        is_effort = command_of(self._request.item.text)[0] == EFFORT
+        return (asks_for_effort if is_effort else asks_for)(area.dialog, wanted)
 
     def _after_enter(self) -> PromptOutcome:
         reason = "Enter was pressed, and the client took it"
-        if model := self._model():
-            reason = self._confirm(model) or reason
+        if wanted := self._wanted():
+            reason = self._confirm(wanted) or reason
         if self._is_draft_away:
             reason = f"{reason}; somebody's draft was put away, {self._draft_seen_back()}"
         return self._submitted(reason)
@@ -503,12 +511,12 @@ class _Typist:
         area = self._await(is_back, self._timing.restored_seconds)
         return "and is back" if is_back(area) else "and was not seen to be back"
 
-    def _confirm(self, model: str) -> str:
-        """Confirm the dialog that ``/model`` opens, if it asks for exactly this model; return what there is to say."""
+    def _confirm(self, wanted: str) -> str:
+        """Confirm the dialog that the item opens, if it asks for just what is wanted; return what there is to say."""
         quiet_since: list[float] = []
 
         def is_decided(area: PromptArea) -> bool:
-            if asks_for(area.dialog, model):
+            if self._asks_for(area, wanted):
                 return True
             # Until it has anything to ask, it may show another dialog for a moment.
             if not area.is_box or area.is_busy:
@@ -525,16 +533,16 @@ class _Typist:
             area = self._stable()
         if area.kind != AreaKind.DIALOG:
             return ""
-        if not asks_for(area.dialog, model):
-            return f"the client took it, but its dialog is not certain to ask for the model {model}: it was left open"
-        if self._request.stopped():
+        if not self._asks_for(area, wanted):
+            return f"the client took it, but its dialog is not certain to ask for {wanted}: it was left open"
+        if self._request.withdrawn():
             return "the client took it; its dialog was left open, because the session is paused or held"
         self._save(Phase.CONFIRMING)
-        self._press("Enter", f"confirm the switch to {model}")
-        after = self._await(lambda seen: not asks_for(seen.dialog, model), self._timing.stuck_seconds)
-        if asks_for(after.dialog, model):
-            raise _Ended(PromptStatus.UNCERTAIN, "the dialog of the model did not close after Enter")
-        return f"Enter was pressed, and the switch to {model} was confirmed"
+        self._press("Enter", f"confirm the switch to {wanted}")
+        after = self._await(lambda seen: not self._asks_for(seen, wanted), self._timing.stuck_seconds)
+        if self._asks_for(after, wanted):
+            raise _Ended(PromptStatus.UNCERTAIN, "the dialog of the switch did not close after Enter")
+        return f"Enter was pressed, and the switch to {wanted} was confirmed"
 
     def _submitted(self, reason: str) -> PromptOutcome:
         return self.outcome(_Ended(PromptStatus.SUBMITTED, reason))

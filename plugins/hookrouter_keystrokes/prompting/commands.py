@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from hookrouter.queue.items import command_of
 
-__all__ = ["MODEL", "NOT_RUN", "CommandRule", "refused_command"]
+__all__ = ["EFFORT", "MODEL", "NOT_RUN", "CommandRule", "refused_command"]
 
-MODEL = "model"
-"""The command that may open a dialog of its own, which is confirmed for exactly the model that it names."""
+MODEL, EFFORT = "model", "effort"
+"""The commands that may open a dialog of their own, which is confirmed for exactly what they name."""
 
 
 class CommandRule(NamedTuple):
@@ -75,7 +75,7 @@ NOT_RUN = (
     ),
     CommandRule(("diff", "doctor"), _PANEL, until=(2, 1, 150)),
     CommandRule(
-        ("add-dir", "autocompact", "effort", "export", "fast", "goal", "mcp", MODEL, "output-style"), _PICKER, bare=True
+        ("add-dir", "autocompact", EFFORT, "export", "fast", "goal", "mcp", MODEL, "output-style"), _PICKER, bare=True
     ),
     CommandRule(("background", "branch", "fork", "resume", "continue", "rewind", "checkpoint", "undo"), _AWAY),
     CommandRule(("exit", "quit", "logout"), "ends the client"),

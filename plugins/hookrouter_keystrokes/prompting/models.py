@@ -1,4 +1,4 @@
-"""Tells whether the dialog ``Switch model?`` asks for exactly the model that ``/model`` was given."""
+"""Tells whether a dialog asks for exactly what ``/model`` or ``/effort`` was given: ``Switch model?`` and its like."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookrouter_keystrokes.dialog_forms import DialogKind
 if TYPE_CHECKING:
     from hookrouter_keystrokes.screens.model import OtherDialog
 
-__all__ = ["asks_for"]
+__all__ = ["asks_for", "asks_for_effort"]
 
 _ROW = re.compile(r"Yes, switch to (.+)")
 _MAKER = "claude"
@@ -34,6 +34,14 @@ def asks_for(dialog: OtherDialog | None, model: str) -> bool:
     if not wanted or wanted_long != shown_long or not shown:
         return False
     return wanted[0] == shown[0] and (wanted == shown or len(wanted) == 1)
+
+
+def asks_for_effort(dialog: OtherDialog | None, level: str) -> bool:
+    """Whether Enter in this dialog switches to an effort ``level``, such as ``medium``."""
+    if dialog is None or dialog.kind != DialogKind.SWITCH_EFFORT or dialog.cursor != 0 or dialog.clipped:
+        return False
+    row = _ROW.fullmatch(dialog.rows[0]) if dialog.rows else None
+    return row is not None and row[1] == level.casefold()
 
 
 def _words(name: str) -> tuple[list[str], bool]:

@@ -311,10 +311,23 @@ SWITCH = f"""\
 
   Enter to confirm · Esc to cancel"""
 
+EFFORT = f"""\
+{"─" * 110}
+  Change effort level?
+  Your next response will be slower and use more tokens
 
-@pytest.mark.parametrize(("text", "kind", "rows"), [(HELD, "held message", 2), (SWITCH, "model switch", 2)])
+  This conversation is cached for the current effort level. Switching to medium means the full history gets re-read
+   on your next message.
+
+  ❯ 1. Yes, switch to medium
+    2. No, go back"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "rows"), [(HELD, "held message", 2), (SWITCH, "model switch", 2), (EFFORT, "effort switch", 2)]
+)
 def test_what_else_stops_a_session_is_known_by_its_name(text: str, kind: str, rows: int) -> None:
-    # Seen on Claude Code 2.1.330 at 110x36.
+    # Seen on Claude Code 2.1.330 at 110x36, the last one on 2.1.150.
     shown = Screen(tuple(text.split("\n")), 110, 36)
     found = read_any(shown)
     assert isinstance(found, OtherDialog)

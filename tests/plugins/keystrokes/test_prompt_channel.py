@@ -13,7 +13,7 @@ from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from hookrouter_keystrokes.prompting.commands import NOT_RUN, refused_command
-from hookrouter_keystrokes.prompting.models import asks_for
+from hookrouter_keystrokes.prompting.models import asks_for, asks_for_effort
 from hookrouter_keystrokes.screens.model import OtherDialog
 from hookrouter_keystrokes.settings import KeystrokesSettings
 from support.memory_storage import MemoryStore
@@ -461,6 +461,15 @@ def test_a_switch_is_confirmed_for_exactly_the_model_that_was_asked_for(row: str
     assert asks_for(dialog(row), model) is is_it
     assert not asks_for(dialog(row, cursor=1), model)
     assert not asks_for(None, model)
+
+
+def test_an_effort_is_confirmed_for_exactly_the_level_that_was_asked_for() -> None:
+    shown = OtherDialog("effort switch", ("Yes, switch to medium", "No, go back"), 0)
+    assert asks_for_effort(shown, "medium")
+    assert not asks_for_effort(shown, "high")
+    assert not asks_for_effort(shown._replace(cursor=1), "medium")
+    assert not asks_for_effort(dialog("Yes, switch to medium"), "medium")
+    assert not asks_for(shown, "medium")
 
 
 def test_the_switch_of_a_model_is_confirmed() -> None:

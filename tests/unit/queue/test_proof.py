@@ -160,6 +160,15 @@ def test_the_start_of_the_next_session_proves_what_clears() -> None:
         ),
         ("/nope", [user("Unknown slash command: nope")], FAILED, "unknown"),
         ("/nope", [user("Unknown skill: nope")], FAILED, "unknown"),
+        (
+            "/nope x",
+            [
+                user("/nope"),
+                user("This slash command can only be invoked by Claude, not directly by users. Ask Claude"),
+            ],
+            FAILED,
+            "not for users",
+        ),
         ("!ls", [user("<bash-input>ls</bash-input>")], STARTED, "shell"),
         ("! ls -l", [user("<bash-input>ls -l</bash-input>")], STARTED, "shell"),
         ("!ls", [user("!ls")], STARTED, "prompt"),
@@ -182,6 +191,11 @@ def test_records_prove_an_item(text: str, records: list[bytes], state: str, said
         ("hello one", [line({"type": "assistant", "message": {"content": "hello one"}, "timestamp": AFTER})]),
         ("/model sonnet", [user(command("model", "opus")), user(output("Set model"))]),
         ("/model", [system(output("Set model"))]),
+        ("/nope x", [user("/nope"), user("This slash command can only")]),
+        (
+            "/nope x",
+            [user("/nope-not"), user("This slash command can only be invoked by Claude, not directly by users")],
+        ),
         ("/nope", [system("Unknown command: /nope-not", subtype="informational")]),
         ("/nope", [system("Unknown command: /nope:not", subtype="informational")]),
         ("!ls", [user("<bash-input>ls -l</bash-input>")]),
