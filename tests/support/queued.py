@@ -43,9 +43,13 @@ class Queued:
         config: str = "",
         prepare: Callable[[Stage], None] | None = None,
         recorded: Sequence[str] = RECORDED,
+        install: Sequence[str] = (),
         start: bool = True,
     ) -> None:
-        """``config`` is put before the table ``[sessions]``; ``prepare`` changes the stage once hooks are installed."""
+        """``config`` is put before the table ``[sessions]``; ``prepare`` changes the stage once hooks are installed.
+
+        ``install`` are the options of ``hookrouter install``.
+        """
         self._processes: list[subprocess.Popen[bytes]] = []
         self.folder = folder
         self.server = server
@@ -59,7 +63,7 @@ class Queued:
         command.parent.mkdir(parents=True)
         command.write_text("do the next phase, $ARGUMENTS")
         self.stage.record(*recorded)
-        self.stage.install()
+        self.stage.install(*install)
         if prepare is not None:
             prepare(self.stage)
         self.store = open_store(self.stage.home, lambda text: pytest.fail(text))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 from hookrouter._sandbox.client import ClientError, find_client

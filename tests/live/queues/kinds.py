@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CARRIED", "run"]
 
-CARRIED = {"stop": prompt_kinds(), "doorbell": prompt_kinds()}
-"""What a channel is given, if that is not every kind: these two bring nothing but prompts."""
+_NOT_BY_MOD = ("!command", "/model")
+CARRIED = {
+    "stop": prompt_kinds(),
+    "doorbell": prompt_kinds(),
+    "mod": tuple(kind for kind in KINDS if kind not in _NOT_BY_MOD),
+}
+"""What a channel is given, if that is not every kind: two bring nothing but prompts, and the mod no shell command, nor
+one that opens a panel."""
 
 _BEGIN = "RUN begin"
 """The prompt of a person who begins a turn for a channel that begins none."""

@@ -18,6 +18,7 @@ from hookrouter.queue.documents import ended_items
 from hookrouter.queue.items import QUEUED
 from live.queues.judge import Judged, judge
 from live.queues.seen import look
+from support.mod_queued import ModQueued
 from support.queued import SESSION, Queued
 
 if TYPE_CHECKING:
@@ -125,9 +126,8 @@ def opened(
     folder = tempfile.mkdtemp(prefix="hookrouter-queues-")
     try:
         with PrivateTmux() as server, ScriptedModel(script) as model:
-            queued = Queued(
-                Path(folder), server, model, channel, config=config, prepare=prepared, proof_wait=proof_wait
-            )
+            kind = ModQueued if channel == "mod" else Queued
+            queued = kind(Path(folder), server, model, channel, config=config, prepare=prepared, proof_wait=proof_wait)
             try:
                 yield Place(queued, model)
             finally:
