@@ -540,6 +540,7 @@ const turns = new Set() // ids of the main agent's turns that run
 let askedFor // the session for which prompts were asked for last
 let quiet = () => {} // called when none runs any more
 
+const AWAY = /not available in this mode/ // a rejection while the client shows no session, but its view of agents
 const HARMLESS = /would run a command as the user|takes \{ text \}|no command named/ // rejections before anything is done
 
 async function isTyping($) {
@@ -578,7 +579,7 @@ async function act($, handed) {
     if (await isTyping($)) return { outcome: "typing", reason: "a person types at the session's terminal" }
     if (!(await isQuiet())) return { outcome: "busy", reason: "Claude works" }
   } catch (fault) {
-    return { outcome: "refused", reason: fault.message }
+    return rejected(fault, "refused")
   }
   try {
     if (handed.kind === "command") {
@@ -589,8 +590,13 @@ async function act($, handed) {
     if (sent.drop !== undefined) return { outcome: "dropped", reason: `the client dropped it: ${sent.drop}` }
     return { outcome: "submitted", reason: "" }
   } catch (fault) {
-    return { outcome: HARMLESS.test(fault.message) ? "refused" : "unknown", reason: fault.message }
+    return rejected(fault, HARMLESS.test(fault.message) ? "refused" : "unknown")
   }
+}
+
+function rejected(fault, outcome) {
+  if (AWAY.test(fault.message)) return { outcome: "busy", reason: "the client shows no session at the moment" }
+  return { outcome, reason: fault.message }
 }
 
 // Acts on what was handed over, unless it has been, and tells what became of it. Whoever waits asks again until told.

@@ -7,6 +7,7 @@ moment while a connection is made.
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import signal
 import socket
@@ -72,7 +73,7 @@ async def bring(folder: str, call: BroughtCall) -> Outcome:
 
     Cancelled, it ends the call as Claude Code ends a hook. Raises CallError, also for more output than MAX_OUTPUT.
     """
-    words = [*script_argv(), "run", call.event]
+    words = [*_program(), "run", call.event]
     try:
         hello = _hello(words, call.environ)
         for _ in range(ATTEMPTS):
@@ -84,6 +85,12 @@ async def bring(folder: str, call: BroughtCall) -> Outcome:
         return await _cold(words, call)
     except (OSError, ValueError) as error:
         raise CallError(str(error)) from None
+
+
+@functools.cache
+def _program() -> tuple[str, ...]:
+    """The words that start hookrouter: the same as long as this process runs, which ends with its router."""
+    return tuple(script_argv())
 
 
 _last: tuple[list[str], Mapping[str, str], bytes] = [], {}, b""
@@ -111,14 +118,11 @@ async def _by_router(folder: str, hello: bytes, call: BroughtCall) -> tuple[Outc
         connection = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         connection.setblocking(False)
         given = [stdin.fileno(), stdout.fileno(), stderr.fileno(), cwd, reading]
-        said = _Said(connection)
-        held.callback(said.close)
-        if not await _is_taken(connection, folder, hello, given, said):
+        said = await _brought(connection, folder, hello, given)
+        if said[:1] != protocol.READY:
             return None, True
-        end = await _end(said)
-        if end is None:
-            return None, False
-        return Outcome(end, _content(stdout), _content(stderr)), False
+        code = _exit_code(said)
+        return (None, False) if code is None else (Outcome(code, _content(stdout), _content(stderr)), False)
 
 
 class _Said:
@@ -127,24 +131,27 @@ class _Said:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
-        self._more: asyncio.Future[None] | None = None
-        self._is_listening = self._is_over = False
+        self._over: asyncio.Future[None] = self._loop.create_future()
+        self._hangs = False
         self._data = b""
 
-    async def byte(self, place: int) -> bytes:
-        """Return the byte at a place; empty if the connection ends before."""
-        if not self._is_listening:
-            self._is_listening = True
-            self._loop.add_reader(self._connection.fileno(), self._read)
-        while len(self._data) <= place and not self._is_over:
-            self._more = self._loop.create_future()
-            await self._more
-        return self._data[place : place + 1]
-
-    def close(self) -> None:
-        """Listen no more."""
-        if self._is_listening:
+    async def end(self) -> bytes:
+        """Return all of it, once it is whole or the connection has ended. Raises TimeoutError if nothing comes."""
+        late = self._loop.call_later(READY_SECONDS, self._look)
+        self._loop.add_reader(self._connection.fileno(), self._read)
+        try:
+            await self._over
+        finally:
+            late.cancel()
             self._loop.remove_reader(self._connection.fileno())
+        if self._hangs:
+            raise TimeoutError
+        return self._data
+
+    def _look(self) -> None:
+        if not self._data and not self._over.done():
+            self._hangs = True
+            self._over.set_result(None)
 
     def _read(self) -> None:
         try:
@@ -154,35 +161,42 @@ class _Said:
         except OSError:
             data = b""
         self._data += data
-        self._is_over = not data or len(self._data) >= _MOST_SAID
-        if self._is_over:
-            self.close()
-            self._is_listening = False
-        if self._more is not None and not self._more.done():
-            self._more.set_result(None)
+        if (not data or len(self._data) >= _MOST_SAID) and not self._over.done():
+            self._over.set_result(None)
 
 
-async def _is_taken(connection: socket.socket, folder: str, hello: bytes, given: list[int], said: _Said) -> bool:
-    """Whether the router takes the call. One that hangs loses its address, so that the next calls do not wait.
+async def _brought(connection: socket.socket, folder: str, hello: bytes, given: list[int]) -> bytes:
+    """Have the router make a call; return what it has said: empty if it has not taken the call.
 
-    The descriptors go with the hello: whoever must run cold has others of its own.
+    The descriptors go with the hello, before the router has said that it takes the call: whoever must run cold has
+    others of its own. A router that hangs loses its address, so that the next calls do not wait, and the call is ended:
+    the pipe that comes with it does that.
     """
-    loop = asyncio.get_running_loop()
     try:
         with unix_socket.in_folder(folder):
             # It is made at once, or not at all if too many wait already.
             connection.connect(address.CALLS)
         async with asyncio.timeout(READY_SECONDS):
-            await loop.sock_sendall(connection, hello)
+            await _say(connection, hello)
             await _give(connection, given)
-            return await said.byte(0) == protocol.READY
+        return await _Said(connection).end()
     except TimeoutError:
         with suppress(OSError):
             os.unlink(os.path.join(folder, address.CALLS))
     except OSError:
         # It may have said why, and closed the connection before it had read all.
         pass
-    return False
+    return b""
+
+
+async def _say(connection: socket.socket, hello: bytes) -> None:
+    """Say a hello, waiting only if the connection does not take it at once. Raises OSError."""
+    try:
+        sent = connection.send(hello)
+    except BlockingIOError:
+        sent = 0
+    if sent < len(hello):
+        await asyncio.get_running_loop().sock_sendall(connection, hello[sent:])
 
 
 async def _give(connection: socket.socket, given: list[int]) -> None:
@@ -196,9 +210,9 @@ async def _give(connection: socket.socket, given: list[int]) -> None:
             await asyncio.sleep(_FULL_SECONDS)
 
 
-async def _end(said: _Said) -> int | None:
-    """Wait until the call ends; return its exit code, None if what comes is no end, or the router has ended before."""
-    sign, number = await said.byte(1), await said.byte(2)
+def _exit_code(said: bytes) -> int | None:
+    """Return the exit code that the end of a call says; None if what came is no end, or the router has ended before."""
+    sign, number = said[1:2], said[2:3]
     if not number or sign not in (protocol.EXIT, protocol.KILLED, protocol.ENDED):
         return None
     return 128 + number[0] if sign == protocol.KILLED else number[0]

@@ -58,7 +58,18 @@ def digest(text: str) -> str:
 
     FNV-1a, because hashlib takes longer to import than most of a hook run.
     """
+    known = _digests.get(text)
+    if known is not None:
+        return known
     value = 0xCBF29CE484222325
     for byte in text.encode("utf-8", "surrogatepass"):
         value = (value ^ byte) * 0x100000001B3 % 2**64
-    return f"{value:016x}"
+    found = f"{value:016x}"
+    if len(_digests) < _KEPT:
+        _digests[text] = found
+    return found
+
+
+_KEPT = 64
+_digests: dict[str, str] = {}
+"""What was asked for, for processes that are asked for the same few paths again and again."""

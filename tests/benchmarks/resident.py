@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -189,22 +189,43 @@ def process(argv: list[str], stdin: bytes, environ: dict[str, str]) -> Callable[
 
 
 def mod_call(stack: ExitStack, folder: str, payload: dict[str, Any], environ: dict[str, str]) -> Callable[[], float]:
-    """Return what makes a call as the mod does, on a connection that is kept."""
-    connection = stack.enter_context(kept(UnixConnection(folder)))
+    """Return what makes a call as the mod does, on a connection that is kept.
+
+    What a client written in Python takes to put a request together and to read an answer is not part of it: the mod's
+    client is the one in Claude Code.
+    """
+    connection = stack.enter_context(closing(socket.socket(socket.AF_UNIX)))
+    with in_folder(folder):
+        connection.connect("http")
     number = iter(range(1_000_000))
 
     def once() -> float:
         request = {"id": f"b-{next(number)}", "event": "pre-tool-use", "cwd": "/tmp", "environ": environ}
-        body = json.dumps({**request, "payload": payload, "wait": 20})
+        body = json.dumps({**request, "payload": payload, "wait": 20}).encode()
+        head = f"POST /v1/calls HTTP/1.1\r\nHost: hookrouter\r\nContent-Length: {len(body)}\r\n"
+        data = f"{head}Content-Type: application/json\r\n\r\n".encode() + body
         started = time.perf_counter()
-        connection.request("POST", "/v1/calls", body, {"Content-Type": "application/json"})
-        said = json.loads(connection.getresponse().read())
+        connection.sendall(data)
+        answer = answered(connection)
         taken = time.perf_counter() - started
+        said = json.loads(answer)
         if said.get("state") != "done" or said["exit_code"]:
             raise SystemExit(f"mod: {said}")
         return taken
 
     return once
+
+
+def answered(connection: socket.socket) -> bytes:
+    """Read one HTTP answer, whose length it says; return its body."""
+    data = connection.recv(1 << 16)
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(1 << 16)
+    head, _, body = data.partition(b"\r\n\r\n")
+    size = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+    while len(body) < size:
+        body += connection.recv(1 << 16)
+    return body
 
 
 def http_call(stack: ExitStack, port: int, token: str, data: bytes, variables: dict[str, str]) -> Callable[[], float]:
@@ -224,19 +245,6 @@ def http_call(stack: ExitStack, port: int, token: str, data: bytes, variables: d
         return time.perf_counter() - started
 
     return once
-
-
-class UnixConnection(http.client.HTTPConnection):
-    """HTTP to the gate's socket in a folder."""
-
-    def __init__(self, folder: str) -> None:
-        super().__init__("localhost")
-        self._folder = folder
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        with in_folder(self._folder):
-            self.sock.connect("http")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Kills one process of a stage after the other, at random moments: the deliverer, the router, senders, hooks, the client.
+"""Kills one process of a stage after the other, at random moments: deliverer, router, senders, hooks, the client.
 
 Only processes of the stage are looked at: those that have its home in their environment.
 """
