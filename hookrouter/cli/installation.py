@@ -78,7 +78,7 @@ def install(
     event; the client calls that interface early access, so it is never a default. It is for your own settings file.
 
     With --json: settings, changed, dry_run, backup, front, registered (event, matcher, command, timeout,
-    block_on_failure for each entry), warnings and diff.
+    block_on_failure, wakes for each entry), warnings and diff.
 
     \b
     Examples:
@@ -261,6 +261,7 @@ def _report(
                         "command": want.command,
                         "timeout": want.timeout,
                         "block_on_failure": want.block_on_failure,
+                        "wakes": want.wakes,
                     }
                     for want in wanted
                 ],

@@ -9,8 +9,9 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.config import SessionsConfig
 from hookrouter.queue.documents import Hold, Queue, change_queue, ended_items, list_queues, read_queue
 from hookrouter.queue.items import Item, new_item
 from hookrouter.queue.spawn import is_delivering
@@ -55,15 +57,25 @@ EXACT = {
 class Rung:
     """A managed client whose queue goes in by the doorbell alone; no terminal of it is known."""
 
-    def __init__(self, folder: str, server: PrivateTmux, model: ScriptedModel, front: str, config: str = "") -> None:
+    def __init__(
+        self,
+        folder: str,
+        server: PrivateTmux,
+        model: ScriptedModel,
+        front: str,
+        config: str = "",
+        channels: Sequence[str] = ("doorbell",),
+        edit: Callable[[str], str] = str,
+    ) -> None:
+        """``edit`` changes the command line of the bell's entry."""
         program = find_client()
         assert program is not None
         self.program, self.server, self.model = program, server, model
         self._processes: list[subprocess.Popen[bytes]] = []
         # Without the plugin tmux hookrouter knows of no terminal, though the test looks at one.
-        channels = '[plugins.tmux]\nenabled = false\n[sessions]\nchannels = ["doorbell"]\nproof_wait = 15\n'
+        sessions = f"[plugins.tmux]\nenabled = false\n[sessions]\nchannels = {[*channels]}\nproof_wait = 15\n"
         agents = '[[agents]]\nid = "tester"\ngateway = "inbox"\n'
-        self.stage = Stage(folder, f"{channels}{agents}{config}")
+        self.stage = Stage(folder, f"{sessions}{agents}{config}")
         # `hookrouter install` asks the client on PATH for its version.
         claude = Path(folder, "bin", "claude")
         claude.parent.mkdir()
@@ -71,6 +83,10 @@ class Rung:
         self.stage.variables["PATH"] = f"{claude.parent}:{os.environ['PATH']}"
         self.stage.record("UserPromptSubmit", "Stop", "SessionStart", "PostToolUse")
         self.stage.install("--front", front)
+        settings = self.stage.client_home.read_settings()
+        (entry,) = settings["hooks"]["FileChanged"]
+        entry["hooks"][0]["command"] = edit(entry["hooks"][0]["command"])
+        self.stage.client_home.write_settings(settings)
         self.store = open_store(self.stage.home, lambda text: pytest.fail(text))
         self.client = self.start_client()
 
@@ -183,10 +199,10 @@ class Rung:
 
 
 @contextlib.contextmanager
-def _rung(server: PrivateTmux, front: str = "cold", config: str = "") -> Iterator[Rung]:
+def _rung(server: PrivateTmux, front: str = "cold", config: str = "", **more: Any) -> Iterator[Rung]:
     script = {"long": bash("until test -e go; do sleep 0.1; done"), "form": ask(FORM)}
     with short_folder() as folder, ScriptedModel(script) as model:
-        rung = Rung(str(folder), server, model, front, config)
+        rung = Rung(str(folder), server, model, front, config, **more)
         try:
             yield rung
         finally:
@@ -308,6 +324,36 @@ def test_a_picker_that_a_person_has_open_is_waited_for(rung: Rung) -> None:
     rung.client.pane.press("Escape")
     rung.wait_done()
     assert rung.woken() == [item.id]
+
+
+def test_without_a_terminal_the_default_channels_come_to_it(tmux_server: PrivateTmux) -> None:
+    with _rung(tmux_server, channels=SessionsConfig().channels) as rung:
+        items = rung.send("one", "two")
+        rung.wait_done()
+        assert [rung.ended()[item.id].channel for item in items] == ["doorbell", "doorbell"]
+
+
+def test_an_item_that_no_hook_takes_goes_to_the_next_channel(tmux_server: PrivateTmux) -> None:
+    with _rung(tmux_server, edit=lambda command: f"true {command}", channels=["doorbell", "stop"]) as rung:
+        (item,) = rung.send("by the end of a turn")
+        rung.wait("its withdrawal", lambda: rung.queue.next is not None and rung.queue.next.channel == "stop")
+        # Which waits for the end of a turn, that somebody has to begin.
+        assert (rung.queue.items[0].id, rung.woken()) == (item.id, [])
+        outcomes = [one for one in rung.stage.journal() if one.get("event") == "queue" and one["channel"] == "doorbell"]
+        assert outcomes[0]["outcome"] == "refused"
+        assert outcomes[0]["steps"][-1] == "withdrawn"
+
+
+def test_a_hook_that_dies_with_the_item_holds_the_queue_and_nobody_tries_again(tmux_server: PrivateTmux) -> None:
+    with _rung(tmux_server, edit=lambda command: f"( {command} ) 2>/dev/null; kill -9 $$") as rung:
+        items = rung.send("lost on the way", "not before somebody says so")
+        hold = rung.held()
+        assert hold.cause == "unproven", rung.state()
+        assert rung.woken() == []
+        assert rung.ended()[items[0].id].state == "failed"
+        assert [item.id for item in rung.queue.items] == [items[1].id]
+        hooked = [one for one in rung.stage.journal() if one.get("event") == "FileChanged"]
+        assert [one["outcome"] for one in hooked][:1] == ["wake"]
 
 
 def test_deliverers_that_are_killed_again_and_again_wake_claude_once_with_each(rung: Rung) -> None:

@@ -26,8 +26,6 @@ pytestmark = pytest.mark.live
 
 ASKED = "an agent has been asked"
 ANSWERED = "the agent has answered"
-UNNOTIFIED = "[plugins.sessions]\nenabled = false\n"
-"""Notifications, which that plugin listens to, come some seconds after a dialog has opened: at any moment of a test."""
 
 
 class Modded(ManagedClient):
@@ -36,7 +34,7 @@ class Modded(ManagedClient):
     def __init__(
         self, folder: str, server: PrivateTmux, model: ScriptedModel, version: str | None, config: str
     ) -> None:
-        super().__init__(folder, f"{config}\n{UNNOTIFIED}", "--front", "mod")
+        super().__init__(folder, config, "--front", "mod")
         self.gate = Gate(gate_socket(self.stage.home))
         self.bring_up(server, model, client_of(version), client_environ(self.stage, model))
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+import hookrouter_sessions as plugin
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.markers import hookimpl
 from hookrouter_sessions.channels import bells, doorbell, ringing
 from hookrouter_sessions.channels.ringing import DoorbellChannel
-from support import queue_world
 from support.memory_storage import MemoryWatch
 from support.queue_world import PROOF_SECONDS, World
 
@@ -94,7 +94,7 @@ class DoorbellWorld(World):
         client = {"pid": self.pid, "sessionId": self.session_id, "cwd": str(self._folder), "version": "2.1.330"}
         (folder / f"{self.pid}.json").write_text(json.dumps(client))
 
-    def _run_hook(self, payload: dict[str, Any], environ: dict[str, str], module: Any = queue_world.plugin) -> Any:
+    def _run_hook(self, payload: dict[str, Any], environ: dict[str, str], module: Any = plugin) -> Any:
         event = payload["hook_event_name"]
         if event == "FileChanged":
             killed_after, self.hook_killed_after = self.hook_killed_after, None

@@ -11,7 +11,7 @@ from hookrouter.queue.proof import doorbell_text
 from hookrouter.replies import FileChangedReply, SessionStartReply
 from hookrouter.storage.interface import StoreError
 from hookrouter_sessions.channels.bells import hand_out, prune_bells, take
-from hookrouter_sessions.following import has_screen
+from hookrouter_sessions.following import follow, has_screen
 
 if TYPE_CHECKING:
     from hookrouter import events
@@ -41,9 +41,11 @@ def began(event: events.SessionStart, context: Context) -> SessionStartReply | N
 
 def rung(event: events.FileChanged, context: Context) -> FileChangedReply | None:
     """FileChanged: take what is on offer, if the session is ready for it, and wake Claude with it."""
-    if event.agent_id or context.agent is None:
+    followed = follow(event, context)
+    if followed is None:
+        # A second client with the same session watches the same bell.
         return None
-    session = context.session
+    session = followed.session
     given: dict[str, Item] = {}
 
     def is_wanted(name: str) -> bool:

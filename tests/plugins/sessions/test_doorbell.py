@@ -169,7 +169,7 @@ def test_an_item_is_not_taken_while_a_person_s_turn_runs(world: DoorbellWorld) -
     assert world.joined == []
 
 
-def test_a_hook_of_another_session_takes_nothing(world: DoorbellWorld) -> None:
+def test_a_hook_of_another_session_or_client_takes_nothing(world: DoorbellWorld) -> None:
     item = world.send("an item")
     change_queue(
         world.store,
@@ -177,6 +177,9 @@ def test_a_hook_of_another_session_takes_nothing(world: DoorbellWorld) -> None:
         lambda queue: transitions.begun(queue, item.id, boot="", channel="doorbell"),
     )
     make_offer(world.store, world.session_id, item)
+    # A second client that has opened the same session.
+    assert world.fire("FileChanged", {"CLAUDE_PID": "77"}, file_path=world.watched, event="change") is None
+    assert read_offer(world.store, world.session_id, item.id) == "offered"
     session_id = world.session_id
     world.session_id = "99999999-1111-4111-8111-111111111111"
     assert world.fire("FileChanged", file_path=world.watched, event="change") is None

@@ -1,0 +1,64 @@
+"""A hook that is about some calls of an event, on the real client: no other call of it starts hookrouter."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from hookrouter._sandbox.client import CLIENT_VERSION, find_client
+from hookrouter._sandbox.scripted_model import ScriptedModel, ask
+from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter._sandbox.waiting import wait_until
+from support.mod_stage import short_folder
+from support.resident import Resident
+
+pytestmark = pytest.mark.live
+
+VERSION = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split(".")))
+FORM = {
+    "questions": [
+        {
+            "question": "Which way?",
+            "header": "Way",
+            "options": [{"label": "Left", "description": "l"}, {"label": "Right", "description": "r"}],
+            "multiSelect": False,
+        }
+    ]
+}
+CONFIG = '[plugins.ask-user-question]\nenabled = false\n[[agents]]\nid = "tester"\ngateway = "inbox"\n'
+
+
+@pytest.mark.parametrize("front", ["cold", "native", "mod"])
+def test_only_the_notification_that_is_read_starts_hookrouter(tmux_server: PrivateTmux, front: str) -> None:
+    program = find_client()
+    assert program is not None
+    if front == "mod":
+        if VERSION < (2, 1, 287):
+            pytest.skip("a client without mods")
+        pytest.importorskip("uvicorn")
+    with short_folder() as folder, ScriptedModel({"form": ask(FORM)}) as model:
+        stage = Stage(folder, f"{CONFIG}[serve]\nmod = true\n")
+        stage.record("Notification", "Stop")
+        stage.install("--front", front)
+        own = Path(stage.client_home.home, ".claude.json")
+        own.write_text(json.dumps({**json.loads(own.read_text()), "messageIdleNotifThresholdMs": 1500}))
+
+        def kinds() -> list[str]:
+            return [str(one["notification_type"]) for one in stage.payloads("Notification")]
+
+        def runs() -> int:
+            return sum(record.get("event") == "Notification" for record in stage.journal())
+
+        with Resident(stage.environ), stage.client(program, tmux_server, model, session="managed") as client:
+            client.submit("ASK form")
+            client.wait_dialog("Which way?", 30)
+            wait_until(lambda: "permission_prompt" in kinds(), 30, "the notification of a dialog", client.screen)
+            client.pane.press("Enter")
+            stage.wait_payload("Stop", timeout=30)
+            wait_until(lambda: "idle_prompt" in kinds(), 30, "the one of an idle session", client.screen)
+            wait_until(runs, 20, "a run of hookrouter", lambda: str(stage.journal()))
+            assert runs() == kinds().count("idle_prompt") == 1
