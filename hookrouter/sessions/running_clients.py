@@ -50,6 +50,9 @@ class RunningClient(NamedTuple):
     does not wait, and on clients that do not say (2.1.150)."""
     changed_at: str = ""
     """Since when it has this state, ISO 8601 in UTC; empty on clients that do not say (2.1.150)."""
+    parked_job: str = ""
+    """Under which id its session goes on in the background, in a process of its own; empty if it does not. So it is
+    once the view of agents was opened in it (2.1.330); the client's own state stays as it was then."""
 
 
 def running_clients(environ: Mapping[str, str]) -> list[RunningClient]:
@@ -96,7 +99,8 @@ def _read(path: str) -> RunningClient | None:
     session_id, folder, status, waiting_for = (
         _text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor")
     )
-    return RunningClient(pid, session_id, folder, status, waiting_for, _time(document.get("statusUpdatedAt")))
+    changed_at, parked_job = _time(document.get("statusUpdatedAt")), _text(document.get("parkedJobId"))
+    return RunningClient(pid, session_id, folder, status, waiting_for, changed_at, parked_job)
 
 
 def _time(value: object) -> str:
