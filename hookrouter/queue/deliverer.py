@@ -82,6 +82,8 @@ _ENDLESS_SECONDS = 5.0
 _PREPARED_ITEMS = 10
 """How many of the items that come next are prepared."""
 _AT_REST = ("idle", "shell")
+_BEGUN_UNSAID = "PromptSeen"
+"""The ``event`` of a record whose turn has begun as the transcript alone tells."""
 _UNSAID = "Interrupted"
 """The ``event`` of a record whose turn is over without a hook that has said so."""
 
@@ -149,6 +151,9 @@ class QueueDeliverer:
             return None
         if sight.is_gone:
             self._client_ended(sight)
+            return None
+        if sight.client is not None and sight.client.parked_job and not _is_held_for_good(queue):
+            self._stop(sight, transitions.session_parked)
             return None
         item = queue.under_way
         if item is not None and item.state == DELIVERING:
@@ -439,8 +444,22 @@ class QueueDeliverer:
             return False
         changed = self._changed(lambda queue: transitions.proven(queue, item.id, proof))
         self._tell_end(*changed, record)
+        if item.kind == PROMPT and item.state == DELIVERING and proof.state == STARTED:
+            self._turn_begun_unsaid(item)
         self._quick_until = time.monotonic() + LAG_SECONDS
         return True
+
+    def _turn_begun_unsaid(self, item: Item) -> None:
+        """Note that the turn of a prompt has begun of which no hook has told; it may be over already."""
+
+        def changed(there: SessionRecord | None) -> SessionRecord | None:
+            if there is None or there.state != IDLE or there.since >= item.delivering_at:
+                return there
+            return there._replace(state=BUSY, since=iso(), event=_BEGUN_UNSAID)
+
+        record = change_record(self._store, self._session, changed)
+        if record is not None and record.state == IDLE:
+            self._tell_end(*self._changed(transitions.turn_ended), record)
 
     # --- what stops a queue
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from hookrouter.dialogs.documents import near
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue.documents import read_queue
-from hookrouter.sessions.records import BUSY, GONE, is_client_gone, read_record
+from hookrouter.sessions.records import BUSY, GONE, IDLE, is_client_gone, read_record
 from hookrouter.sessions.running_clients import WAITING, process_environ, running_client
 from hookrouter.util.clock import seconds
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
+    from hookrouter.dialogs.documents import Question
     from hookrouter.queue.documents import Queue
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.sessions.running_clients import RunningClient
@@ -72,8 +73,17 @@ def look_at(services: Services, session: str) -> Sight:
     if record is not None:
         environ = process_environ(record.client_pid) or services.environ
         client = running_client(environ, record.client_pid, record.session_id)
-        dialogs = len(near(store, record.session_id, session))
+        dialogs = sum(not _is_over(question, record, client) for question in near(store, record.session_id, session))
     return Sight(queue, record, client, "" if pause is None else pause.described(), dialogs)
+
+
+def _is_over(question: Question, record: SessionRecord, client: RunningClient | None) -> bool:
+    """Whether a dialog cannot be on the screen any more, though no hook has told of its end, as after Escape.
+
+    Its turn is over, and so says the registry, which tells of every dialog that is open.
+    """
+    is_at_rest = client is not None and client.status in _READY and client.session_id == record.session_id
+    return is_at_rest and record.state == IDLE and question.saved_at < record.since
 
 
 def why_not(sight: Sight) -> str:
@@ -109,6 +119,8 @@ def _why_not_by_registry(sight: Sight) -> str:
     record, client = sight.record, sight.client
     if record is None or client is None:
         return ""
+    if client.parked_job:
+        return "the session goes on in the background"
     if client.session_id and client.session_id != record.session_id:
         return "the client shows another session"
     if client.status == WAITING:

@@ -47,9 +47,9 @@ class Hold(NamedTuple):
 
     cause: str
     """What kind of thing it is: ``person`` (a prompt or key that is not ours), ``escape``, ``resumed`` (another session
-    in this client), ``client_ended``, ``earlier_client`` (the queue is one that a client left), ``unproven``,
-    ``failed`` (a turn that ended in an error), ``limited`` (until a usage limit is over), ``asked`` (by ``hookrouter
-    queue hold``)."""
+    in this client, or this one goes on elsewhere), ``client_ended``, ``earlier_client`` (the queue is one that a client
+    left), ``unproven``, ``failed`` (a turn that ended in an error), ``limited`` (until a usage limit is over) or
+    ``asked`` (by ``hookrouter queue hold``)."""
     reason: str
     """Why, in one sentence for an agent or a person."""
     at: str = ""

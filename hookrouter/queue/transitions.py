@@ -39,6 +39,7 @@ __all__ = [
     "proven",
     "refused",
     "session_cleared",
+    "session_parked",
     "session_resumed",
     "turn_ended",
     "turn_failed",
@@ -146,6 +147,11 @@ def session_resumed(queue: Queue, session_id: str, pid: int) -> Queue:
     """SessionStart(resume or fork) in the same client: another session has taken the place of this one."""
     queue = queue._replace(session_id=session_id, client_pid=pid or queue.client_pid)
     return _cut_off(queue, RESUMED, "another session was opened in this client")
+
+
+def session_parked(queue: Queue) -> Queue:
+    """The client has handed its session to the background, where it goes on in another process."""
+    return _cut_off(queue, RESUMED, "the session goes on in the background, because its view of agents was opened")
 
 
 def client_began(queue: Queue, session_id: str, pid: int) -> Queue:

@@ -52,6 +52,9 @@ class RunningClient(NamedTuple):
     """Since when it has this state, ISO 8601 in UTC; empty on clients that do not say (2.1.150)."""
     version: str = ""
     """The version of Claude Code, such as ``2.1.330``; empty if it does not say."""
+    parked_job: str = ""
+    """Under which id its session goes on in the background, in a process of its own; empty if it does not. So it is
+    once the view of agents was opened in it (2.1.330); the client's own state stays as it was then."""
 
 
 def running_clients(environ: Mapping[str, str]) -> list[RunningClient]:
@@ -98,7 +101,8 @@ def _read(path: str) -> RunningClient | None:
     session_id, folder, status, waiting_for, version = (
         _text(document.get(key)) for key in ("sessionId", "cwd", "status", "waitingFor", "version")
     )
-    return RunningClient(pid, session_id, folder, status, waiting_for, _time(document.get("statusUpdatedAt")), version)
+    changed_at, parked_job = _time(document.get("statusUpdatedAt")), _text(document.get("parkedJobId"))
+    return RunningClient(pid, session_id, folder, status, waiting_for, changed_at, version, parked_job)
 
 
 def _time(value: object) -> str:

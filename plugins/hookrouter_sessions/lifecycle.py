@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue import transitions
 from hookrouter.queue.failures import continued
-from hookrouter.queue.items import DELIVERING, QUEUED, SHELL
+from hookrouter.queue.items import DELIVERING, QUEUED
 from hookrouter.queue.proof import proof_by_records
 from hookrouter.queue.spawn import start_queue
 from hookrouter.replies import StopReply
@@ -106,8 +106,9 @@ def turn_ended(event: events.Stop, context: Context) -> StopReply | None:
 
     def changed(queue: Queue) -> Queue:
         item = queue.under_way
-        if item is not None and item.state == DELIVERING and item.kind == SHELL:
-            # No prompt event tells of it, and Claude's answer may be here before the deliverer has looked.
+        if item is not None and item.state == DELIVERING and item.channel != STOP:
+            # No prompt event tells of a shell command, and the hook that tells of a prompt may have been killed; this
+            # end may be here before the deliverer has looked.
             queue = _proven_by_transcript(queue, event)
         if in_a_row:
             queue = was_replied(queue, STOP)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hookrouter._sandbox.client import CLIENT_VERSION
 from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ask, bash
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter.queue.spawn import is_delivering
@@ -19,6 +20,7 @@ from support.queued import SESSION, Queued
 
 pytestmark = pytest.mark.live
 
+IS_OLD = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split("."))) < (2, 1, 330)
 FORM = {
     "questions": [
         {
@@ -148,6 +150,31 @@ def test_a_question_in_the_middle_keeps_the_next_item_back(queued: Queued) -> No
     queued.client.pane.press("Enter")
     queued.wait("end of the queue", lambda: not queued.queue.items, 60)
     assert queued.prompts() == ["ASK form", "after the answer"]
+
+
+def test_a_question_that_escape_has_closed_keeps_nothing_back_after_the_queue_is_resumed(queued: Queued) -> None:
+    queued.send("ASK form", "after the question")
+    queued.client.wait_dialog("Which way?", 30)
+    queued.wait("item under way", lambda: queued.queue.under_way)
+    queued.client.pane.press("Escape")
+    assert queued.held().cause == "escape"
+    queued.resume()
+    queued.wait("end or hold", lambda: not queued.queue.items or queued.queue.hold is not None)
+    assert queued.prompts() == ["ASK form", "after the question"], queued.state()
+
+
+@pytest.mark.skipif(IS_OLD, reason="this client has no view of agents")
+def test_a_session_that_goes_on_in_the_background_holds_its_queue(queued: Queued) -> None:
+    queued.model.script("some", [bash("sleep 4"), Say("Done.")])
+    queued.send("RUN some", "never in another session")
+    queued.client.pane.wait_for("sleep 4", 20)
+    queued.client.pane.press("Left")
+    hold = queued.held()
+    assert (hold.cause, "background" in hold.reason) == ("resumed", True), hold
+    assert queued.ended()["RUN some"].state == "failed"
+    queued.resume()
+    assert queued.held().cause == "resumed"
+    assert queued.prompts() == ["RUN some"]
 
 
 def test_a_client_that_is_killed_holds_its_queue_also_for_the_next_one(queued: Queued) -> None:

@@ -17,6 +17,7 @@ from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.queue.documents import Hold, Queue, change_queue, ended_items, read_queue
 from hookrouter.queue.items import Item, new_item
+from hookrouter.queue.spawn import is_delivering
 from hookrouter.sessions.records import SessionRecord, read_record
 from hookrouter.storage.engine import open_store
 from hookrouter.testing.plugins import write_plugin
@@ -108,6 +109,11 @@ class Queued:
         command = [*script_argv(), "queue", "deliver", f"--session={SESSION}"]
         self._processes.append(subprocess.Popen(command, env=self.stage.environ))
         return self._processes[-1]
+
+    @property
+    def is_delivering(self) -> bool:
+        """Whether a deliverer is at work, or is about to be."""
+        return is_delivering(self.store, SESSION) or any(process.poll() is None for process in self._processes)
 
     def close(self) -> None:
         """End every deliverer."""

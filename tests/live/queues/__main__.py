@@ -12,7 +12,7 @@ sys.path[:1] = [os.path.dirname(_TESTS), _TESTS]
 
 from hookrouter._sandbox.client import ClientError  # noqa: E402
 from hookrouter._sandbox.processes import ending_on_signals  # noqa: E402
-from live.queues import disturbed, kinds, results  # noqa: E402
+from live.queues import disturbed, killed, kinds, results, speed  # noqa: E402
 from live.queues.judge import Judged  # noqa: E402
 from live.queues.place import client_version  # noqa: E402
 from support.manual import write_part  # noqa: E402
@@ -61,6 +61,22 @@ def _disturbed(options: argparse.Namespace) -> bool:
     return results.summary(judged, stuck, faults)
 
 
+def _killed(options: argparse.Namespace) -> bool:
+    judged, stuck, faults, done = killed.run(options.channel, options.count, options.seed)
+    for one in judged:
+        results.emit({**_common(options), **one.document()}, options.results)
+    print("killed:", ", ".join(f"{name} {count}" for name, count in sorted(done.items())), file=sys.stderr)
+    return results.summary(judged, stuck, faults)
+
+
+def _speed(options: argparse.Namespace) -> bool:
+    gaps, judged, stuck = speed.run(options.channel, options.count)
+    for gap in gaps:
+        results.emit({**_common(options), **gap._asdict()}, options.results)
+    print(speed.table(gaps), file=sys.stderr)
+    return results.summary(judged, stuck)
+
+
 def _common(options: argparse.Namespace) -> dict[str, object]:
     return {
         "program": options.program,
@@ -70,12 +86,14 @@ def _common(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-_RUNS = {"kinds": _kinds, "disturbed": _disturbed}
+_RUNS = {"kinds": _kinds, "disturbed": _disturbed, "killed": _killed, "speed": _speed}
 
 
 _PROGRAMS = (
     ("kinds", 30, "items of every kind, mixed"),
     ("disturbed", 200, "items while a person is at the keyboard, and the client asks, compacts and wants permissions"),
+    ("killed", 100, "kill -9 of every process involved, so many times"),
+    ("speed", 40, "the time from Stop to the next item, and that of a blind sender of keys; wants a quiet machine"),
 )
 
 

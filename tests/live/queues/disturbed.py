@@ -75,6 +75,10 @@ def _disturb(place: Place, seed: int) -> tuple[dict[str, int], Person]:
             with person.resting():
                 # Whoever resumes does not know when the person comes back.
                 person.wait(chance.uniform(0.0, 1.0))
+                if hold.cause == "resumed":
+                    # The session has gone elsewhere, and the terminal shows what nobody manages.
+                    place.queued.client.stop()
+                    place.queued.client = place.queued.start_client()
 
         place.deliver(go_on)
     return holds, person

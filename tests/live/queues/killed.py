@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 from typing import TYPE_CHECKING
 
-from hookrouter._sandbox.client import ClientError, find_client
+from hookrouter._sandbox.client import ClientError
 from hookrouter._sandbox.scripted_model import Reply, Say, bash
 from hookrouter._sandbox.waiting import WaitTimeoutError
 from hookrouter.queue.documents import ended_items
 from hookrouter.util.program import script_argv
 from live.queues.items import COMPACT, PLAIN, Made, mixed
 from live.queues.kills import Killer
-from live.queues.place import Place, opened, told
+from live.queues.place import Place, Router, opened, told
+from support.queued import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hookrouter.queue.documents import Hold
     from live.queues.judge import Judged
-    from support.queued import Queued
 
 __all__ = ["run"]
 
-_KINDS = (*PLAIN, "works", *PLAIN, COMPACT, "!command", "/context")
+_KINDS = (*PLAIN, "works", *PLAIN, COMPACT, "!command")
 _SCRIPT: dict[str, Reply | Sequence[Reply]] = {"work": [bash("sleep 1"), Say("Worked.")]}
 _WAITING = 4
 """How many items are kept in the queue, at least."""
@@ -34,73 +33,52 @@ _WAITING = 4
 def run(channel: str, count: int, seed: int) -> tuple[list[Judged], str, list[str], dict[str, int]]:
     """Kill ``count`` processes; return what became of the items, why it was given up, other faults, and the kills."""
     settings = {"permissions": {"allow": ["Bash"]}}
-    with opened(channel, _SCRIPT, settings=settings, front=True) as place:
+    with opened(channel, _SCRIPT, settings=settings) as place:
         sender = _Sender(place, seed)
-        program = os.path.realpath(find_client() or "")
-        with Killer(place.queued.stage.home.root, count, seed, (program, find_client() or "")) as killer:
-            router = _Router(place.queued)
+        router = Router(place.queued)
+        with Killer(place.queued.stage.home.root, count, seed, lambda: _client_pid(place)) as killer:
 
             def beside() -> None:
                 router.keep_up()
                 if not killer.is_done:
                     sender.keep_full()
-                if not place.queued.queue.hold and not place.queued.is_delivering():
+                if not place.queued.queue.hold and not place.queued.is_delivering:
                     # In an installation the next hook, or the watcher, does this.
                     place.queued.deliver()
 
             def go_on(_hold: Hold) -> None:
-                with killer.waiting():
-                    _revive(place)
+                _revive(place, killer)
 
             while not killer.is_done and not place.stuck:
                 beside()
                 place.deliver(go_on, beside)
-                _revive(place)
+                _revive(place, killer)
+                time.sleep(0.05)
         place.deliver(go_on, beside)
         sender.wait()
         router.end()
         return place.judged(), place.stuck, sender.faults(), dict(killer.done)
 
 
-def _revive(place: Place) -> None:
+def _client_pid(place: Place) -> int:
+    record = place.queued.record
+    return 0 if record is None else record.client_pid
+
+
+def _revive(place: Place, killer: Killer) -> None:
     """Start the client anew if it is dead, as a person does."""
     queued = place.queued
-    record = queued.record
-    if not queued.client.pane.dead() and (record is None or record.state != "gone"):
+    if not queued.client.pane.dead():
         return
-    for _ in range(3):
-        queued.client.stop()
-        try:
-            queued.client = queued.start_client()
-        except (ClientError, WaitTimeoutError) as error:
-            told(f"the client did not start: {str(error)[:200]}")
-            continue
-        return
-
-
-class _Router:
-    """The router of the stage, started anew whenever it is gone."""
-
-    def __init__(self, queued: Queued) -> None:
-        self._queued = queued
-        self._process: subprocess.Popen[bytes] | None = None
-        self._log = os.path.join(queued.folder, "router.log")
-
-    def keep_up(self) -> None:
-        if self._process is None or self._process.poll() is not None:
-            with open(self._log, "ab") as log:
-                self._process = subprocess.Popen(
-                    [*script_argv(), "serve"],
-                    env=self._queued.stage.environ,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                )
-
-    def end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+    with killer.waiting():
+        for _ in range(3):
+            queued.client.stop()
+            try:
+                queued.client = queued.start_client()
+            except (ClientError, WaitTimeoutError) as error:
+                told(f"the client did not start: {str(error)[:200]}")
+                continue
+            return
 
 
 class _Sender:
@@ -119,7 +97,7 @@ class _Sender:
         self._adopt()
         if len(self._place.queued.queue.items) < _WAITING:
             made = self._made.pop(0)
-            command = [*script_argv(), "send", "--session", self._place.queued.session, "--", made.text]
+            command = [*script_argv(), "send", "--session", SESSION, "--", made.text]
             process = subprocess.Popen(
                 command,
                 env=self._place.queued.stage.environ,

@@ -1,4 +1,4 @@
-"""Kills one process of a stage after the other, at random moments: deliverer, router, senders, hooks, the client.
+"""Kills one process of a stage after the other, at random moments: deliverer, router, senders, hooks, client.
 
 Only processes of the stage are looked at: those that have its home in their environment.
 """
@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["KINDS", "Killer", "processes"]
 
@@ -45,12 +45,12 @@ def processes(home: str) -> Iterator[tuple[int, Sequence[str]]]:
 class Killer:
     """A thread that kills, for one ``with`` block, until so many have died."""
 
-    def __init__(self, home: str, count: int, seed: int, client: Sequence[str]) -> None:
-        """``client`` is how the client's command line begins; it is killed one time in twelve."""
+    def __init__(self, home: str, count: int, seed: int, client: Callable[[], int]) -> None:
+        """``client`` returns the process id of the client, 0 for none; it is chosen one time in thirteen."""
         self._home = home
         self._left = count
         self._random = random.Random(seed)
-        self._client = list(client)
+        self._client = client
         self._is_over = threading.Event()
         self._is_allowed = threading.Event()
         self._is_allowed.set()
@@ -102,15 +102,18 @@ class Killer:
     def _awaited(self, kind: str) -> int:
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end and not self._is_over.is_set() and self._is_allowed.is_set():
-            found = [pid for pid, words in processes(self._home) if self._is_of(kind, words)]
-            if found:
+            if found := self._found(kind):
                 return self._random.choice(found)
             time.sleep(0.005)
         return 0
 
-    def _is_of(self, kind: str, words: Sequence[str]) -> bool:
+    def _found(self, kind: str) -> list[int]:
         if kind == "client":
-            return any(word in words[:2] for word in self._client) or words[0] == "claude"
-        wanted = _WORDS[kind]
-        place = next((at for at, word in enumerate(words) if os.path.basename(word) == "hookrouter"), None)
-        return place is not None and tuple(words[place + 1 : place + 1 + len(wanted)]) == wanted
+            return [pid] if (pid := self._client()) else []
+        return [pid for pid, words in processes(self._home) if _is_of(kind, words)]
+
+
+def _is_of(kind: str, words: Sequence[str]) -> bool:
+    wanted = _WORDS[kind]
+    place = next((at for at, word in enumerate(words) if os.path.basename(word) == "hookrouter"), None)
+    return place is not None and tuple(words[place + 1 : place + 1 + len(wanted)]) == wanted

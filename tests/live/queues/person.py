@@ -79,6 +79,9 @@ class Person:
                 try:
                     if self._answer():
                         continue
+                    if not self._tidy_up():
+                        # What an item has brought, such as a prompt that Escape puts back, is no text of the person's.
+                        continue
                     name = self._random.choice(list(acts))
                     acts[name]()
                     self.done[name] += 1
@@ -152,7 +155,7 @@ class Person:
         """Keys that change the mode in vim mode, and otherwise are text."""
         self._pane.press("Escape")
         self._wait_a_bit()
-        self._type(self._random.choice(("i", "A", "o", "dd", "jk")))
+        self._type(self._random.choice(("i", "A", "o", "dd", "hl")))
         self._wait_a_bit(_LONG)
 
     def _resize(self) -> None:
@@ -161,7 +164,7 @@ class Person:
 
     def _keys(self) -> None:
         for _ in range(self._random.randint(1, 4)):
-            self._pane.press(self._random.choice(("x", "Left", "Up", "Down", "C-u", "Tab", "End", "?", "BSpace")))
+            self._pane.press(self._random.choice(("x", "Left", "Right", "Down", "C-u", "Tab", "End", "?", "BSpace")))
             self._wait_a_bit()
 
     def _answer(self) -> bool:
@@ -176,19 +179,22 @@ class Person:
         self.done["answered a dialog"] += 1
         return True
 
-    def _tidy_up(self) -> None:
+    def _tidy_up(self) -> bool:
         """Leave what was opened, and take out what was typed, as a person does who has changed their mind.
 
+        Returns whether all is tidy now.
         What Claude has asked stays open, and so does what a queue's item is doing: keys do not get in then.
         """
         end = time.monotonic() + 20
         while time.monotonic() < end and not self._is_over.is_set():
             with contextlib.suppress(TmuxError):
                 if not (key := self._next_to_tidy()):
-                    return
+                    return True
                 for one in key:
                     self._pane.press(one)
-            time.sleep(0.15)
+                # Ctrl+C twice in a moment would end the client, and Escape twice at once is another key.
+                time.sleep(2.0 if "C-c" in key else 0.7)
+        return False
 
     def _next_to_tidy(self) -> tuple[str, ...]:
         """Return what is to be pressed next; nothing if all is tidy."""
@@ -206,9 +212,7 @@ class Person:
             return ()
         if not self._is_own_text(text):
             return ()
-        if self._place.vim:
-            return ("Escape", "d", "d", "i") if self._random.random() < 0.5 else ("Escape", "A", "C-u")
-        return ("End", "C-u", "BSpace")
+        return ("C-c",)
 
     def _is_own_text(self, text: str) -> bool:
         """Whether what stands in the box is no item's that is being typed."""

@@ -14,8 +14,11 @@ from hookrouter._sandbox.client import ClientError, find_client
 from hookrouter._sandbox.processes import remove_folder
 from hookrouter._sandbox.scripted_model import Reply, ScriptedModel
 from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter.dialogs.documents import list_questions
 from hookrouter.queue.documents import ended_items
 from hookrouter.queue.items import QUEUED
+from hookrouter.sessions.running_clients import running_client
+from hookrouter.util.program import script_argv
 from live.queues.judge import Judged, judge
 from live.queues.seen import look
 from support.mod_queued import ModQueued
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from hookrouter.queue.items import Item
     from live.queues.items import Made
 
-__all__ = ["Place", "client_version", "opened", "told"]
+__all__ = ["Place", "Router", "client_version", "opened", "told"]
 
 STUCK_SECONDS = 90.0
 """Seconds without any change of the queue, while nothing holds it, after which a run has failed."""
@@ -88,8 +91,13 @@ class Place:
         first, record = self.queued.queue.items[0], self.queued.record
         what = f"{first.state}: {first.text[:60]!r}; {first.reason}"
         session = "" if record is None else f"{record.state} since {record.since} by {record.event}"
+        client = None if record is None else running_client(self.queued.stage.environ, record.client_pid)
+        open_dialogs = list_questions(self.queued.store)
+        session += f"\nits deliverer is there: {self.queued.is_delivering}; {client}; open dialogs: {open_dialogs}"
+        session += f"\nthe pane: {self.queued.client.pane.state()}"
         shown = self.queued.client.screen().rstrip()[-1500:]
-        return f"the queue stood still for {STUCK_SECONDS:g} s\n{what}\nthe session is {session}\n{shown}"
+        steps = "\n".join(str(one) for one in self.queued.stage.journal()[-5:])[-3000:]
+        return f"the queue stood still for {STUCK_SECONDS:g} s\n{what}\nthe session is {session}\n{steps}\n{shown}"
 
     def first_waits(self) -> bool:
         """Whether the next item waits, and none is under way."""
@@ -102,6 +110,33 @@ class Place:
         return judge(self.made, self.items(), seen)
 
 
+class Router:
+    """The router of the stage, started anew whenever it is gone."""
+
+    def __init__(self, queued: Queued) -> None:
+        self._queued = queued
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log = queued.folder / "router.log"
+
+    def keep_up(self) -> None:
+        """Start it if it is not there."""
+        if self._process is None or self._process.poll() is not None:
+            with open(self._log, "ab") as log:
+                self._process = subprocess.Popen(
+                    [*script_argv(), "serve"],
+                    env=self._queued.stage.environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
+
+    def end(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
 @contextlib.contextmanager
 def opened(
     channel: str,
@@ -111,6 +146,7 @@ def opened(
     config: str = "",
     prepare: Callable[[Stage], None] = lambda _stage: None,
     proof_wait: int = 15,
+    scripted: type[ScriptedModel] = ScriptedModel,
 ) -> Iterator[Place]:
     """Start a client in a folder of its own, whose items a channel submits; end it and remove the folder."""
 
@@ -125,7 +161,7 @@ def opened(
 
     folder = tempfile.mkdtemp(prefix="hookrouter-queues-")
     try:
-        with PrivateTmux() as server, ScriptedModel(script) as model:
+        with PrivateTmux() as server, scripted(script) as model:
             kind = ModQueued if channel == "mod" else Queued
             queued = kind(Path(folder), server, model, channel, config=config, prepare=prepared, proof_wait=proof_wait)
             try:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hookrouter.config import Agent, Config, SessionsConfig
+from hookrouter.queue.delivering import client_mark
 from hookrouter.queue.documents import change_queue, read_queue
 from hookrouter.queue.items import DELIVERING, DONE, FAILED, QUEUED, STARTED, Item
 from hookrouter.sessions.records import SessionRecord, change_record, list_records, read_record
@@ -82,6 +83,35 @@ def test_a_prompt_that_is_the_item_proves_it_and_the_turns_end_ends_it(world: Wo
     world.fire("Stop", **TURN_OVER)
     assert world.items()[item.id].state == DONE
     assert [one.state for one in world.queue.items] == [QUEUED]
+
+
+def test_the_turns_end_ends_an_item_of_which_no_hook_has_told(world: World) -> None:
+    # UserPromptSubmit's hook was killed: the transcript has it, and the deliverer may not have looked yet.
+    item = under_way(world, "one", DELIVERING)
+    world.record("user", content="one")
+    world.fire("Stop", **TURN_OVER)
+    assert world.items()[item.id].state == DONE
+
+
+def test_an_item_is_done_whose_turn_was_over_before_the_transcript_had_proven_it(world: World) -> None:
+    item = under_way(world, "one", DELIVERING)
+    world.fire("Stop", **TURN_OVER)
+    world.record("user", content="one")
+    mark = client_mark(record(world))
+    change_queue(world.store, world.session, lambda queue: queue.with_item(queue.items[0]._replace(boot=mark)))
+    world.deliver()
+    assert world.items()[item.id].state == DONE
+
+
+def test_a_session_works_on_an_item_of_which_the_transcript_alone_tells(world: World) -> None:
+    item = under_way(world, "one", DELIVERING)
+    world.record("user", content="one")
+    mark = client_mark(record(world))
+    change_queue(world.store, world.session, lambda queue: queue.with_item(queue.items[0]._replace(boot=mark)))
+    world.deliver()
+    assert (world.items()[item.id].state, record(world).state) == (STARTED, "busy")
+    world.fire("Stop", **TURN_OVER)
+    assert world.items()[item.id].state == DONE
 
 
 def test_another_prompt_fails_the_item_and_says_what_was_submitted(world: World) -> None:

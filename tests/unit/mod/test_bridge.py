@@ -64,6 +64,7 @@ RULE = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 KINDS: list[tuple[str, Any, dict[str, Any]]] = [
     *((event, R.expected_reply(event).context(SAID), CONTEXT) for event in CONTEXT_EVENTS),  # type: ignore[attr-defined]
     *((event, R.expected_reply(event).block(SAID), {"block": SAID}) for event in BLOCK_EVENTS),  # type: ignore[attr-defined]
+    ("Stop", R.StopReply.go_on(SAID), {"block": SAID}),
     ("PreToolUse", R.PreToolUseReply.allow(), {"allow": True}),
     ("PreToolUse", R.PreToolUseReply.allow(updated_input=NEW), {"allow": True, "updatedInput": NEW}),
     ("PreToolUse", R.PreToolUseReply.deny(SAID, context=SAID), {"deny": SAID, **CONTEXT}),

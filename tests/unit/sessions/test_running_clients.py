@@ -48,6 +48,11 @@ def test_a_client_that_waits(registry: Path) -> None:
     assert listed(registry) == [RunningClient(OWN, "s-1", "/project", "waiting", "dialog open")]
 
 
+def test_a_client_whose_session_goes_on_in_the_background(registry: Path) -> None:
+    write(registry, parkedJobId="29b608eb")
+    assert [one.parked_job for one in listed(registry)] == ["29b608eb"]
+
+
 def test_an_old_client_says_less(registry: Path) -> None:
     (registry / "1.json").write_text(json.dumps({"pid": OWN, "sessionId": "s-1", "cwd": "/project"}))
     assert listed(registry) == [RunningClient(OWN, "s-1", "/project", "", "")]
