@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
+from hookrouter._sandbox.client import ClientSession
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.sessions.mods import ModError, ModGate
-from support.queued import Queued
+from support.mod_stage import client_environ, client_of
+from support.queued import SESSION, Queued
 from support.resident import Resident
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from hookrouter._sandbox.client import ClientSession
     from hookrouter._sandbox.scripted_model import ScriptedModel
     from hookrouter._sandbox.stage import Stage
     from hookrouter._sandbox.tmux_server import PrivateTmux
 
 __all__ = ["ModQueued"]
-
-# A client of 2.1.287 refuses its mods every request while it is set.
-_FORBIDS_REQUESTS = "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"
 
 
 class ModQueued(Queued):
@@ -36,8 +35,11 @@ class ModQueued(Queued):
         *,
         config: str = "",
         prepare: Callable[[Stage], None] | None = None,
+        version: str | None = None,
         **more: Any,
     ) -> None:
+        """``version`` of the client, if it is not the one that the tests run."""
+        self._version = version
         self.router: Resident | None = None
 
         def prepared(stage: Stage) -> None:
@@ -57,6 +59,12 @@ class ModQueued(Queued):
         wait_until(self.has_mod, 30, "the module that asks for prompts", client.screen)
         return client
 
+    def _client(self, words: Sequence[str], size: Mapping[str, int]) -> ClientSession:
+        log = os.path.join(self.stage.folder, "debug.log")
+        command = [client_of(self._version), "--debug-file", log, *words]
+        environ = client_environ(self.stage, self.model)
+        return ClientSession(command, self.server, self.stage.client_home, environ, session=SESSION, **size)
+
     def has_mod(self) -> bool:
         """Whether the module of the session's client asks for prompts."""
         record = self.record
@@ -64,6 +72,12 @@ class ModQueued(Queued):
             return record is not None and ModGate(self.stage.home.router).mod_of(record.session_id) is not None
         except ModError:
             return False
+
+    def state(self) -> str:
+        """Return all that explains a failure, also what the client says of the module."""
+        with open(os.path.join(self.stage.folder, "debug.log"), encoding="utf-8", errors="replace") as file:
+            log = "".join([line[:300] for line in file if "hookrouter-mod" in line][-20:])
+        return f"{super().state()}\n{log}"
 
     def close(self) -> None:
         """End the deliverers and the router."""

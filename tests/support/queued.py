@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -73,12 +73,8 @@ class Queued:
 
     def start_client(self, *words: str, width: int = 120, height: int = 40) -> ClientSession:
         """Start a client in the managed session, and wait until hookrouter knows of it."""
-        program = find_client()
-        assert program is not None
         before = self.record
-        client = self.stage.client(
-            program, self.server, self.model, words=words, session=SESSION, width=width, height=height
-        )
+        client = self._client(words, {"width": width, "height": height})
         client.start()
 
         def is_known() -> bool:
@@ -88,6 +84,12 @@ class Queued:
 
         wait_until(is_known, 20, "record of the session", lambda: str(self.stage.journal()))
         return client
+
+    def _client(self, words: Sequence[str], size: Mapping[str, int]) -> ClientSession:
+        """Return a client that is not started yet."""
+        program = find_client()
+        assert program is not None
+        return self.stage.client(program, self.server, self.model, words=words, session=SESSION, **size)
 
     @property
     def record(self) -> SessionRecord | None:
