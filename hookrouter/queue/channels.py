@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = [
+    "ExactChannel",
     "PreparingChannel",
     "PromptChannel",
     "PromptOutcome",
     "PromptRequest",
     "PromptStatus",
     "SeeingChannel",
+    "is_exact",
     "sees_idle",
 ]
 
@@ -145,6 +147,20 @@ class SeeingChannel(Protocol):
     registry of sessions says so, which follows some tenths of a second later (2.1.330)."""
 
 
+@runtime_checkable
+class ExactChannel(Protocol):
+    """What a channel may say besides: that it cannot submit anything but exactly the item."""
+
+    is_exact: bool
+    """If true, an item that is on its way does not fail because a person submits something meanwhile: it comes behind
+    that, and a proof decides. What is typed into a box could have become a part of what the person submitted."""
+
+
 def sees_idle(channel: PromptChannel) -> bool:
     """Whether a channel sees by itself that the client is ready, see :class:`SeeingChannel`."""
     return isinstance(channel, SeeingChannel) and channel.sees_idle
+
+
+def is_exact(channel: PromptChannel) -> bool:
+    """Whether a channel can submit nothing but exactly the item, see :class:`ExactChannel`."""
+    return isinstance(channel, ExactChannel) and channel.is_exact

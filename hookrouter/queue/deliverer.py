@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.dialogs.transcript import client_version
 from hookrouter.queue import transitions
-from hookrouter.queue.channels import PreparingChannel, PromptOutcome, PromptRequest, PromptStatus, sees_idle
+from hookrouter.queue.channels import PreparingChannel, PromptOutcome, PromptRequest, PromptStatus, is_exact, sees_idle
 from hookrouter.queue.delivering import (
     LAG_SECONDS,
     Sight,
@@ -218,8 +218,10 @@ class QueueDeliverer:
         return 0.0
 
     def _begin(self, record: SessionRecord, item: Item, channel: PromptChannel) -> Item | None:
-        boot, name = client_mark(record), channel.name
-        return self._change(lambda queue: transitions.begun(queue, item.id, boot=boot, channel=name)).item(item.id)
+        boot, name, exact = client_mark(record), channel.name, is_exact(channel)
+        return self._change(lambda queue: transitions.begun(queue, item.id, boot=boot, channel=name, exact=exact)).item(
+            item.id
+        )
 
     def _put_back(self, item: Item, reason: str) -> None:
         self._change(lambda queue: transitions.not_now(queue, item.id, reason))

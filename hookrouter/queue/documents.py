@@ -221,11 +221,11 @@ def _hold(value: object) -> Hold | None:
 def _item(entry: object) -> Item | None:
     if not isinstance(entry, dict):
         return None
-    texts = {name: _text(entry, name) for name in Item._fields if name != "proof"}
+    texts = {name: _text(entry, name) for name in Item._fields if name not in ("proof", "exact")}
     if not (texts["id"] and texts["text"] and texts["state"] in STATES):
         return None
     proof = entry.get("proof")
-    return Item(**texts, proof=proof if isinstance(proof, dict) else {})
+    return Item(**texts, exact=entry.get("exact") is True, proof=proof if isinstance(proof, dict) else {})
 
 
 def _text(document: Mapping[str, object], key: str) -> str:

@@ -79,6 +79,8 @@ class Item(NamedTuple):
     """The prompt channel that delivers it, or has."""
     phase: str = ""
     """What the channel had saved before its last act, see :class:`hookrouter.queue.channels.PromptRequest`."""
+    exact: bool = False
+    """Whether its channel can submit nothing but exactly this item: what else is submitted says nothing of it."""
     boot: str = ""
     """Which start of the machine and which client process the delivery was begun for: ``<boot id> <pid>``."""
     proof: Mapping[str, Any] = {}

@@ -151,7 +151,8 @@ def proof_by_start(item: Item, session_id: str) -> Proof | None:
 def proof_by_records(item: Item, lines: Sequence[bytes], since: str) -> Proof | None:
     """Return what a transcript's lines prove of an item that was submitted at ``since`` or later; None for nothing.
 
-    ``since`` is ISO 8601; lines without a time, or from before it, count for nothing.
+    ``since`` is ISO 8601; lines without a time, or from before it, count for nothing. That the client lets a prompt wait
+    proves it if it was typed; a channel that hands prompts over hears from the client itself what becomes of them.
     """
     entries = _entries(lines, since)
     if item.kind == COMMAND:
@@ -167,16 +168,19 @@ def is_interrupted(lines: Sequence[bytes], since: str) -> bool:
 
 
 def _prompt(item: Item, entries: Iterable[dict[str, Any]]) -> Proof | None:
+    waiting: Proof | None = None
     for entry in entries:
         if entry.get("type") == "queue-operation":
             content = entry.get("content")
-            texts = [content] if entry.get("operation") == "enqueue" and isinstance(content, str) else []
-        else:
-            text = _text_of(entry) if entry.get("type") == "user" else ""
-            texts = [text, text.removeprefix(BEHIND_STOP)] if text else []
-        if any(proof_by_prompt(item, text) for text in texts):
+            if isinstance(content, str) and proof_by_prompt(item, content):
+                # The client itself lets it wait; one that it throws away again, as Escape makes it do, was not taken.
+                is_put_in = entry.get("operation") == "enqueue" and not item.exact
+                waiting = Proof(STARTED, {"record": "prompt", "at": entry.get("timestamp")}) if is_put_in else None
+            continue
+        text = _text_of(entry) if entry.get("type") == "user" else ""
+        if text and any(proof_by_prompt(item, one) for one in (text, text.removeprefix(BEHIND_STOP))):
             return Proof(STARTED, {"record": "prompt", "at": entry.get("timestamp")})
-    return None
+    return waiting
 
 
 def _command(item: Item, entries: Iterable[dict[str, Any]]) -> Proof | None:

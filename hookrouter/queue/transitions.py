@@ -54,15 +54,17 @@ _SHOWN = 500
 """Characters of what a person submitted that are kept."""
 
 
-def begun(queue: Queue, name: str, *, boot: str, channel: str) -> Queue:
-    """The delivery of the next item begins, by a channel, for a client (see ``Item.boot``)."""
+def begun(queue: Queue, name: str, *, boot: str, channel: str, exact: bool = False) -> Queue:
+    """The delivery of the next item begins, by a channel, for a client (see ``Item.boot`` and ``Item.exact``)."""
     item = queue.item(name)
     if item is None or item.state != QUEUED or queue.under_way is not None or queue.hold is not None:
         return queue
     # What the same channel has left in the session, it takes up again.
     phase = item.phase if item.channel == channel else ""
     return queue.with_item(
-        item._replace(state=DELIVERING, delivering_at=iso(), boot=boot, channel=channel, phase=phase, reason="")
+        item._replace(
+            state=DELIVERING, delivering_at=iso(), boot=boot, channel=channel, exact=exact, phase=phase, reason=""
+        )
     )
 
 
@@ -213,11 +215,17 @@ def interrupted(queue: Queue, reason: str) -> Queue:
 
 
 def _taken_over(queue: Queue, submitted: str) -> Queue:
-    """Somebody else has submitted something. An item of which nothing can have been submitted is the next one again."""
+    """Somebody else has submitted something. An item of which nothing can have been submitted is the next one again.
+
+    What a channel types may have become a part of what was submitted; then the item has failed.
+    """
     item, reason = queue.under_way, f"something else was submitted: {submitted[:_SHOWN]}"
     if item is not None and item.state == DELIVERING:
         if not item.phase:
             return queue.with_item(_as_new(item)).held(PERSON, reason)
+        if item.exact:
+            # It is on its way, and comes behind what was submitted, or not at all: a proof decides.
+            return queue.held(PERSON, reason)
         return queue.ended(item.id, FAILED, reason=reason, proof={"submitted": submitted}).held(PERSON, reason)
     return _held(queue, PERSON, reason)
 
@@ -241,7 +249,7 @@ def _held(queue: Queue, cause: str, reason: str) -> Queue:
 
 
 def _as_new(item: Item) -> Item:
-    return item._replace(state=QUEUED, delivering_at="", boot="", channel="", phase="")
+    return item._replace(state=QUEUED, delivering_at="", boot="", channel="", exact=False, phase="")
 
 
 def _is_again(item: Item, prompt: str) -> bool:

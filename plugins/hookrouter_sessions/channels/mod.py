@@ -46,6 +46,7 @@ class ModChannel:
 
     name = NAME
     sees_idle = True
+    is_exact = True
 
     def refusal(self, request: PromptRequest) -> str:
         """Return why the module cannot bring this item in; empty if it may."""

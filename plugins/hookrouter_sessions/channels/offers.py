@@ -62,7 +62,7 @@ def replied(queue: Queue, offers: Collection[str], record: SessionRecord, channe
     item = queue.next
     if item is None or item.id not in offers:
         return queue
-    begun = transitions.begun(queue, item.id, boot=client_mark(record), channel=channel)
+    begun = transitions.begun(queue, item.id, boot=client_mark(record), channel=channel, exact=True)
     return transitions.phase_saved(begun, item.id, REPLIED)
 
 

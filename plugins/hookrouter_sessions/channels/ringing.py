@@ -35,6 +35,7 @@ class DoorbellChannel:
     """See the module :mod:`hookrouter_sessions.channels.doorbell`."""
 
     name = "doorbell"
+    is_exact = True
 
     def __init__(self, patience: float = _TAKEN_SECONDS) -> None:
         """``patience`` is how many seconds a hook has to take an offer."""

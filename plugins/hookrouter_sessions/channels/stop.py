@@ -28,6 +28,7 @@ class StopChannel:
     """See the module."""
 
     name = NAME
+    is_exact = True
 
     def refusal(self, request: PromptRequest) -> str:
         """Return why this item cannot be a hook's reply; empty if it can."""

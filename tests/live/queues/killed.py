@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 from hookrouter._sandbox.client import ClientError

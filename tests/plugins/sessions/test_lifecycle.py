@@ -11,6 +11,7 @@ from hookrouter.queue.delivering import client_mark
 from hookrouter.queue.documents import change_queue, read_queue
 from hookrouter.queue.items import DELIVERING, DONE, FAILED, QUEUED, STARTED, Item
 from hookrouter.sessions.records import SessionRecord, change_record, list_records, read_record
+from hookrouter.util.clock import iso
 from hookrouter_sessions.channels.offers import MOST_IN_A_ROW, make_offer
 from support.queue_world import World
 
@@ -24,11 +25,20 @@ def record(world: World) -> SessionRecord:
 
 
 def under_way(world: World, text: str, state: str, *, phase: str = "entered") -> Item:
-    """Have an item in this state, as if a channel had brought it so far."""
+    """Have an item in this state, as if a channel had brought it so far: later than all before, earlier than the rest."""
     item = world.send(text)
-    changed = item._replace(state=state, phase=phase, delivering_at=item.queued_at, channel="model", boot="b 1")
+    begun = _next_moment(item.queued_at)
+    changed = item._replace(state=state, phase=phase, delivering_at=begun, channel="model", boot="b 1")
     change_queue(world.store, world.session, lambda queue: queue.with_item(changed))
+    _next_moment(begun)
     return item
+
+
+def _next_moment(moment: str) -> str:
+    """Wait until the time, to the millisecond, is another one; return it."""
+    while (now := iso()) == moment:
+        pass
+    return now
 
 
 def test_a_session_is_known_from_its_first_hook_on(world: World) -> None:
@@ -121,6 +131,17 @@ def test_another_prompt_fails_the_item_and_says_what_was_submitted(world: World)
     assert (failed.state, failed.proof) == (FAILED, {"submitted": "half typed an item"})
     assert world.queue.hold is not None
     assert world.queue.hold.cause == "person"
+
+
+def test_another_prompt_leaves_an_item_under_way_that_its_channel_can_only_bring_exactly(world: World) -> None:
+    item = under_way(world, "an item", DELIVERING)
+    change_queue(world.store, world.session, lambda queue: queue.with_item(queue.items[0]._replace(exact=True)))
+    world.fire("UserPromptSubmit", prompt="a person's")
+    assert world.items()[item.id].state == DELIVERING
+    assert world.queue.hold is not None
+    assert world.queue.hold.cause == "person"
+    world.fire("UserPromptSubmit", prompt="an item")
+    assert world.items()[item.id].state == STARTED
 
 
 def test_another_prompt_before_any_act_only_holds_the_queue(world: World) -> None:

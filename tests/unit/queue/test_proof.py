@@ -39,6 +39,11 @@ def item(text: str) -> Item:
     return Item(id="20261124T221419-0badcafe", kind=kind_of(text), text=text, by="agent")
 
 
+def waiting(operation: str) -> bytes:
+    """Return what tells that a prompt is put into the client's own queue, or taken out of it."""
+    return line({"type": "queue-operation", "operation": operation, "content": "hello one", "timestamp": AFTER})
+
+
 def user(content: object, at: str = AFTER, **more: object) -> bytes:
     return line({"type": "user", "message": {"role": "user", "content": content}, "timestamp": at, **more})
 
@@ -140,12 +145,8 @@ def test_the_start_of_the_next_session_proves_what_clears() -> None:
         ("hello one", [user("hello one")], STARTED, "prompt"),
         ("hello one", [user([{"type": "text", "text": "hello one"}])], STARTED, "prompt"),
         ("hello one", [user("Stop hook feedback:\nhello one", isMeta=True)], STARTED, "prompt"),
-        (
-            "hello one",
-            [line({"type": "queue-operation", "operation": "enqueue", "content": "hello one", "timestamp": AFTER})],
-            STARTED,
-            "prompt",
-        ),
+        ("hello one", [waiting("enqueue")], STARTED, "prompt"),
+        ("hello one", [waiting("enqueue"), waiting("remove"), user("hello one")], STARTED, "prompt"),
         ("/gsd:next a b", [user(expanded("gsd:next", "a b"))], STARTED, "command"),
         ("/context", [system(command("context"))], STARTED, "command"),
         ("/context", [system(command("context")), system(output("Context usage"))], DONE, "command"),
@@ -186,6 +187,7 @@ def test_records_prove_an_item(text: str, records: list[bytes], state: str, said
     ("text", "records"),
     [
         ("hello one", [user("hello one", BEFORE)]),
+        ("hello one", [waiting("enqueue"), waiting("remove")]),
         ("hello one", [user("hello one", isSidechain=True)]),
         ("hello one", [line({"type": "last-prompt", "lastPrompt": "hello one"})]),
         ("hello one", [line({"type": "assistant", "message": {"content": "hello one"}, "timestamp": AFTER})]),
@@ -204,6 +206,12 @@ def test_records_prove_an_item(text: str, records: list[bytes], state: str, said
 )
 def test_other_records_prove_nothing(text: str, records: list[bytes]) -> None:
     assert proof_by_records(item(text), records, SINCE) is None
+
+
+def test_that_the_client_lets_it_wait_proves_no_item_of_which_its_channel_hears() -> None:
+    handed = item("hello one")._replace(exact=True)
+    assert proof_by_records(handed, [waiting("enqueue")], SINCE) is None
+    assert proof_by_records(handed, [waiting("enqueue"), user("hello one")], SINCE) is not None
 
 
 def test_a_shell_command_keeps_what_it_has_said() -> None:
