@@ -151,8 +151,8 @@ def proof_by_start(item: Item, session_id: str) -> Proof | None:
 def proof_by_records(item: Item, lines: Sequence[bytes], since: str) -> Proof | None:
     """Return what a transcript's lines prove of an item that was submitted at ``since`` or later; None for nothing.
 
-    ``since`` is ISO 8601; lines without a time, or from before it, count for nothing. That the client lets a prompt wait
-    proves it if it was typed; a channel that hands prompts over hears from the client itself what becomes of them.
+    ``since`` is ISO 8601; lines without a time, or from before it, count for nothing. That the client lets a prompt
+    wait proves it if it was typed; a channel that hands prompts over hears from the client what becomes of them.
     """
     entries = _entries(lines, since)
     if item.kind == COMMAND:

@@ -25,7 +25,7 @@ def record(world: World) -> SessionRecord:
 
 
 def under_way(world: World, text: str, state: str, *, phase: str = "entered") -> Item:
-    """Have an item in this state, as if a channel had brought it so far: later than all before, earlier than the rest."""
+    """Have an item in this state, as if a channel had brought it so far: later than all before."""
     item = world.send(text)
     begun = _next_moment(item.queued_at)
     changed = item._replace(state=state, phase=phase, delivering_at=begun, channel="model", boot="b 1")
