@@ -5,7 +5,8 @@
 First many calls of mixed events from many sessions, questions asked and ended among them; then as many questions as
 wanted, each with a hook that waits, through the native front. Printed are memory, descriptors, children and times at
 the beginning and at the end. Exits 1 if the router's memory grew by more than 10 MB, its descriptors at all, the times
-of the last thousand calls are more than 20 % above those of the first, or a waiting hook did not get its answer.
+of the last thousand calls are more than 20 % above those of the first (as ratios to a program that does nothing, run beside them), or a waiting
+hook did not get its answer.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ GROWTH_KB = 10 * 1024
 SLOWER = 1.2
 SESSIONS = 40
 BLOCK = 1000
+BESIDE = 20
+"""After so many calls each, a program that does nothing is run."""
 
 
 def main() -> int:
@@ -76,19 +79,29 @@ def day(router: Resident, count: int) -> list[str]:
     for event, payload in warm_up:
         router.call(event, payload)
     eventually(lambda: not router.status()["loading"] and router.status()["running"] == 0)
-    before, times, cold = settled(router), [], 0
+    before, times, others, cold = settled(router), list[float](), list[float](), 0
     for number in range(count):
         event, payload = call(rng, number)
         started = time.perf_counter()
         done = router.call(event, payload)
         times.append(time.perf_counter() - started)
+        if number % BESIDE == 0:
+            others.append(other())
         cold += done.end[:1] != b"X"
         if number % 5000 == 4999:
             print(f"{number + 1} calls, {state(router)}", flush=True)
     eventually(lambda: router.status()["running"] == 0)
     after = settled(router)
-    first, last = (statistics.median(part) * 1000 for part in (times[:BLOCK], times[-BLOCK:]))
-    print(f"before {before}\nafter  {after}\nmedian of the first {BLOCK}: {first:.2f} ms, of the last: {last:.2f} ms")
+    spans = [(at, at // BESIDE) for at in range(0, count, BLOCK)]
+    medians = [
+        (statistics.median(times[at : at + BLOCK]), statistics.median(others[of : of + BLOCK // BESIDE]))
+        for at, of in spans
+    ]
+    print(f"before {before}\nafter  {after}")
+    print(f"medians of {BLOCK} calls, ms:", *(f"{call_time * 1000:.2f}" for call_time, _ in medians))
+    print("those of /bin/true beside them:  ", *(f"{true_time * 1000:.2f}" for _, true_time in medians))
+    first, last = (call_time / true_time for call_time, true_time in (medians[0], medians[-1]))
+    print(f"a call takes {first:.2f} times what /bin/true does in the first {BLOCK}, {last:.2f} times in the last")
     faults = []
     if after["memory_kb"] - before["memory_kb"] > GROWTH_KB:
         faults.append("the router's memory has grown")
@@ -101,6 +114,13 @@ def day(router: Resident, count: int) -> list[str]:
     if cold:
         faults.append(f"{cold} calls were not served: {router.status()['sent_away']}")
     return faults
+
+
+def other() -> float:
+    """Return the seconds that a program which does nothing takes: whatever else the machine does slows both down."""
+    started = time.perf_counter()
+    subprocess.run(["/bin/true"], check=True)
+    return time.perf_counter() - started
 
 
 def call(rng: random.Random, number: int) -> tuple[str, dict[str, Any]]:
