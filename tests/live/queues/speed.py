@@ -142,7 +142,7 @@ def _gaps(sender: str, place: Place, times: Sequence[tuple[str, float]], texts: 
 
 def table(gaps: Sequence[Gap]) -> str:
     """Return medians, in a Markdown table."""
-    lines = ["| sender | to UserPromptSubmit | slowest of ten | to the request | gaps |", "|---|---|---|---|---|"]
+    lines = ["| sender | to UserPromptSubmit | nine of ten within | to the request | gaps |", "|---|---|---|---|---|"]
     for sender in dict.fromkeys(gap.sender for gap in gaps):
         prompts = sorted(gap.to_prompt for gap in gaps if gap.sender == sender and gap.to_prompt)
         requests = [gap.to_request for gap in gaps if gap.sender == sender and gap.to_request]
