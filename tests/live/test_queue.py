@@ -153,7 +153,7 @@ def test_a_question_in_the_middle_keeps_the_next_item_back(queued: Queued) -> No
     queued.client.wait_dialog("Which way?", 30)
     queued.wait("item under way", lambda: queued.queue.under_way)
     assert queued.prompts() == ["ASK form"]
-    queued.client.pane.press("Enter")
+    queued.press_on_dialog("Enter")
     queued.wait("end of the queue", lambda: not queued.queue.items, 60)
     assert queued.prompts() == ["ASK form", "after the answer"]
 
@@ -162,7 +162,7 @@ def test_a_question_that_escape_has_closed_keeps_nothing_back_after_the_queue_is
     queued.send("ASK form", "after the question")
     queued.client.wait_dialog("Which way?", 30)
     queued.wait("item under way", lambda: queued.queue.under_way)
-    queued.client.pane.press("Escape")
+    queued.press_on_dialog("Escape")
     assert queued.held().cause == "escape"
     queued.resume()
     queued.wait("end or hold", lambda: not queued.queue.items or queued.queue.hold is not None)
