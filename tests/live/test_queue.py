@@ -174,6 +174,8 @@ def test_a_session_that_goes_on_in_the_background_holds_its_queue(queued: Queued
     queued.model.script("some", [bash("sleep 4"), Say("Done.")])
     queued.send("RUN some", "never in another session")
     queued.client.pane.wait_for("sleep 4", 20)
+    # For a moment after Enter no other keys get in.
+    wait_until(queued.client.pane.takes_keys, 20, "input of the pane", queued.client.pane.state)
     queued.client.pane.press("Left")
     hold = queued.held()
     assert (hold.cause, "background" in hold.reason) == ("resumed", True), hold
