@@ -31,7 +31,9 @@ _NAME = r"/[A-Za-z][A-Za-z0-9]*(?:[:_-][A-Za-z0-9]+)*"
 
 _CODE = re.compile(r"(?<!`)(`{1,2})(?!`)[ ]?([^`\n]+?)[ ]?\1(?!`)")
 _WHOLE = re.compile(rf"(?:[$>❯] )?({_NAME})(?:[ \t]+(\S.*))?")
-_START = re.compile(rf"(?:^|(?<=[\s(\"'“‘*_→]))({_NAME})(?=$|[\s,;!?)\"'”’*→…]|[.:_]+(?:$|[\s)\"'”’*]))")
+_ITALIC = r"(?<=^_)|(?<=^__)|(?<=[\s(\"'“‘*]_)|(?<=[\s(\"'“‘*]__)"
+"""Before a name: underscores that make it italic or bold, and end no word."""
+_START = re.compile(rf"(?:^|(?<=[\s(\"'“‘*→])|{_ITALIC})({_NAME})(?=$|[\s,;!?)\"'”’*→…]|[.:_]+(?:$|[\s)\"'”’*]))")
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*:[^\s`]*", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 

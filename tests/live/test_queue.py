@@ -12,11 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION
+from hookrouter._sandbox.client import CLIENT_VERSION, find_client
 from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ask, bash
+from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
+from hookrouter._sandbox.waiting import wait_until
+from hookrouter.queue.documents import change_queue, read_queue
+from hookrouter.queue.items import new_item
 from hookrouter.queue.spawn import is_delivering
+from hookrouter.sessions.records import SessionRecord, list_records
 from support.queued import SESSION, Queued
+from support.resident import Resident
 
 pytestmark = pytest.mark.live
 
@@ -147,7 +153,7 @@ def test_a_question_in_the_middle_keeps_the_next_item_back(queued: Queued) -> No
     queued.client.wait_dialog("Which way?", 30)
     queued.wait("item under way", lambda: queued.queue.under_way)
     assert queued.prompts() == ["ASK form"]
-    queued.client.pane.press("Enter")
+    queued.press_on_dialog("Enter")
     queued.wait("end of the queue", lambda: not queued.queue.items, 60)
     assert queued.prompts() == ["ASK form", "after the answer"]
 
@@ -156,7 +162,7 @@ def test_a_question_that_escape_has_closed_keeps_nothing_back_after_the_queue_is
     queued.send("ASK form", "after the question")
     queued.client.wait_dialog("Which way?", 30)
     queued.wait("item under way", lambda: queued.queue.under_way)
-    queued.client.pane.press("Escape")
+    queued.press_on_dialog("Escape")
     assert queued.held().cause == "escape"
     queued.resume()
     queued.wait("end or hold", lambda: not queued.queue.items or queued.queue.hold is not None)
@@ -168,6 +174,8 @@ def test_a_session_that_goes_on_in_the_background_holds_its_queue(queued: Queued
     queued.model.script("some", [bash("sleep 4"), Say("Done.")])
     queued.send("RUN some", "never in another session")
     queued.client.pane.wait_for("sleep 4", 20)
+    # For a moment after Enter no other keys get in.
+    wait_until(queued.client.pane.takes_keys, 20, "input of the pane", queued.client.pane.state)
     queued.client.pane.press("Left")
     hold = queued.held()
     assert (hold.cause, "background" in hold.reason) == ("resumed", True), hold
@@ -256,6 +264,66 @@ def test_the_reply_to_a_turns_end_is_the_item_and_nothing_else(tmp_path: Path, t
         }, queued.state()
         given = [prompt for prompt in queued.model.prompts() if "by reply" in prompt]
         assert given == ["Stop hook feedback:\nfirst by reply", "Stop hook feedback:\nsecond\nby reply"]
+
+
+@pytest.mark.parametrize("front", ["python", "native"])
+def test_a_queue_whose_hooks_a_router_serves(tmp_path: Path, tmux_server: PrivateTmux, front: str) -> None:
+    def prepare(stage: Stage) -> None:
+        stage.install("--front", front)
+
+    with ScriptedModel() as model:
+        queued = Queued(tmp_path, tmux_server, model, "keys", prepare=prepare, start=False)
+        with Resident(queued.stage.environ) as router:
+            queued.client = queued.start_client()
+            queued.send("first", "/phase:next one", "/clear", "last")
+            queued.wait_done()
+            assert router.status()["calls"] >= 8, router.status()
+            assert queued.prompts() == ["first", "/phase:next one", "last"]
+            assert [item.state for item in queued.ended().values()] == ["done"] * 4
+            queued.close()
+
+
+def test_another_session_that_a_person_opens_holds_the_queue(queued: Queued) -> None:
+    queued.send("an early prompt", "/clear", "a later prompt")
+    queued.wait_done()
+    queued.put("for the later session")
+    pane = queued.client.pane
+    pane.type("/resume")
+    pane.wait_for("/resume", 10)
+    pane.press("Enter")
+    pane.wait_for("an early prompt", 20)
+    pane.wait_for("Enter to resume" if not IS_OLD else "Esc", 20)
+    pane.press("Enter")
+    assert queued.held().cause == "resumed", queued.state()
+    assert [item.text for item in queued.queue.items] == ["for the later session"]
+    assert queued.prompts() == ["an early prompt", "a later prompt"]
+
+
+def test_a_clearing_outside_terminals_takes_the_queue_to_the_new_name(tmp_path: Path, tmux_server: PrivateTmux) -> None:
+    with ScriptedModel() as model:
+        queued = Queued(tmp_path, tmux_server, model, "stop", start=False)
+        program = find_client()
+        assert program is not None
+        words = ("-u", "TMUX", "-u", "TMUX_PANE", program)
+        client = queued.stage.client("/usr/bin/env", tmux_server, model, words=words)
+        with client:
+            wait_until(lambda: list_records(queued.store), 20, "record of the session")
+            (before,) = list_records(queued.store)
+            assert before.terminal is None
+            item = new_item("for later", by="agent")
+            change_queue(queued.store, before.session, lambda queue: queue._replace(items=(item,)))
+            client.submit("/clear")
+
+            def renamed() -> SessionRecord | None:
+                return next((one for one in list_records(queued.store) if one.session != before.session), None)
+
+            after = wait_until(renamed, 30, "new name")
+            wait_until(lambda: read_queue(queued.store, after.session).hold, 30, "hold", lambda: str(renamed()))
+            queue = read_queue(queued.store, after.session)
+            assert [one.text for one in queue.items] == ["for later"]
+            assert queue.hold is not None
+            assert queue.hold.cause == "person"
+            assert not read_queue(queued.store, before.session).items
 
 
 def test_several_senders_at_once_have_one_deliverer(queued: Queued) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.client import ClientSession, find_client
+from hookrouter._sandbox.client import ClientSession, dialog_is_open, find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
-from hookrouter._sandbox.waiting import wait_until
+from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 from hookrouter.queue.documents import Hold, Queue, change_queue, ended_items, read_queue
 from hookrouter.queue.items import Item, new_item
 from hookrouter.queue.spawn import is_delivering
@@ -163,6 +164,16 @@ class Queued:
         """Return all that explains a failure."""
         journal = [one for one in self.stage.journal() if one.get("event") == "queue"]
         return f"{self.queue}\n{self.ended()}\n{self.record}\n{journal[-8:]}\n{self.client.screen()}"
+
+    def press_on_dialog(self, key: str) -> None:
+        """Press a key as a person does, again while the dialog is there: it ignores keys in its first moments."""
+        for _ in range(10):
+            if not dialog_is_open(self.client.screen()):
+                return
+            self.client.pane.press(key)
+            with contextlib.suppress(WaitTimeoutError):
+                wait_until(lambda: not dialog_is_open(self.client.screen()), 1.0, "end of the dialog")
+        pytest.fail(self.state())
 
     def stop_at(self, where: str) -> None:
         """Have the channel stop before its next act of this kind."""

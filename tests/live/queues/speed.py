@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._sandbox.scripted_model import ModelRequest, ScriptedModel
+from hookrouter._sandbox.scripted_model import ModelRequest, Reply, ScriptedModel
 from hookrouter._sandbox.waiting import wait_until
 from live.queues.items import mixed
 from live.queues.place import Place, Router, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hookrouter._sandbox.stage import Stage
     from live.queues.judge import Judged
@@ -46,20 +46,22 @@ class Gap(NamedTuple):
 class _Timed(ScriptedModel):
     """Knows when each prompt came first."""
 
+    def __init__(self, script: Mapping[str, Reply | Sequence[Reply]] | None = None) -> None:
+        super().__init__(script)
+        self._firsts: dict[str, float] = {}
+
     def record(self, request: ModelRequest) -> None:
         super().record(request)
         now = time.time()
-        known = self.__dict__.setdefault("first", {})
         for message in request.body.get("messages") or []:
             content = message.get("content")
             blocks = [{"text": content}] if isinstance(content, str) else content or []
             for block in blocks if request.body.get("tools") and message.get("role") == "user" else ():
-                known.setdefault(str(block.get("text", "")).strip(), now)
+                self._firsts.setdefault(str(block.get("text", "")).strip(), now)
 
     def first(self, text: str) -> float:
         """Return when a text came first; 0.0 if it has not."""
-        times = self.__dict__.get("first", {})
-        return min((at for said, at in times.items() if text in said), default=0.0)
+        return min((at for said, at in list(self._firsts.items()) if text in said), default=0.0)
 
 
 def run(channel: str, count: int) -> tuple[list[Gap], list[Judged], str]:
@@ -140,7 +142,7 @@ def _gaps(sender: str, place: Place, times: Sequence[tuple[str, float]], texts: 
 
 def table(gaps: Sequence[Gap]) -> str:
     """Return medians, in a Markdown table."""
-    lines = ["| sender | to UserPromptSubmit | slowest of ten | to the request | gaps |", "|---|---|---|---|---|"]
+    lines = ["| sender | to UserPromptSubmit | nine of ten within | to the request | gaps |", "|---|---|---|---|---|"]
     for sender in dict.fromkeys(gap.sender for gap in gaps):
         prompts = sorted(gap.to_prompt for gap in gaps if gap.sender == sender and gap.to_prompt)
         requests = [gap.to_request for gap in gaps if gap.sender == sender and gap.to_request]

@@ -103,12 +103,19 @@ def test_a_cue_is_enough(name: str, cue: str) -> None:
 
 @given(
     NAMES,
-    st.from_regex(r"[A-Za-z0-9_.~%$}-]{1,20}", fullmatch=True),
+    # Underscores alone before a name are what makes it italic or bold.
+    st.from_regex(r"_*[A-Za-z0-9.~%$}-][A-Za-z0-9_.~%$}-]{0,20}", fullmatch=True),
     st.from_regex(r"[A-Za-z0-9_.-]{1,10}", fullmatch=True),
 )
 def test_no_part_of_a_path_an_address_or_a_word_is_found(name: str, head: str, tail: str) -> None:
     for one in (f"{head}/{name}", f"/{head}/{name}", f"/{name}/{tail}", f"https://{head}/{name}", f"x:/{name}"):
         assert texts(f"then run {one} now") == [], one
+
+
+@pytest.mark.parametrize("marks", ["_", "__", "*", "**"])
+def test_marks_of_what_is_italic_or_bold_are_no_part_of_a_path(marks: str) -> None:
+    assert texts(f"then run {marks}/clear{marks} now") == ["/clear"]
+    assert texts(f"{marks}/clear{marks}") == ["/clear"]
 
 
 @given(st.text())

@@ -288,6 +288,13 @@ def test_permission_requests_merge_into_one_decision():
     }
 
 
+def test_somebody_elses_words_stand_as_they_are():
+    reply = checked_reply("Stop", StopReply.go_on("the next\nprompt"))
+    assert reply is not None
+    assert decode_reply(encode_reply(reply)) == reply
+    assert json.loads(merge("Stop", [("a", reply)]).stdout) == {"decision": "block", "reason": "the next\nprompt"}
+
+
 def test_halting_wins_and_a_block_beside_it_stays():
     output = merge(
         "Stop", [("a", StopReply.block("go on")), ("b", StopReply.halt("budget")), ("c", StopReply.halt("time"))]

@@ -90,5 +90,5 @@ def test_a_subclass_counts_as_the_reply_that_it_is() -> None:
 
 
 def test_a_class_that_another_process_does_not_know_is_a_plain_reply() -> None:
-    told: list[Any] = ["NoSuchReply", {}, None, None, "look", None, None]
+    told: list[Any] = ["NoSuchReply", False, {}, None, None, "look", None, None]
     assert decode_reply(told) == Reply.message("look")
