@@ -5,8 +5,8 @@
 First many calls of mixed events from many sessions, questions asked and ended among them; then as many questions as
 wanted, each with a hook that waits, through the native front. Printed are memory, descriptors, children and times at
 the beginning and at the end. Exits 1 if the router's memory grew by more than 10 MB, its descriptors at all, the times
-of the last thousand calls are more than 20 % above those of the first (as ratios to a program that does nothing, run beside them), or a waiting
-hook did not get its answer.
+of the last thousand calls are more than 20 % above those of the first, or a waiting hook did not get its answer. The
+times are compared as ratios to a program that does nothing, run beside them.
 """
 
 from __future__ import annotations
