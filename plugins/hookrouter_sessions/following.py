@@ -66,6 +66,9 @@ def follow(event: Event, context: Context, *, begins: bool = False) -> Followed 
     pid = client_pid(context.environ)
     record = read_record(context.store, context.session)
     if record is None or not _is_of(record, event.session_id, pid):
+        if _has_first_client(context, event.session_id, pid):
+            context.debug("the session is that of another client, which runs: this one has it beside that one")
+            return None
         former = _former(context, event.session_id, pid, context.session)
         if former is not None and (record is None or _is_over(record)):
             record = _moved(context, former)
@@ -155,6 +158,16 @@ def _is_another(record: SessionRecord, session_id: str, pid: int, *, begins: boo
 def _runs_beside(record: SessionRecord, pid: int) -> bool:
     known = record.client_pid > 0 and record.client_host == process_space()
     return known and record.client_pid != pid and not _is_over(record)
+
+
+def _has_first_client(context: Context, session_id: str, pid: int) -> bool:
+    """Whether a session is known by another name, of a client that runs, and the event comes from a second one.
+
+    So it is once the client's view of agents was opened: the session goes on in a process in the background (2.1.330).
+    """
+    if pid <= 0:
+        return False
+    return any(one.session_id == session_id and _runs_beside(one, pid) for one in list_records(context.store))
 
 
 def _former(context: Context, session_id: str, pid: int, session: str) -> SessionRecord | None:

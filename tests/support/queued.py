@@ -64,6 +64,8 @@ class Queued:
         command = Path(self.stage.client_home.project, ".claude", "commands", "phase", "next.md")
         command.parent.mkdir(parents=True)
         command.write_text("do the next phase, $ARGUMENTS")
+        if channel == "doorbell":
+            self._put_client_on_path()
         self.stage.record(*recorded)
         self.stage.install(*install)
         if prepare is not None:
@@ -85,6 +87,15 @@ class Queued:
 
         wait_until(is_known, 20, "record of the session", lambda: str(self.stage.journal()))
         return client
+
+    def _put_client_on_path(self) -> None:
+        """Have ``hookrouter install`` find the client: it asks for its version before it registers some hooks."""
+        program = find_client()
+        assert program is not None
+        claude = self.folder / "bin" / "claude"
+        claude.parent.mkdir()
+        claude.symlink_to(os.path.realpath(program))
+        self.stage.variables["PATH"] = f"{claude.parent}:{os.environ['PATH']}"
 
     def _client(self, words: Sequence[str], size: Mapping[str, int]) -> ClientSession:
         """Return a client that is not started yet."""

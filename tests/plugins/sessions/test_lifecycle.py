@@ -8,9 +8,9 @@ import pytest
 
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.queue.delivering import client_mark
-from hookrouter.queue.documents import change_queue, read_queue
+from hookrouter.queue.documents import change_queue, read_queue, remove_queue
 from hookrouter.queue.items import DELIVERING, DONE, FAILED, QUEUED, STARTED, Item
-from hookrouter.sessions.records import SessionRecord, change_record, list_records, read_record
+from hookrouter.sessions.records import SessionRecord, change_record, list_records, read_record, remove_record
 from hookrouter.util.clock import iso
 from hookrouter_sessions.channels.offers import MOST_IN_A_ROW, make_offer
 from support.queue_world import World
@@ -81,6 +81,21 @@ def test_events_that_are_not_the_sessions_own_change_nothing(
         world.fire(event, environ, **own, **fields)
     assert world.store.documents == before
     assert world.queue.items == (item,)
+
+
+def test_a_client_in_the_background_takes_no_queue_from_the_one_in_the_terminal(world: World) -> None:
+    item = world.send("an item")
+    known = change_record(world.store, "managed", lambda _there: record(world)._replace(session="managed"))
+    change_queue(world.store, "managed", lambda queue: queue._replace(items=(item,)))
+    remove_record(world.store, world.session)
+    remove_queue(world.store, world.session)
+    world.fire("UserPromptSubmit", {"CLAUDE_PID": "77"}, prompt="to the one in the background")
+    assert list_records(world.store) == [known]
+    assert read_queue(world.store, "managed").items == (item,)
+    # The terminal's client is gone: the one in the background is the session's then, and the queue stays.
+    world.dead.add(world.pid)
+    world.fire("UserPromptSubmit", {"CLAUDE_PID": "77"}, prompt="to the one in the background")
+    assert read_queue(world.store, "managed").items == (item,)
 
 
 def test_a_prompt_that_is_the_item_proves_it_and_the_turns_end_ends_it(world: World) -> None:
