@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookrouter.config import Agent, Config, SessionsConfig
-from hookrouter.queue.delivering import client_mark
+from hookrouter.queue.delivery.readiness import client_mark
 from hookrouter.queue.documents import change_queue, read_queue, remove_queue
 from hookrouter.queue.items import DELIVERING, DONE, FAILED, QUEUED, STARTED, Item
 from hookrouter.sessions.records import SessionRecord, change_record, list_records, read_record, remove_record

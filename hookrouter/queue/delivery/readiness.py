@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hookrouter.sessions.running_clients import RunningClient
 
 __all__ = [
+    "AT_REST",
     "LAG_SECONDS",
     "Sight",
     "age",
@@ -39,7 +40,7 @@ __all__ = [
 LAG_SECONDS = 3.0
 """Seconds after a hook for which the registry is asked often: it follows within half a second (2.1.330)."""
 
-_READY = ("idle", "shell")
+AT_REST = ("idle", "shell")
 """What the registry says of a session that awaits a prompt: with ``shell`` something of it runs in the background."""
 
 
@@ -82,7 +83,7 @@ def _is_over(question: Question, record: SessionRecord, client: RunningClient | 
 
     Its turn is over, and so says the registry, which tells of every dialog that is open.
     """
-    is_at_rest = client is not None and client.status in _READY and client.session_id == record.session_id
+    is_at_rest = client is not None and client.status in AT_REST and client.session_id == record.session_id
     return is_at_rest and record.state == IDLE and question.saved_at < record.since
 
 
@@ -125,7 +126,7 @@ def _why_not_by_registry(sight: Sight) -> str:
         return "the client shows another session"
     if client.status == WAITING:
         return f"the session waits: {client.waiting_for or 'a dialog is open'}"
-    if client.status and client.status not in _READY:
+    if client.status and client.status not in AT_REST:
         return f"the client is {client.status}"
     return ""
 
