@@ -163,16 +163,21 @@ def _raw(form: Mapping[str, Any] | AskUserQuestionInput) -> list[Mapping[str, An
 class DialogModel:
     """The dialog of one form, from its first page until it closes."""
 
-    def __init__(self, form: Mapping[str, Any] | AskUserQuestionInput) -> None:
-        """``form`` is AskUserQuestion's input, as JSON (``{"questions": [...]}``) or typed."""
+    def __init__(self, form: Mapping[str, Any] | AskUserQuestionInput, *, on_kept_review: bool = False) -> None:
+        """``form`` is AskUserQuestion's input, as JSON (``{"questions": [...]}``) or typed.
+
+        ``on_kept_review`` opens it on the review screen that the dialog before has left, as 2.1.150 does with the
+        second of two forms of one message. Even a lone single-select then has one, until that is left.
+        """
         self.questions = [_Question(raw) for raw in _raw(form)]
-        self.tab = 0
+        self.tab = len(self.questions) if on_kept_review else 0
         """The page that is shown; ``len(questions)`` is the review screen."""
         self.outcome: str | None = None
         """``answered``, ``declined`` or ``chat`` once the dialog has closed."""
         self.result: dict[str, Any] | None = None
         """What Claude Code records, ``{"answers": {...}, "annotations": {...}}``, once answered."""
         self._review_cursor = 0
+        self._is_kept = on_kept_review
 
     @property
     def has_review(self) -> bool:
@@ -321,13 +326,14 @@ class DialogModel:
             self._answer()
 
     def _go(self, tab: int) -> None:
-        if not self.has_review:
-            return
         last = len(self.questions)
+        if not self.has_review and self.tab != last:
+            return
         if not 0 <= tab <= last:
             return
         self.tab = tab
         self._review_cursor = 0
+        self._is_kept = False
         if self.tab < last:
             question = self.questions[self.tab]
             chosen = question.chosen
@@ -365,7 +371,9 @@ class DialogModel:
     def render(self, width: int, height: int) -> list[str]:
         """Draw the dialog, from its rule down to its footer, in at most ``height`` lines of ``width`` columns."""
         if self.tab == len(self.questions):
-            head, foot = self._render_review(width), [f"{'❯ ' if not self._review_cursor else '  '}1. Submit answers"]
+            mark = " ✔" if self._is_kept else ""
+            submit = f"{'❯ ' if not self._review_cursor else '  '}1. Submit answers{mark}"
+            head, foot = self._render_review(width), [submit]
             foot.append(f"{'❯ ' if self._review_cursor else '  '}2. Cancel")
             return _clip(head, foot, height, None)
         question = self.questions[self.tab]
@@ -388,7 +396,7 @@ class DialogModel:
         return _clip(head, [*foot, *self._footer(question, width)], height, rows_from)
 
     def _header(self, width: int) -> list[str]:
-        if not self.has_review:
+        if not self.has_review and self.tab != len(self.questions):
             return [f" {'☐' if self.questions[0].chosen is None else '☒'} {self.questions[0].header}"]
         for shortest in range(24, 0, -1):
             tabs = "".join(

@@ -20,7 +20,7 @@ from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 __all__ = [
     "Comparison",
@@ -101,11 +101,14 @@ def compare(
     decisions: Sequence[Mapping[str, Any]],
     response: object,
     styles: Sequence[str] = STYLES,
+    earlier: Collection[tuple[str, str]] = (),
 ) -> Comparison:
     """Compare a PostToolUse ``tool_response`` with the decisions for the form ``questions``.
 
     ``decisions`` are checked ones in their JSON form, one for each question, or fewer if the last is a chat.
-    ``response`` may be anything at all. ``styles`` are the renderings that this client may use.
+    ``response`` may be anything at all. ``styles`` are the renderings that this client may use. ``earlier`` are the
+    questions of other forms with what was recorded for each: one that stands here once more, in the same words, is no
+    fault. If Claude asks several forms in one message, 2.1.150 records those before with the next.
     """
     fields = response if isinstance(response, dict) else {}
     answers, annotations = fields.get("answers"), fields.get("annotations")
@@ -128,8 +131,9 @@ def compare(
         for number, result in enumerate(results, 1)
         if result.result != "match"
     ]
-    if extra:
-        faults.append(f"answers to questions that were not asked: {', '.join(printable(key) for key in extra)}")
+    strange = [key for key in extra if (key, values[key]) not in earlier]
+    if strange:
+        faults.append(f"answers to questions that were not asked: {', '.join(printable(key) for key in strange)}")
     if keyed_by == "not an object":
         faults.append("the recorded answers are not an object")
     return Comparison(not faults, keyed_by, results, extra, "; ".join(faults))

@@ -28,6 +28,7 @@ __all__ = [
     "list_verdicts",
     "prune_verdicts",
     "read_verdict",
+    "recorded_before",
     "save_verdict",
     "was_recorded",
     "watch_verdict",
@@ -102,6 +103,23 @@ def delete_verdict(store: DocumentStore, question: Question) -> None:
 def list_verdicts(store: DocumentStore) -> list[Verdict]:
     """Return how the questions of the last time ended. Raises StoreError."""
     return [found for _, document in store.entries(KIND) if (found := _verdict(document)) is not None]
+
+
+def recorded_before(store: DocumentStore, session_id: str) -> list[tuple[str, str]]:
+    """Return the questions of this session that have ended, each with the answer that was recorded. Raises StoreError.
+
+    Without long ones that a person answered: of those only the beginning is kept.
+    """
+    found: list[tuple[str, str]] = []
+    for verdict in list_verdicts(store):
+        if verdict.session_id != session_id:
+            continue
+        questions = (verdict.verification or {}).get("questions")
+        each = [one for one in questions if isinstance(one, dict)] if isinstance(questions, list) else []
+        pairs = [(one.get("question"), one.get("recorded")) for one in each]
+        pairs += (verdict.recorded or {}).items()
+        found += [(key, value) for key, value in pairs if isinstance(key, str) and isinstance(value, str)]
+    return found
 
 
 def watch_verdict(store: DocumentStore, question: Question) -> DocumentWatch:

@@ -14,7 +14,7 @@ from hookrouter.dialogs.messages.outgoing import tell_end, tell_mismatch
 from hookrouter.dialogs.opening import Opening, open_dialog
 from hookrouter.dialogs.sweeping import remove_left_behind
 from hookrouter.dialogs.unmanaged import say_unmanaged
-from hookrouter.dialogs.verdicts import was_recorded
+from hookrouter.dialogs.verdicts import recorded_before, was_recorded
 
 if TYPE_CHECKING:
     from hookrouter import events
@@ -127,6 +127,9 @@ def _verify(
     response = _response(event, context)
     styles = recording_styles(transcript.client_version(event.transcript_path or ""))
     comparison = compare(questions, pending.decisions, response, styles)  # type: ignore[arg-type] # is_form() said so
+    if comparison.extra:
+        earlier = recorded_before(context.store, context.session_id)
+        comparison = compare(questions, pending.decisions, response, styles, earlier)  # type: ignore[arg-type]
     context.note("verification", comparison.document())
     context.note("channel", pending.channel)
     if pending.by == "person":

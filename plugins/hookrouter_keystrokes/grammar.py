@@ -86,7 +86,10 @@ QUOTE_BAR = "│"
 
 UNTICKED, TICKED = "[ ]", "[✔]"
 CHOSEN = "✔"
-"""After the label of the option that was chosen before, when its tab is shown again."""
+"""After the label of the option that was chosen before, when its tab is shown again.
+
+Also after ``SUBMIT_ANSWERS`` if 2.1.150 opens a dialog on the review screen of the one before it in the same message.
+"""
 
 PLACEHOLDERS = (ClientText("Type something.", "2.0.76"), ClientText("Type something", "2.0.76"))
 """The empty type row; without the full stop in a multi-select."""

@@ -37,6 +37,11 @@ NOTE_SINCE = (2, 1, 144)
 """Before this version Escape in the notes field declines the form, so that a note cannot be read back."""
 BROKEN_BOXES = ((2, 1, 201), (2, 1, 299))
 """Between these, seen on 2.1.250, the boxes of long labels are broken over two lines in a narrow pane."""
+KEPT_PAGES = (2, 1, 150)
+"""The client that was seen to open the second of two forms of one message on the page on which the first was submitted,
+and to record the first one's answers with it, too. 2.0.76 and 2.1.200 do neither; those between were not tried."""
+OWN_PAGES_SINCE = (2, 1, 200)
+"""The oldest client after ``KEPT_PAGES`` that was seen to begin each form of a message on its own first page."""
 QUOTES_SINCE = (2, 1, 238)
 """From here on items of a multi-select that hold a comma are recorded JSON-quoted; before 2.1.234 they were not."""
 
@@ -254,7 +259,7 @@ def test_forms_that_follow_each_other_in_one_turn(live: Live, version: Version) 
 
 
 @pytest.mark.capability("two questions in one message")
-def test_two_questions_in_one_message(live: Live) -> None:
+def test_two_questions_in_one_message(live: Live, version: Version) -> None:
     """Both hooks run before any dialog; the dialogs come one after the other, in an order of the client's own."""
     forms = {APPROACH["question"]: APPROACH, AREAS["question"]: AREAS}
     decisions = {
@@ -275,17 +280,82 @@ def test_two_questions_in_one_message(live: Live) -> None:
     early = live.answer(decisions[second], options=("--tool-use-id", asked[second]))
     assert early.returncode == 4, early.stdout
     assert asked[first] in json.loads(early.stdout)["reason"]
+    entered: dict[str, str] = {}
     for text in (first, second):
         done = live.answer(decisions[text], options=("--tool-use-id", asked[text]))
         assert done.returncode == 0, f"{done.stdout} {done.stderr}\n{live.client.screen()}"
-        assert live.recorded(asked[text])["answers"] == {text: answers[text]}
-        assert live.outcome(asked[text])["outcome"] == "verified"
+        entered[text] = answers[text]
+        own(live, version, asked[text], {text: answers[text]}, entered)
     live.client.wait_idle()
     live.stage.wait_payload("Stop")
     assert live.stage.documents("question") == []
     assert live.stage.documents("pending-answer") == []
     assert sorted(wake["tool_use_id"] for wake in live.wakes("question")) == sorted(asked.values())
     assert [wake for kind in ("unanswered", "mismatch", "warning") for wake in live.wakes(kind)] == []
+
+
+def own(live: Live, version: Version, tool_use_id: str, answers: dict[str, str], entered: dict[str, str]) -> None:
+    """Check that a form's answers were recorded and verified; ``entered`` are those of the message's forms so far."""
+    recorded = live.recorded(tool_use_id)["answers"]
+    assert recorded.items() >= answers.items()
+    assert recorded.items() <= (answers if version >= OWN_PAGES_SINCE else entered).items()
+    assert live.outcome(tool_use_id)["outcome"] == "verified"
+
+
+TWICE = question("Which of these again?", "Again", "Driver path", "Naming", "Retry", multi=True)
+DATABASE = question("Which database?", "Database", "SQLite", "Postgres")
+TOOL = question("Which tool?", "Tool", "make", "just")
+NAMING = question("Naming convention?", "Naming", "snake_case", "kebab-case")
+
+
+@pytest.mark.capability("two questions in one message")
+@pytest.mark.parametrize(
+    "forms", [([AREAS], [TWICE]), ([APPROACH, DATABASE], [TOOL, NAMING])], ids=["multi-selects", "tabs"]
+)
+def test_two_forms_in_one_message_that_are_submitted_on_their_review(
+    live: Live, version: Version, forms: tuple[list[dict[str, Any]], ...]
+) -> None:
+    """Whichever comes first: 2.1.150 opens the other one on its review, on which nothing may be submitted yet."""
+    asked = live.ask_together(*forms)
+    for identifier in asked.values():
+        live.wait_wake("question", identifier)
+    first = wait_until(lambda: shown(live, list(asked)), 15, "a dialog", live.client.screen)
+    entered: dict[str, str] = {}
+    for form in sorted(forms, key=lambda form: form[0]["question"] != first):
+        text = form[0]["question"]
+        answers = {each["question"]: each["options"][1]["label"] for each in form}
+        decisions = [
+            {"action": "multi-select", "selectedIndices": [1]}
+            if each["multiSelect"]
+            else {"action": "select", "optionIndex": 1}
+            for each in form
+        ]
+        done = live.answer(*decisions, options=("--tool-use-id", asked[text]))
+        assert done.returncode == 0, f"{done.stdout} {done.stderr}\n{live.client.screen()}"
+        was_kept = any(step.startswith("Left") for step in json.loads(done.stdout)["steps"])
+        if version == KEPT_PAGES:
+            assert was_kept == bool(entered)
+        elif version >= OWN_PAGES_SINCE:
+            assert not was_kept
+        entered |= answers
+        own(live, version, asked[text], answers, entered)
+    live.client.wait_idle()
+    assert [wake for kind in ("unanswered", "mismatch", "warning") for wake in live.wakes(kind)] == []
+
+
+@pytest.mark.capability("a person presses in between")
+@pytest.mark.parametrize("answered", [False, True], ids=["nothing answered", "another option chosen"])
+def test_a_person_has_moved_to_the_review_before_the_agent_answers(live: Live, answered: bool) -> None:
+    form = [APPROACH, DATABASE]
+    asked = live.ask(*form)
+    if answered:
+        live.press_until("3", lambda: DATABASE["question"] in live.client.screen())
+    live.press_until("Tab", lambda: "1. Submit answers" in live.client.screen())
+    done = live.answer({"action": "select", "optionIndex": 1}, {"action": "select", "optionIndex": 0})
+    verified(live, asked, done, {APPROACH["question"]: "Option B", DATABASE["question"]: "SQLite"})
+    steps = json.loads(done.stdout)["steps"]
+    assert steps[0].startswith("Left")
+    assert [step for step in steps if step.startswith("Enter")] == steps[-1:]
 
 
 def shown(live: Live, texts: list[str]) -> str:

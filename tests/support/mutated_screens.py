@@ -207,7 +207,7 @@ def next_step(case: Case, planner: KeystrokePlanner) -> Step:
 def fault(case: Case, planner: KeystrokePlanner) -> str:
     """Return what the planner does wrong on a mutated screen; empty if it does nothing wrong."""
     step = next_step(case, planner)
-    if not isinstance(step, (Press, Paste)):
+    if not isinstance(step, (Press, Paste)) or _only_looks(step, case):
         return ""
     if case.claim != OWN:
         return f"{step} on a screen that does not show the form ({case.claim})"
@@ -217,6 +217,15 @@ def fault(case: Case, planner: KeystrokePlanner) -> str:
     if not any(_squeezed(text)[-_TAIL:] in seen for text in texts if text):
         return f"{step} on a screen that holds no text of the form"
     return ""
+
+
+def _only_looks(step: Press | Paste, case: Case) -> bool:
+    """Whether the step is Left on a review below the form's own tabs: whose it is shows only on the page before."""
+    if not isinstance(step, Press) or step.key != "Left" or case.claim in ("foreign form", "other dialog below"):
+        return False
+    seen = _squeezed("".join(case.screen.lines))
+    tabs = "".join(f"☐{item.header}" for item in case.form.questions)
+    return f"←{_squeezed(tabs)}✔Submit→Reviewyouranswers" in seen
 
 
 class _Draft:

@@ -155,9 +155,9 @@ def _page(plan: Plan, page: Page, screen: Screen) -> Step:
             return ChatPlan(plan).choose(page)
         if number > target:
             return PagePlan(plan).leave(page, "BTab", f"go back to question {target + 1}")
+    elif to_correct and min(to_correct) < number:
+        return PagePlan(plan).leave(page, "BTab", f"go back to question {min(to_correct) + 1}")
     elif to_correct is not None and number not in to_correct:
-        if any(other < number for other in to_correct):
-            return PagePlan(plan).leave(page, "BTab", f"go back to question {min(to_correct) + 1}")
         return PagePlan(plan).leave(page, "Tab", "go on to what is still to be corrected")
     decision = plan.decisions[number]
     if isinstance(decision, MultiSelect):

@@ -128,6 +128,11 @@ class History:
                 return at, state
         return None
 
+    def came_from_form(self) -> bool:
+        """Whether what is on screen can only be this form's: the last step was on it, and one on a question's page."""
+        on_form = bool(self.states) and isinstance(self.states[-1], (Page, LongTextPage, Review))
+        return on_form and any(isinstance(state, (Page, LongTextPage)) for state in self.states)
+
     def times_gone_back(self) -> int:
         """Return how often the review screen was left to correct something."""
         return sum(

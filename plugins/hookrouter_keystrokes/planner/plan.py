@@ -85,9 +85,13 @@ class Plan:
         return f"the review screen shows {has} for question {number + 1}, which is not the intended answer"
 
     def corrections(self) -> list[int] | None:
-        """Return the questions that are still to be corrected since the last review; None before any review."""
+        """Return the questions that are still to be corrected since the last review; None before any review.
+
+        None also for a form that is submitted from its question: 2.1.150 may open it on a review screen, but the one
+        way on from there is to answer the question.
+        """
         review = self.history.last_review()
-        if review is None:
+        if review is None or not has_review(self.form):
             return None
         at, state = review
         return [number for number in self.wrong(state) if not self.history.completed(number, at)]

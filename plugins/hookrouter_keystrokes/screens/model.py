@@ -118,6 +118,11 @@ class Review(NamedTuple):
     """Whether a question of the form is to be seen; another form may well have the same headers or answers."""
     tail: str | None = None
     """The end of the last answer, if nothing else of the list is visible, so that it may be any form's."""
+    untouched: bool = False
+    """Whether the whole list is visible and empty, and the tab bar has this form's headers, none marked as answered."""
+    kept: bool = False
+    """Whether ``Submit answers`` is marked as chosen: the dialog before was submitted on this very page, which the
+    client has left standing (2.1.150). Enter submits this form, whatever is answered."""
 
 
 class Closed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.screens.footer import MORE_ABOVE
@@ -14,10 +14,11 @@ from hookrouter_keystrokes.screens.text import drawn, key
 if TYPE_CHECKING:
     from hookrouter.tools import AskUserQuestionInput
 
-__all__ = ["review_rows", "review_screen", "review_tail"]
+__all__ = ["ReviewRows", "review_rows", "review_screen", "review_tail"]
 
 
 _REVIEW_NOTICES = frozenset(key(seen.text) for seen in grammar.REVIEW_NOTICES)
+_SUBMIT_CHOSEN = f"{grammar.SUBMIT_ANSWERS} {grammar.CHOSEN}"
 _QUESTION_LINE = re.compile(rf" (?:{grammar.QUOTE_BAR} )?{grammar.BULLET} (.*)")
 _QUESTION_MORE = re.compile(rf" {grammar.QUOTE_BAR} ? ?(.*)")
 _ANSWER_INDENT = 3
@@ -26,8 +27,8 @@ _ANSWER_LINE = re.compile(rf"{' ' * _ANSWER_INDENT}{grammar.ARROW} ?(.*)")
 
 def review_screen(lines: list[str], form: AskUserQuestionInput) -> Review | None:
     """Read the review screen, whose last two lines are its two rows; None if it is not this form's."""
-    marks = review_rows(lines)
-    if marks is None or len(lines) < 3 or sum(marks) != 1:
+    rows = review_rows(lines)
+    if rows is None or rows.on_submit is None or len(lines) < 3:
         return None
     body = lines[:-2]
     hidden = 0
@@ -40,13 +41,15 @@ def review_screen(lines: list[str], form: AskUserQuestionInput) -> Review | None
     listed = _review_list(body, form, hidden)
     if listed is None:
         return None
-    return Review(listed[0], listed[1], marks[0], listed[2])
+    answers, places, certain = listed
+    untouched = not hidden and not any(answers) and _is_open(body, form)
+    return Review(answers, places, rows.on_submit, certain, untouched=untouched, kept=rows.kept)
 
 
 def review_tail(lines: list[str], form: AskUserQuestionInput) -> Review | None:
     """Read a review screen of which only the end of the last answer, and its two rows, are visible."""
-    marks = review_rows(lines)
-    if marks is None or len(lines) < 4 or sum(marks) != 1 or not MORE_ABOVE.fullmatch(lines[-3]):
+    rows = review_rows(lines)
+    if rows is None or rows.on_submit is None or len(lines) < 4 or not MORE_ABOVE.fullmatch(lines[-3]):
         return None
     body = lines[:-3]
     while body and not body[-1]:
@@ -55,15 +58,36 @@ def review_tail(lines: list[str], form: AskUserQuestionInput) -> Review | None:
         return None
     count = len(form.questions)
     tail = "\n".join(line[_ANSWER_INDENT:] for line in body)
-    return Review((None,) * count, (True,) * count, marks[0], certain=False, tail=tail)
+    return Review((None,) * count, (True,) * count, rows.on_submit, certain=False, tail=tail, kept=rows.kept)
 
 
-def review_rows(lines: list[str]) -> list[bool] | None:
-    """Return which of the review's two rows have the cursor, or None if the screen does not end in them."""
+class ReviewRows(NamedTuple):
+    """The two rows that a review screen ends in."""
+
+    on_submit: bool | None
+    """Whether the cursor is on the first one; None if it is on neither or both."""
+    kept: bool
+    """Whether the first one is marked as chosen."""
+
+
+def review_rows(lines: list[str]) -> ReviewRows | None:
+    """Return what the review's two rows show, or None if the screen does not end in them."""
     rows = [re.fullmatch(rf"([{grammar.CURSOR} ]) (.*)", line) for line in lines[-2:]]
-    if [row and row[2] for row in rows] != [grammar.SUBMIT_ANSWERS, grammar.CANCEL]:
+    shown = [row and row[2] for row in rows]
+    if shown not in ([grammar.SUBMIT_ANSWERS, grammar.CANCEL], [_SUBMIT_CHOSEN, grammar.CANCEL]):
         return None
-    return [row[1] == grammar.CURSOR for row in rows if row is not None]
+    on = [row[1] == grammar.CURSOR for row in rows if row is not None]
+    return ReviewRows(on[0] if sum(on) == 1 else None, shown[0] == _SUBMIT_CHOSEN)
+
+
+def _is_open(body: list[str], form: AskUserQuestionInput) -> bool:
+    """Whether the line above the title is this form's whole tab bar, and marks no question as answered."""
+    above = [line for line in body[: body.index(grammar.REVIEW)] if line] if body.count(grammar.REVIEW) == 1 else []
+    shown = key(above[-1]) if above else ""
+    if not shown.startswith(grammar.BAR_START) or not shown.endswith(key(grammar.BAR_END)):
+        return False
+    tabs = read_bar(shown, form)
+    return tabs is not None and not any(tabs)
 
 
 def _review_list(

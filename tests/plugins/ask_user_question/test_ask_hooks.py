@@ -120,6 +120,22 @@ def test_answers_keyed_by_index_are_verified_too(ask_session: Any) -> None:
     assert (record["outcome"], record["verification"]["keyed_by"]) == ("verified", "index")
 
 
+@pytest.mark.parametrize(("again", "outcome"), [("Postgres", "verified"), ("SQLite", "mismatch")])
+def test_answers_of_the_dialog_before_may_be_recorded_once_more(ask_session: Any, again: str, outcome: str) -> None:
+    """As 2.1.150 does with two forms of one message; in other words than before they are a mismatch."""
+    color = {"question": "Which color?", "header": "Color", "options": [{"label": "Red"}, {"label": "Blue"}]}
+    ask_session.ask()
+    pend(ask_session)
+    assert ask_session.record_answers(ANSWERS)["outcome"] == "verified"
+    second = {"tool_use_id": "toolu_2", "tool_input": {"questions": [color]}}
+    ask_session.ask(**second)
+    pend(ask_session, [{"action": "select", "optionIndex": 0}], "toolu_2")
+    answers = {**ANSWERS, "Which database?": again, "Which color?": "Red"}
+    record = ask_session.record_answers(answers, **second)
+    assert record["outcome"] == outcome
+    assert sorted(record["verification"]["extra"]) == sorted(ANSWERS)
+
+
 def test_a_mismatch_wakes_the_agent_with_both_sides(ask_session: Any) -> None:
     ask_session.ask()
     pend(ask_session)

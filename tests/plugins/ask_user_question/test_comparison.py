@@ -90,6 +90,20 @@ def test_a_missing_answer_and_an_extra_one() -> None:
     assert "Three?" in comparison.reason
 
 
+def test_what_was_recorded_for_another_form_of_the_message_is_no_fault() -> None:
+    form = [question("A", "B", text="One?")]
+    earlier = [("Before?", "B"), ("One?", "B")]
+    response = {"answers": {"Before?": "B", "One?": "A"}}
+    comparison = compare(form, [select(0)], response, earlier=earlier)
+    assert comparison.matches
+    assert comparison.extra == ("Before?",)
+    assert not compare(form, [select(0)], response).matches
+    for value in ("A", ["B"], None):
+        changed = compare(form, [select(0)], {"answers": {"Before?": value, "One?": "A"}}, earlier=earlier)
+        assert not changed.matches
+    assert not compare(form, [select(0)], {"answers": {"Before?": "B", "One?": "B"}}, earlier=earlier).matches
+
+
 @pytest.mark.parametrize("response", [None, [], "text", 5, {}, {"answers": None}, {"answers": []}, {"answers": "A"}])
 def test_a_response_without_answers(response: object) -> None:
     comparison = compare([question("A", "B")], [select(0)], response)

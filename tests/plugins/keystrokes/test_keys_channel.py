@@ -76,10 +76,12 @@ def form(*questions: Question) -> AskUserQuestionInput:
 class Run:
     """One delivery to a fake terminal."""
 
-    def __init__(self, asked: AskUserQuestionInput, *, width: int = 120, height: int = 40, **options: Any) -> None:
+    def __init__(
+        self, asked: AskUserQuestionInput, *, width: int = 120, height: int = 40, kept: bool = False, **options: Any
+    ) -> None:
         self.clock = Clock()
         self.form = asked
-        self.model = DialogModel(asked)
+        self.model = DialogModel(asked, on_kept_review=kept)
         self.terminal = FakeTerminal(
             self.model, self.clock, width=width, height=height, opens_at=self.clock.now, **options
         )
@@ -711,6 +713,7 @@ KEYS = ["Up", "Down", "Left", "Right", "Tab", "BTab", "Space", "1", "2", "x", "n
     st.sets(st.integers(0, 30), max_size=1),
     st.sampled_from([(120, 40), (80, 24), (60, 20)]),
     st.sampled_from([0.0, 0.03, 0.3]),
+    st.booleans(),
 )
 def test_any_form_from_any_state_ends_right_or_not_at_all(
     intention: tuple[AskUserQuestionInput, tuple[Decision, ...]],
@@ -719,9 +722,10 @@ def test_any_form_from_any_state_ends_right_or_not_at_all(
     lost: set[int],
     size: tuple[int, int],
     latency: float,
+    kept: bool,
 ) -> None:
     asked, decisions = intention
-    run = Run(asked, width=size[0], height=size[1], latency=latency)
+    run = Run(asked, width=size[0], height=size[1], latency=latency, kept=kept)
     run.terminal.lost = lost
     for pressed in before:
         run.model.press(pressed)

@@ -18,6 +18,7 @@ from hookrouter.records import replace
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
+from hookrouter_keystrokes.planner.plan import CORRECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -215,7 +216,10 @@ def test_a_review_without_any_question_may_be_that_of_another_form() -> None:
         model.press(key)
     page = screen(model)
     model.press("Tab")
-    found = decide(screen(model), TABS, RIGHT, ())
+    shown = screen(model)
+    # One tab is marked, but no answer is listed: whose page it is cannot be told, nor what was done there.
+    marked = shown._replace(lines=tuple(line.replace("☐", "☒", 1) for line in shown.lines))
+    found = decide(marked, TABS, RIGHT, ())
     assert isinstance(found, Wait)
     assert "may be another form's" in found.why
 
@@ -223,6 +227,63 @@ def test_a_review_without_any_question_may_be_that_of_another_form() -> None:
     left = decide(screen(model), TABS, RIGHT, came_from_the_form)
     assert isinstance(left, Press)
     assert left.key == "Left"
+
+
+def test_from_a_review_without_any_answer_only_left_is_pressed() -> None:
+    review = screen(DialogModel(TABS, on_kept_review=True))
+    nothing = (MultiSelect(()),)
+    for form, decisions in ((TABS, RIGHT), (TABS, (Chat("no"),)), (SINGLE, (Select(1),)), (MULTI, nothing)):
+        shown = screen(DialogModel(form, on_kept_review=True))
+        acted: tuple[Acted, ...] = ()
+        for _ in range(CORRECTIONS):
+            found = decide(shown, form, decisions, acted)
+            assert isinstance(found, Press)
+            assert (found.key, found.effect) == ("Left", Effect.LEAVES)
+            acted += (Acted(found, shown),)
+        # The key leads nowhere: whose page it is has never been seen.
+        assert isinstance(decide(shown, form, decisions, acted), GiveUp)
+    for line in ("Review your answers", "← "):
+        other = review._replace(lines=tuple(each.replace(line, "Another text") for each in review.lines))
+        assert isinstance(decide(other, TABS, RIGHT, ()), Wait)
+
+
+def test_a_review_that_the_dialog_before_has_left_is_never_submitted() -> None:
+    """Two forms of one message may ask the same, and 2.1.150 then keeps the answers of the first one, too."""
+    model = DialogModel(MULTI, on_kept_review=True)
+    model.questions[0].ticked[0] = True
+    right = (MultiSelect((0,)),)
+    found = decide(screen(model), MULTI, right, ())
+    assert isinstance(found, Press)
+    assert found.key == "Left"
+    acted = (Acted(found, screen(model)),)
+    model.press("Left")
+    back = decide(screen(model), MULTI, right, acted)
+    assert isinstance(back, Press)
+    assert back.key == "Tab"
+    acted += (Acted(back, screen(model)),)
+    model.press("Tab")
+    submits = decide(screen(model), MULTI, right, acted)
+    assert isinstance(submits, Press)
+    assert (submits.key, submits.effect) == ("Enter", Effect.SUBMITS)
+
+
+def test_all_questions_are_answered_from_the_first_one_on_after_a_review_without_any_answer() -> None:
+    model = DialogModel(TABS, on_kept_review=True)
+    keys: list[str] = []
+    acted: tuple[Acted, ...] = ()
+    while model.outcome is None:
+        shown = screen(model)
+        found = decide(shown, TABS, RIGHT, acted)
+        assert isinstance(found, Press), found
+        acted += (Acted(found, shown),)
+        keys.append(found.key)
+        model.press(found.key)
+    assert keys[:3] == ["Left", "BTab", "BTab"]
+    assert "Enter" not in keys[:3]
+    assert model.outcome == "answered"
+    assert model.result is not None
+    assert len(model.result["answers"]) == 3
+    assert keys.count("Left") == 1
 
 
 def test_the_end_of_a_long_answer_counts_only_after_this_delivery_has_entered_it() -> None:
