@@ -541,7 +541,8 @@ let askedFor // the session for which prompts were asked for last
 let quiet = () => {} // called when none runs any more
 
 const AWAY = /not available in this mode/ // a rejection while the client shows no session, but its view of agents
-const HARMLESS = /would run a command as the user|takes \{ text \}|no command named/ // rejections before anything is done
+const REFUSED = /would run a command as the user|takes \{ text \}|no command named|session was stopped|input is held/ // nothing done
+const DROPPED = /before it ran/ // it was thrown away, as Escape makes the client do
 
 async function isTyping($) {
   try {
@@ -587,14 +588,17 @@ async function act($, handed) {
       return { outcome: "submitted", reason: "" }
     }
     const sent = await $.prompt.submit({ text: handed.text, asUser: true })
-    if (sent.drop !== undefined) return { outcome: "dropped", reason: `the client dropped it: ${sent.drop}` }
+    if (sent.drop !== undefined) return rejected({ message: `the client dropped it: ${sent.drop}` }, "dropped")
     return { outcome: "submitted", reason: "" }
   } catch (fault) {
-    return rejected(fault, HARMLESS.test(fault.message) ? "refused" : "unknown")
+    return rejected(fault, "unknown")
   }
 }
 
+// What a rejection means. After Escape the client takes nothing from mods until somebody else submits something.
 function rejected(fault, outcome) {
+  if (REFUSED.test(fault.message)) return { outcome: "refused", reason: fault.message }
+  if (DROPPED.test(fault.message)) return { outcome: "dropped", reason: fault.message }
   if (AWAY.test(fault.message)) return { outcome: "busy", reason: "the client shows no session at the moment" }
   return { outcome, reason: fault.message }
 }
