@@ -50,10 +50,12 @@ class Followed(NamedTuple):
     """The process id of the client; 0 if the environment does not say (2.1.150 and older)."""
 
 
-def follow(event: Event, context: Context, *, begins: bool = False) -> Followed | None:
+def follow(event: Event, context: Context, *, begins: bool = False, ends: bool = False) -> Followed | None:
     """Return the session of an event; None if the event is none of its own, or no agent manages the session.
 
-    ``begins``: the event is SessionStart, with which a session may take another one's place. Raises StoreError.
+    ``begins``: the event is SessionStart, with which a session may take another one's place. ``ends``: it is
+    SessionEnd, which leaves a session its name: of a client that ends with its terminal nobody can say in which it was
+    drawn. Raises StoreError.
     """
     if event.agent_id:
         return None
@@ -71,6 +73,8 @@ def follow(event: Event, context: Context, *, begins: bool = False) -> Followed 
             return None
         former = _former(context, event.session_id, pid, context.session)
         if former is not None and (record is None or _is_over(record)):
+            if ends:
+                return Followed(former.session, former, pid or former.client_pid)
             record = _moved(context, former)
     if record is not None and _is_another(record, event.session_id, pid, begins=begins):
         context.debug(f"session {context.session} is that of the client {record.client_pid or record.session_id}")

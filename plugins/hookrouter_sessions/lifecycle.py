@@ -160,7 +160,7 @@ def compaction_began(event: events.PreCompact, context: Context) -> None:
 
 def session_ended(event: events.SessionEnd, context: Context) -> None:
     """SessionEnd: the client ends, or goes on with another session."""
-    followed = follow(event, context)
+    followed = follow(event, context, ends=True)
     if followed is None:
         return
     if event.reason in _GOES_ON:

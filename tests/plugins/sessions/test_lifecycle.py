@@ -34,6 +34,16 @@ def under_way(world: World, text: str, state: str, *, phase: str = "entered") ->
     return item
 
 
+def in_a_terminal(world: World) -> Item:
+    """Have the session be known as ``managed``, with an item in its queue, as one in a terminal is."""
+    item = world.send("an item")
+    change_record(world.store, "managed", lambda _there: record(world)._replace(session="managed"))
+    change_queue(world.store, "managed", lambda queue: queue._replace(items=(item,)))
+    remove_record(world.store, world.session)
+    remove_queue(world.store, world.session)
+    return item
+
+
 def _next_moment(moment: str) -> str:
     """Wait until the time, to the millisecond, is another one; return it."""
     while (now := iso()) == moment:
@@ -83,12 +93,21 @@ def test_events_that_are_not_the_sessions_own_change_nothing(
     assert world.queue.items == (item,)
 
 
+def test_a_client_that_ends_with_its_terminal_leaves_the_queue_its_name(world: World) -> None:
+    # Of a terminal that is gone nobody can say how its session was called.
+    item = in_a_terminal(world)
+    world.fire("SessionEnd", reason="other")
+    known = read_record(world.store, "managed")
+    assert known is not None
+    assert (known.state, list_records(world.store)) == ("gone", [known])
+    queue = read_queue(world.store, "managed")
+    assert (queue.items, queue.hold and queue.hold.cause) == ((item,), "client_ended")
+    assert read_queue(world.store, world.session).items == ()
+
+
 def test_a_client_in_the_background_takes_no_queue_from_the_one_in_the_terminal(world: World) -> None:
-    item = world.send("an item")
-    known = change_record(world.store, "managed", lambda _there: record(world)._replace(session="managed"))
-    change_queue(world.store, "managed", lambda queue: queue._replace(items=(item,)))
-    remove_record(world.store, world.session)
-    remove_queue(world.store, world.session)
+    item = in_a_terminal(world)
+    known = read_record(world.store, "managed")
     world.fire("UserPromptSubmit", {"CLAUDE_PID": "77"}, prompt="to the one in the background")
     assert list_records(world.store) == [known]
     assert read_queue(world.store, "managed").items == (item,)
