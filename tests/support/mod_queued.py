@@ -79,6 +79,11 @@ class ModQueued(Queued):
             log = "".join([line[:300] for line in file if "hookrouter-mod" in line][-20:])
         return f"{super().state()}\n{log}"
 
+    def keep_router(self) -> None:
+        """Start the router again if it is gone."""
+        if self.router is not None and not self.router.lives:
+            self.router.start()
+
     def close(self) -> None:
         """End the deliverers and the router."""
         super().close()

@@ -50,13 +50,13 @@ class Queued:
     ) -> None:
         """``config`` is put before the table ``[sessions]``; ``prepare`` changes the stage once hooks are installed.
 
-        ``install`` are the options of ``hookrouter install``.
+        ``install`` are the options of ``hookrouter install``. Several channels are joined: ``mod+keys``.
         """
         self._processes: list[subprocess.Popen[bytes]] = []
         self.folder = folder
         self.server = server
         self.model = model
-        table = f'{config}[sessions]\nchannels = ["{channel}"]\nproof_wait = {proof_wait}\n'
+        table = f"{config}[sessions]\nchannels = {channel.split('+')}\nproof_wait = {proof_wait}\n"
         self.stage = Stage(str(folder), table)
         source = Path(typing_channel.__file__).read_text()
         write_plugin(folder / "site", "typing-channel", source)
@@ -64,7 +64,7 @@ class Queued:
         command = Path(self.stage.client_home.project, ".claude", "commands", "phase", "next.md")
         command.parent.mkdir(parents=True)
         command.write_text("do the next phase, $ARGUMENTS")
-        if channel == "doorbell":
+        if "doorbell" in channel.split("+"):
             self._put_client_on_path()
         self.stage.record(*recorded)
         self.stage.install(*install)

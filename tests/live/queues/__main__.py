@@ -17,7 +17,7 @@ from live.queues.judge import Judged  # noqa: E402
 from live.queues.place import client_version  # noqa: E402
 from support.manual import write_part  # noqa: E402
 
-CHANNELS = ("keys", "stop", "mod", "doorbell")
+CHANNELS = ("keys", "stop", "mod", "doorbell", "mod+keys")
 PAGE = "docs/evidence/queues.md"
 
 

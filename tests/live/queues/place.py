@@ -120,7 +120,9 @@ class Router:
 
     def keep_up(self) -> None:
         """Start it if it is not there."""
-        if self._process is None or self._process.poll() is not None:
+        if isinstance(self._queued, ModQueued):
+            self._queued.keep_router()
+        elif self._process is None or self._process.poll() is not None:
             with open(self._log, "ab") as log:
                 self._process = subprocess.Popen(
                     [*script_argv(), "serve"],
@@ -162,7 +164,7 @@ def opened(
     folder = tempfile.mkdtemp(prefix="hookrouter-queues-")
     try:
         with PrivateTmux() as server, scripted(script) as model:
-            kind = ModQueued if channel == "mod" else Queued
+            kind = ModQueued if channel.startswith("mod") else Queued
             queued = kind(Path(folder), server, model, channel, config=config, prepare=prepared, proof_wait=proof_wait)
             try:
                 yield Place(queued, model)
