@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Seen", "look"]
 
+_WAKE = "<task-notification>"
+"""How a prompt begins that the client gave itself."""
 _OWN = ("<local-command", "<bash-stdout>", "<bash-stderr>", "Caveat:", "<task-notification>", INTERRUPTED)
 """How what the client writes itself begins."""
 _NUMBERED = re.compile(r"\[queued prompt [^\]\n]+\]\n(.*?)(?:\n*</system-reminder>|\Z)", re.DOTALL)
@@ -45,10 +47,15 @@ def look(stage: Stage, model: ScriptedModel, words: Iterable[str] = ()) -> Seen:
 
 
 def _by_hooks(stage: Stage) -> Iterator[str]:
+    before = ""
     for payload in _payloads(stage):
-        event = payload.get("hook_event_name")
+        event, prompt = payload.get("hook_event_name"), str(payload.get("prompt", ""))
         if event == "UserPromptSubmit":
-            yield from _submitted(str(payload.get("prompt", "")))
+            # Escape while its hooks run has the client (2.1.330) put a wake back and call them once more: it is one
+            # wake and one turn. What was woken with twice is in the transcript twice.
+            if prompt != before or not prompt.lstrip().startswith(_WAKE):
+                yield from _submitted(prompt)
+            before = prompt
         elif event == "PreCompact" and payload.get("trigger") == "manual":
             yield f"/compact {payload.get('custom_instructions') or ''}".strip()
         elif event == "SessionStart" and payload.get("source") == "clear":
@@ -65,7 +72,7 @@ def _payloads(stage: Stage) -> Iterator[dict[str, Any]]:
 
 
 def _submitted(prompt: str) -> Iterator[str]:
-    if prompt.lstrip().startswith("<task-notification>"):
+    if prompt.lstrip().startswith(_WAKE):
         # One that the client gave itself; a wake may carry an item.
         yield from (text.strip() for text in _NUMBERED.findall(prompt))
     else:
