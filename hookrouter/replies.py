@@ -139,7 +139,7 @@ class Reply(Value):
 
     def __repr__(self) -> str:
         """Show what it says."""
-        said = ", ".join(f"{name}={value!r}" for name, value in self._items() if value not in (None, {}))
+        said = ", ".join(f"{name}={value!r}" for name, value in self._items() if value not in (None, False, {}))
         return f"<{type(self).__name__} {said}>"
 
 

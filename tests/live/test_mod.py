@@ -237,9 +237,9 @@ def test_a_router_that_hangs_while_a_question_waits_gets_its_answer(tmux_server:
 
 def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> None:
     def crashing(source: str) -> str:
-        place = '  on("session.start"'
+        place = 'on("turn.complete", ($, e, next) => {'
         assert place in source
-        return source.replace(place, f'  on("turn.complete", ($, e, next) => {{ for (;;) {{}} }})\n{place}')
+        return source.replace(place, f"{place} for (;;) {{}}")
 
     with modded(tmux_server, edit=crashing) as one:
         one.gate.start()
