@@ -27,22 +27,13 @@ from hookrouter.queue.spawn import is_delivering
 from hookrouter.sessions.records import SessionRecord, list_records
 from hookrouter.storage.engine import open_store
 from hookrouter.util.program import script_argv
+from support.forms import FORM
 from support.mod_stage import short_folder
 from support.resident import Resident
 
 pytestmark = pytest.mark.live
 
 VERSION = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split(".")))
-FORM = {
-    "questions": [
-        {
-            "question": "Which way?",
-            "header": "Way",
-            "options": [{"label": "Left", "description": "l"}, {"label": "Right", "description": "r"}],
-            "multiSelect": False,
-        }
-    ]
-}
 EXACT = {
     "lines": "first line\n  second, indented\n\n\tfourth  with  blanks",
     "emoji": "ok 👍 rocket 🚀 flag 🇩🇪 naïve “quoted” … 日本語",

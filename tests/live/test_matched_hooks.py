@@ -13,22 +13,13 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
+from support.forms import FORM
 from support.mod_stage import short_folder
 from support.resident import Resident
 
 pytestmark = pytest.mark.live
 
 VERSION = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split(".")))
-FORM = {
-    "questions": [
-        {
-            "question": "Which way?",
-            "header": "Way",
-            "options": [{"label": "Left", "description": "l"}, {"label": "Right", "description": "r"}],
-            "multiSelect": False,
-        }
-    ]
-}
 CONFIG = '[plugins.ask-user-question]\nenabled = false\n[[agents]]\nid = "tester"\ngateway = "inbox"\n'
 
 

@@ -33,7 +33,6 @@ TEXTS = [
 
 @contextmanager
 def modded(server: PrivateTmux, version: str | None = None) -> Iterator[ModQueued]:
-    pytest.importorskip("uvicorn")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(short_folder()))
         model = stack.enter_context(ScriptedModel())

@@ -21,22 +21,13 @@ from hookrouter.queue.documents import change_queue, read_queue
 from hookrouter.queue.items import new_item
 from hookrouter.queue.spawn import is_delivering
 from hookrouter.sessions.records import SessionRecord, list_records
+from support.forms import FORM
 from support.queued import SESSION, Queued
 from support.resident import Resident
 
 pytestmark = pytest.mark.live
 
 IS_OLD = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split("."))) < (2, 1, 330)
-FORM = {
-    "questions": [
-        {
-            "question": "Which way?",
-            "header": "Way",
-            "options": [{"label": "Left", "description": "l"}, {"label": "Right", "description": "r"}],
-            "multiSelect": False,
-        }
-    ]
-}
 
 
 @contextlib.contextmanager

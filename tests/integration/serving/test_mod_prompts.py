@@ -21,8 +21,6 @@ from support.gate_client import GateClient
 from support.mod_stand_in import ModStandIn
 from support.resident import Resident
 
-pytest.importorskip("uvicorn")
-
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GateClient]:

@@ -11,6 +11,7 @@ from live.queues.items import COMPACT, PLAIN, Made, marks_in, mixed
 from live.queues.person import Person
 from live.queues.place import Place, opened
 from live.queues.seen import look
+from support.forms import FORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,18 +23,8 @@ __all__ = ["run"]
 
 PER_CLIENT = 50
 """How many items one client is given before the next is started."""
-_FORM = {
-    "questions": [
-        {
-            "question": "Which way?",
-            "header": "Way",
-            "options": [{"label": "Left", "description": "l"}, {"label": "Right", "description": "r"}],
-            "multiSelect": False,
-        }
-    ]
-}
 _SCRIPT: dict[str, Reply | Sequence[Reply]] = {
-    "form": [ask(_FORM), Say("Thank you.")],
+    "form": [ask(FORM), Say("Thank you.")],
     "permission": [bash("touch wanted"), Say("Done.")],
     "work": [bash("sleep 2"), Say("Worked.")],
 }
