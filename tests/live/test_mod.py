@@ -13,7 +13,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.waiting import wait_until
 from support.gate import Gate
 from support.managed_client import RULES, WORDS, ManagedClient, once
-from support.mod_stage import client_environ, client_of, mod_path, short_folder
+from support.mod_stage import CLIENTS, client_environ, client_of, mod_path, short_folder
 from support.resident import Resident
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ pytestmark = pytest.mark.live
 
 ASKED = "an agent has been asked"
 ANSWERED = "the agent has answered"
-CLIENTS = 5
-"""How many clients may be too slow, one after the other, to leave entries out."""
 
 
 class Modded(ManagedClient):

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
     from hookrouter._sandbox.scripted_model import ScriptedModel
 
-__all__ = ["Answers", "client_environ", "client_of", "mod_path", "short_folder"]
+__all__ = ["CLIENTS", "Answers", "client_environ", "client_of", "mod_path", "short_folder"]
 
+CLIENTS = 5
+"""How many clients may be too slow, one after the other, to leave entries out of their settings."""
 NOTE = "import sys; open(sys.argv[1], 'a').write(sys.argv[2] + chr(10))"
 
 
