@@ -18,6 +18,7 @@ __all__ = [
     "ApprovalRule",
     "ApprovalsConfig",
     "Config",
+    "PageConfig",
     "PluginConfig",
     "ServeConfig",
     "SessionsConfig",
@@ -173,6 +174,32 @@ class ServeConfig(Value):
     """Whether it takes calls of the client's module over HTTP on its own socket."""
 
 
+class PageConfig(Value):
+    """``[page]``: the page for people, which the resident router serves."""
+
+    enabled: bool = True
+    """Whether it is served, where the extra ``hookrouter[serve]`` is installed."""
+    address: str = "127.0.0.1:8790"
+    """``HOST:PORT`` at which it is served."""
+    url: str = ""
+    """How people reach it, without a slash at the end; empty: at its address."""
+    user_header: str = ""
+    """The header in which a proxy names the user; empty: there is no such proxy."""
+    certificate: str = ""
+    """The file of a TLS certificate with its chain; empty: no TLS."""
+    private_key: str = ""
+    """The file of its key."""
+    login_days: float = 30.0
+    """How many days a login holds."""
+    link_hours: float = 24.0
+    """How many hours the link to one question holds that is in a message."""
+
+    @property
+    def base_url(self) -> str:
+        """How people reach it, without a slash at the end."""
+        return self.url or f"{'https' if self.certificate else 'http'}://{self.address}"
+
+
 IMPLICIT_AGENT = Agent(id="default", sessions=("*",))
 """The agent of a config without any ``[[agents]]``: all sessions, woken by the inbox."""
 
@@ -198,6 +225,7 @@ class Config(Value):
     journal_payloads: bool = False
     """``[journal] payloads``: whether payloads are kept beside the journal, for ``hookrouter replay``."""
     serve: ServeConfig = ServeConfig()
+    page: PageConfig = PageConfig()
 
     if not TYPE_CHECKING:
 

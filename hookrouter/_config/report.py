@@ -20,6 +20,7 @@ from hookrouter.config import (
     SESSION_KINDS,
     AnswerConfig,
     ApprovalsConfig,
+    PageConfig,
     ServeConfig,
     SessionsConfig,
 )
@@ -272,6 +273,7 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
         ("answer", AnswerConfig, config.answer),
         ("sessions", SessionsConfig, config.sessions),
         ("serve", ServeConfig, config.serve),
+        ("page", PageConfig, config.page),
     ):
         for key in kind._fields:
             value = getattr(found, key)

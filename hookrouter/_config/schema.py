@@ -28,6 +28,7 @@ __all__ = [
     "ApprovalsTable",
     "ConfigFile",
     "JournalTable",
+    "PageTable",
     "PluginTable",
     "PluginTables",
     "SchemaKey",
@@ -46,6 +47,7 @@ _WAKE_WORDS = ", ".join([f'"{values.EVERY_KIND}" for all dialogs', *_WAKE_KINDS]
 _MAX_SECONDS = 86400
 _MAX_COUNT = 100
 _MAX_PORT = 65535
+_OWN_HOSTS = ("127.0.0.1", "[::1]", "localhost")
 
 
 class SchemaKey(NamedTuple):
@@ -163,11 +165,60 @@ def _rule(value: object) -> str:
 
 def _loopback(value: object) -> str:
     host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-    if host not in ("127.0.0.1", "[::1]", "localhost") or not (port.isascii() and port.isdigit()):
+    if host not in _OWN_HOSTS or not (port.isascii() and port.isdigit()):
         raise wrong(value, _LOOPBACK.words)
     if not 1 <= int(port) <= _MAX_PORT:
         raise wrong(value, _LOOPBACK.words)
     return str(value)
+
+
+def _address(value: object) -> str:
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    if not host or (":" in host and not host.startswith("[")) or not (port.isascii() and port.isdigit()):
+        raise wrong(value, _ADDRESS.words)
+    if not 1 <= int(port) <= _MAX_PORT or not all(character.isprintable() and character != "/" for character in host):
+        raise wrong(value, _ADDRESS.words)
+    return str(value)
+
+
+def _page_url(value: object) -> str:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(value if isinstance(value, str) else "")
+        port = parts.port
+    except ValueError:
+        raise wrong(value, _PAGE_URL.words) from None
+    text = str(value)
+    is_plain = text.isascii() and text.isprintable() and " " not in text
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or not is_plain:
+        raise wrong(value, _PAGE_URL.words)
+    if parts.path not in ("", "/") or "@" in parts.netloc or port == 0:
+        raise wrong(value, _PAGE_URL.words)
+    return text.rstrip("/")
+
+
+def _header(value: object) -> str:
+    text = _text(value)
+    if not (text.isascii() and text.replace("-", "").isalnum()):
+        raise wrong(value, _HEADER.words)
+    return text
+
+
+def _file(value: object) -> str:
+    text = _text(value)
+    if not text.startswith(("/", "~/")):
+        raise wrong(value, _FILE.words)
+    return text
+
+
+def _longer(least: float, most: float, words: str) -> _Check:
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+            raise wrong(value, words)
+        return float(value)
+
+    return _Check(words, read)
 
 
 def _table(value: object) -> dict[str, object]:
@@ -202,6 +253,12 @@ _DECIDER = _Check('"allow", "deny", "agent" or "person"', _decider)
 _RULE = _Check("a permission rule, as in Claude Code's settings", _rule)
 _LOOPBACK = _Check(f"127.0.0.1:PORT, with a port from 1 to {_MAX_PORT}", _loopback)
 _TABLE = _Check("a table", _table)
+_ADDRESS = _Check(f"HOST:PORT, with a port from 1 to {_MAX_PORT}", _address)
+_PAGE_URL = _Check("http:// or https:// and a host, perhaps with a port, and no path", _page_url)
+_HEADER = _Check("the name of a header: letters, digits and dashes", _header)
+_FILE = _Check("an absolute path, or one that begins with ~/", _file)
+_DAYS = _longer(0.01, 366, "days, at least 0.01 and at most 366")
+_HOURS = _longer(0.1, 720, "hours, at least 0.1 and at most 720")
 
 
 def _key(check: _Check, meaning: str, example: str, default: Any = attrs.NOTHING) -> Any:
@@ -494,6 +551,55 @@ class ServeTable:
 
 
 @attrs.frozen
+class PageTable:
+    """The page for people: what waits, answered from a browser or a phone. The resident router serves it, where the
+    extra `hookrouter[serve]` is installed."""
+
+    enabled: bool = _key(_FLAG, "`false`: it is not served.", "false", _default(values.PageConfig, "enabled"))
+    address: str = _key(
+        _ADDRESS,
+        "Where it is served. Another host than this one needs `certificate` or `user_header`.",
+        '"127.0.0.1:8790"',
+        _default(values.PageConfig, "address"),
+    )
+    url: str = _key(
+        _PAGE_URL,
+        "How people reach it, if that is not its address: links in messages begin so.",
+        '"https://claude.example.org"',
+        _default(values.PageConfig, "url"),
+    )
+    user_header: str = _key(
+        _HEADER,
+        "The header in which a proxy in front of it names the user. Requests without it are refused then.",
+        '"X-Forwarded-User"',
+        _default(values.PageConfig, "user_header"),
+    )
+    certificate: str = _key(
+        _FILE, "The file of a TLS certificate.", '"~/page.pem"', _default(values.PageConfig, "certificate")
+    )
+    private_key: str = _key(
+        _FILE, "The file of the certificate's key.", '"~/page.key"', _default(values.PageConfig, "private_key")
+    )
+    login_days: float = _key(_DAYS, "How many days a login holds.", "7", _default(values.PageConfig, "login_days"))
+    link_hours: float = _key(
+        _HOURS,
+        "How many hours the link to one question holds that is in a message to a person.",
+        "8",
+        _default(values.PageConfig, "link_hours"),
+    )
+
+    def faults(self) -> Iterator[tuple[str, Fault]]:
+        """Yield each key that is right by itself and wrong beside the others, with what is wrong."""
+        if bool(self.certificate) != bool(self.private_key):
+            given = "certificate" if self.certificate else "private_key"
+            yield given, Fault(f"{given} alone", "certificate and private_key, or none of the two")
+        host = self.address.rpartition(":")[0]
+        if host not in _OWN_HOSTS and not self.certificate and not self.user_header:
+            allowed = f"{', '.join(_OWN_HOSTS)}; others only with certificate and private_key, or with user_header"
+            yield "address", Fault(repr(self.address), allowed)
+
+
+@attrs.frozen
 class ConfigFile:
     """The whole file."""
 
@@ -504,6 +610,7 @@ class ConfigFile:
     sessions: SessionsTable = attrs.field(factory=SessionsTable)
     journal: JournalTable = attrs.field(factory=JournalTable)
     serve: ServeTable = attrs.field(factory=ServeTable)
+    page: PageTable = attrs.field(factory=PageTable)
     plugins: PluginTables = attrs.field(factory=PluginTables)
 
     def value(self) -> values.Config:
@@ -519,6 +626,7 @@ class ConfigFile:
             plugin_last=self.plugins.last,
             journal_payloads=self.journal.payloads,
             serve=_value(values.ServeConfig, self.serve),
+            page=_value(values.PageConfig, self.page),
         )
 
 
@@ -540,6 +648,7 @@ def schema() -> Iterator[SchemaTable]:
     yield _described("[plugins.NAME]", PluginTable)
     yield _described("[journal]", JournalTable)
     yield _described("[serve]", ServeTable)
+    yield _described("[page]", PageTable)
 
 
 def _described(header: str, kind: type[Any]) -> SchemaTable:

@@ -136,7 +136,7 @@ def test_every_key_is_read(file):
     )
 
 
-KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, plugins"
+KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, plugins"
 
 
 @pytest.mark.parametrize(
@@ -562,6 +562,7 @@ def test_every_key_is_described(file):
         "[plugins.NAME]",
         "[journal]",
         "[serve]",
+        "[page]",
     ]
     for header, table in tables.items():
         assert table.help
@@ -570,7 +571,11 @@ def test_every_key_is_described(file):
             assert key.help.endswith(".")
             assert key.type
             assert key.required is (key.name in ("id", "type", "tool", "decide"))
-            others = {"[[agents]]": {"id": '"a"'}, "[[approvals.rules]]": {"tool": '"Bash"', "decide": '"agent"'}}
+            others = {
+                "[[agents]]": {"id": '"a"'},
+                "[[approvals.rules]]": {"tool": '"Bash"', "decide": '"agent"'},
+                "[page]": {"certificate": '"/c.pem"', "private_key": '"/k.pem"'},
+            }
             needed = "".join(f"{name} = {one}\n" for name, one in others.get(header, {}).items() if name != key.name)
             text = f"{header}\n{needed}{key.name} = {key.example}\n"
             gateways = "[gateways.chat]\ntype = 'webhook'\n"
@@ -684,3 +689,28 @@ def test_a_gateway_is_its_type_and_its_own_keys():
     assert config.gateway("local") == ("command", {"argv": ["x"]})
     assert config.gateway("inbox") == ("inbox", {})
     assert config.gateway("other") is None
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ('address = "0.0.0.0:8790"', "address"),
+        ('certificate = "/c.pem"', "certificate"),
+        ('private_key = "/k.pem"', "private_key"),
+        ('address = "8790"', "address"),
+        ('address = "a:b:1"', "address"),
+        ('url = "https://example.org/under"', "url"),
+        ('url = "https://user@example.org"', "url"),
+        ('user_header = "X User"', "user_header"),
+        ("link_hours = 0", "link_hours"),
+    ],
+)
+def test_a_page_that_is_not_safe_is_refused(file, table, key):
+    (problem,) = file.load(f"[page]\n{table}\n").problems
+    assert problem.startswith(f"config.toml: page.{key}: found ")
+
+
+def test_a_page_for_other_machines(file):
+    page = file.load('[page]\naddress = "0.0.0.0:8790"\nuser_header = "X-Forwarded-User"\nurl = "https://h/"\n').page
+    assert (page.address, page.base_url) == ("0.0.0.0:8790", "https://h")
+    assert file.load("").page.base_url == "http://127.0.0.1:8790"
