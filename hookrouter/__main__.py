@@ -2,8 +2,9 @@
 
 ``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter._routing.hook_process`;
 ``deliver`` is the background process that brings wakes to agents, ``queue deliver`` the one that submits what waits in
-a session's queue, ``serve --resident`` that of the router and ``serve --gate`` that of its HTTP; everything else is the
-command line for people and agents.
+a session's queue, ``serve --resident`` that of the router, ``serve --gate`` that of its HTTP, ``serve --page`` that of
+the page for people, and ``serve --page-answer`` gives one answer for it; everything else is the command line for people
+and agents.
 """
 
 from __future__ import annotations
@@ -39,6 +40,11 @@ def main(argv: list[str] | None = None) -> int:
         from hookrouter._serving.gate.process import main as gate
 
         return gate(arguments[2:])
+    if arguments[:1] == ["serve"] and arguments[1:2] in (["--page"], ["--page-answer"]):
+        from hookrouter._page.entry import answer
+        from hookrouter._page.entry import main as page
+
+        return page(arguments[2:]) if arguments[1] == "--page" else answer()
     from hookrouter.cli.main import main as cli
 
     return cli(arguments)

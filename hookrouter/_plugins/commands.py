@@ -44,6 +44,11 @@ BUILT_IN = (
     ),
     CommandEntry("serve", "Run the router that makes hook calls cheap; ask or stop it.", "hookrouter.cli.serve:serve"),
     CommandEntry(
+        "open",
+        "Open the page for people: what waits, answered from a browser or a phone.",
+        "hookrouter._page.command:open_page",
+    ),
+    CommandEntry(
         "explain", "Say which plugins a hook call reaches, in which order, and why.", "hookrouter.cli.explain:explain"
     ),
     CommandEntry("demo", "Show the whole question loop in a place of its own.", "hookrouter._demo.command:demo"),

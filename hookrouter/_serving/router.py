@@ -25,6 +25,7 @@ from hookrouter._serving import protocol
 from hookrouter._serving.children import SPARES, Children, reset_signals
 from hookrouter._serving.facts import home_facts
 from hookrouter._serving.gate_process import GateProcess
+from hookrouter._serving.page_process import PageProcess
 from hookrouter._serving.staleness import LoadedCode
 from hookrouter._serving.warming import Warming
 from hookrouter.util import fastjson, unix_socket
@@ -81,6 +82,7 @@ class Router:
         self._children = Children(served, self._let_go)
         self._warming = Warming(self._let_go)
         self._gate = GateProcess(served.home, sockets.gate)
+        self._page = PageProcess(served.home, os.environ)
         self._learned = learned
         self._code = LoadedCode()
         self._changed_at = 0.0
@@ -113,6 +115,7 @@ class Router:
         gc.collect()
         gc.freeze()
         self._gate.tend()
+        self._page.tend()
         next_tick = time.monotonic() + TICK
         while not self._stopping:
             self._refill()
@@ -131,6 +134,8 @@ class Router:
                 self._accept()
             if self._sockets.control.fileno() in ready:
                 self._answer_control()
+            if self._page.fileno() in ready:
+                self._page.begin()
             if self._change and time.monotonic() - self._changed_at >= QUIET and not self._look_at_code():
                 self._stopping = "restart"
             if time.monotonic() >= next_tick:
@@ -138,7 +143,12 @@ class Router:
                 self._tick()
         self._children.dismiss()
         self._gate.stop()
+        self._page.stop()
         return self._stopping
+
+    def hand_over(self) -> dict[str, str]:
+        """Let the router that takes the place of this one have what only this one holds; return the variables."""
+        return self._page.hand_over()
 
     def status(self) -> dict[str, Any]:
         """Return what ``hookrouter serve --status`` shows, as JSON."""
@@ -165,12 +175,14 @@ class Router:
             "not_loaded": sorted(self._warming.refused),
             "changed": self._change,
             "gate": self._gate.status(),
+            "page": self._page.status(),
         }
 
     def _let_go(self) -> None:
         """Close, in a child, what is the router's alone."""
         reset_signals()
         self._sockets.close()
+        self._page.let_go()
         for descriptor in (self._woken, self._wake):
             os.close(descriptor)
 
@@ -184,6 +196,8 @@ class Router:
         for one in (*listeners, *self._listened_to()):
             poll.register(one.fileno(), select.POLLIN)
         poll.register(self._woken, select.POLLIN)
+        if self._page.fileno() >= 0:
+            poll.register(self._page.fileno(), select.POLLIN)
         if self._warming.fileno() >= 0:
             poll.register(self._warming.fileno(), select.POLLIN)
         return poll
@@ -294,13 +308,14 @@ class Router:
                 return
             if not pid:
                 return
-            if self._gate.ended(pid, os.waitstatus_to_exitcode(status)):
+            code = os.waitstatus_to_exitcode(status)
+            if self._gate.ended(pid, code) or self._page.ended(pid, code):
                 continue
             child = self._children.ended(pid)
             self._is_full = False
             if child is not None:
                 self._take(child)
-                self._tell_of_death(child, os.waitstatus_to_exitcode(status))
+                self._tell_of_death(child, code)
                 child.close()
 
     def _tell_of_death(self, child: Child, code: int) -> None:
@@ -339,9 +354,11 @@ class Router:
         if not self._sockets.restore():
             self._stopping = "stop"
         self._gate.tend()
+        self._page.tend()
         self._children.thin_out(IDLE)
         self._on_tick()
-        is_idle = time.monotonic() - self._last_call >= self._idle and not self._children.busy
+        is_used = bool(self._children.busy) or self._page.is_running
+        is_idle = time.monotonic() - self._last_call >= self._idle and not is_used
         if self._idle and is_idle:
             self._stopping = "stop"
 
@@ -355,7 +372,7 @@ def _resident_kb() -> int:
         return 0
 
 
-def begin_anew(environ: Mapping[str, str], sockets: RouterSockets) -> None:
+def begin_anew(environ: Mapping[str, str], sockets: RouterSockets, router: Router) -> None:
     """Become a new router in this process, with the installed code and the same sockets. Raises OSError."""
-    variables = {**environ, **sockets.hand_over()}
+    variables = {**environ, **sockets.hand_over(), **router.hand_over()}
     os.execve(sys.executable, [sys.executable, "-P", "-m", "hookrouter", *sys.argv[1:]], variables)  # noqa: S606

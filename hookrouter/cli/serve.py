@@ -12,8 +12,10 @@ from hookrouter._serving import control
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.serve_unit import change_unit
+from hookrouter.dialogs.messages.answer_link import page_secret_file
 from hookrouter.storage.home import Home
-from hookrouter.util.text import printable
+from hookrouter.storage.secret_file import renew_secret
+from hookrouter.util.text import describe_error, printable
 
 __all__ = ["serve"]
 
@@ -37,6 +39,9 @@ def serve(
         ),
     ] = False,
     remove_unit: Annotated[bool, typer.Option("--remove-unit", help="Take that unit away again.")] = False,
+    revoke: Annotated[
+        bool, typer.Option("--revoke", help="End all logins at the page, and all links in messages.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With these two: show what would be written and run, and change nothing.")
     ] = False,
@@ -53,7 +58,7 @@ def serve(
     (how many callers had to run cold, by reason), died, running, warm (how many processes that have served a call wait
     for another one), waiting (event and seconds of calls that take long), memory_kb, modules, copied_pages (how many
     pages of memory are copied before a call comes), missing_variables (those that gateways name and the router lacks),
-    loading, not_loaded, changed and gate; or error, if no router answers. For --install-unit and --remove-unit: unit,
+    loading, not_loaded, changed, gate and page; or error, if no router answers. For --install-unit and --remove-unit: unit,
     files (path, and the text that is or would be there; null for none), changed, dry_run, commands (lists of words),
     switched (whether they all worked) and problem (what the first one said that did not).
 
@@ -77,10 +82,13 @@ def serve(
         "restart": restart,
         "install-unit": install_unit,
         "remove-unit": remove_unit,
+        "revoke": revoke,
     }
     asked = [name for name, is_given in given.items() if is_given]
     if len(asked) > 1:
         raise CommandError(f"--{asked[0]} and --{asked[1]} exclude each other; give one of them")
+    if revoke:
+        return _revoke(home, as_json=as_json)
     if install_unit or remove_unit:
         return change_unit(home, install=install_unit, dry_run=dry_run, as_json=as_json)
     if dry_run:
@@ -100,6 +108,19 @@ def serve(
     else:
         for line in _lines(answer):
             typer.echo(printable(line))
+    return 0
+
+
+def _revoke(home: Home, *, as_json: bool) -> int:
+    """End all logins and links, by a new secret."""
+    try:
+        renew_secret(page_secret_file(home))
+    except OSError as error:
+        raise CommandError(f"the page's secret cannot be written: {describe_error(error)}") from None
+    if as_json:
+        echo_json({"revoked": True})
+    else:
+        typer.echo("All logins at the page and all links in messages have ended; 'hookrouter open' makes new ones.")
     return 0
 
 
@@ -130,6 +151,9 @@ def _lines(status: dict[str, Any]) -> list[str]:
         lines.append(
             f"gate for {what}: " + (f"process {gate['pid']}" if gate["pid"] else f"not there ({gate['ended']})")
         )
+    page = status.get("page")
+    if page:
+        lines.append(f"page: {page['url']}" if page["url"] else f"no page: {page['problem']}")
     if status.get("changed"):
         lines.append(f"begins anew soon, because this has changed: {status['changed']}")
     return lines

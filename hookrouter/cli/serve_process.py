@@ -69,7 +69,7 @@ def main(argv: Sequence[str]) -> int:
     os.chdir("/")
     if router.run() == "restart":
         try:
-            begin_anew(os.environ, sockets)
+            begin_anew(os.environ, sockets, router)
         except OSError as error:
             _say(f"cannot begin anew: {error}")
     sockets.remove()

@@ -1,0 +1,58 @@
+"""The processes of the page: the one that serves it, and the one that gives an answer for it. Imports no typer."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.cli.application import Application
+from hookrouter.dialogs.answers.answer import answer as give_answer
+from hookrouter.dialogs.answers.identity import Author
+from hookrouter.messaging.spawn import push
+from hookrouter.storage.home import HomeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["answer", "main"]
+
+_MOST_BYTES = 1024 * 1024
+
+
+def main(argv: Sequence[str]) -> int:
+    """Serve the page: ``argv`` is the router's process id and the listening descriptor. Returns the exit code."""
+    from hookrouter._page.process import run
+
+    router, listener = (int(number) for number in argv)
+    try:
+        return run(Application.from_environ, router, listener)
+    except (HomeError, OSError) as error:
+        sys.stderr.write(f"hookrouter serve: page: {error}\n")
+        return 1
+
+
+def answer() -> int:
+    """Give the answer of a person at the page: read it from stdin, write the result to stdout. Returns the exit code.
+
+    Read is a JSON object: ``session``, ``tool_use_id``, ``decisions`` on the dialog's form as ``hookrouter answer``
+    takes them of a question, ``who`` and ``wait`` (seconds). Written is what ``hookrouter answer --json`` writes.
+    """
+    request: dict[str, Any] = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
+    app = Application.from_environ()
+    push(app.environ, app.home)
+    result = give_answer(
+        app,
+        request["session"],
+        lambda _question, _form: request["decisions"],
+        tool_use_id=request["tool_use_id"],
+        wait=float(request["wait"]),
+        author=Author("person", request["who"], is_present=True),
+    )
+    try:
+        os.write(1, json.dumps(result.document()).encode("ascii"))
+    except OSError:
+        # The page is gone, and the answer is given all the same.
+        return result.exit_code
+    return result.exit_code

@@ -1,0 +1,118 @@
+"""What all views share: the services as they are now, logins, tasks, templates."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from hookrouter import __version__
+from hookrouter._page.live import Live
+from hookrouter._page.reading.health import Health
+from hookrouter._page.reading.sessions import Sessions
+from hookrouter._page.security.guard import user_of
+from hookrouter._page.security.limits import WrongTokens
+from hookrouter._page.security.logins import COOKIE, Logins
+from hookrouter._page.tasks import Tasks
+from hookrouter.dialogs.answers.identity import login_name
+from hookrouter.util.clock import local, now, seconds
+from hookrouter.util.text import duration, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from hookrouter._page.security.logins import Login
+    from hookrouter.cli.application import Application
+
+__all__ = ["PageState", "state_of"]
+
+_FRESH_SECONDS = 1.0
+"""For how long config and plugins are taken to be as they were read."""
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+class PageState:
+    """The page of one home."""
+
+    def __init__(self, make: Callable[[], Application]) -> None:
+        """``make`` reads config and plugins as they are now."""
+        self._make = make
+        self._services = make()
+        self._read_at = time.monotonic()
+        self.page = self._services.config.page
+        self.logins = Logins(self._services.home, self.page)
+        self.tasks = Tasks(self._services.environ)
+        self.live = Live(self._services.store)
+        self.wrong_tokens = WrongTokens()
+        self.sessions = Sessions()
+        self.health = Health()
+        self._templates = Environment(
+            loader=FileSystemLoader(os.path.join(_FOLDER, "templates")),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters |= {
+            "shown": shown,
+            "line": line,
+            "local": local,
+            "age": age,
+        }
+        self._templates.globals |= {"version": __version__}
+
+    @property
+    def services(self) -> Application:
+        """The services of now."""
+        if time.monotonic() - self._read_at >= _FRESH_SECONDS:
+            self._services, self._read_at = self._make(), time.monotonic()
+        return self._services
+
+    def login(self, request: Request) -> Login | None:
+        """Return who is logged in at a browser. Raises OSError if the secret cannot be read."""
+        cookie = request.cookies.get(COOKIE, "")
+        return self.logins.login(cookie) if cookie else None
+
+    def user(self, request: Request) -> str:
+        """Return the name under which a browser's person answers."""
+        return user_of(request, self.page, login_name())
+
+    def draw(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Return a page, or of one that htmx asks for only the part that it puts into the page."""
+        login = self.login(request)
+        text = self._templates.get_template(template).render(
+            login=login,
+            csrf=self.logins.csrf_token(login.id) if login is not None else "",
+            path=request.url.path,
+            is_part=request.headers.get("hx-request") == "true",
+            **{"own_pages": [], "panels": [], **values},
+        )
+        return HTMLResponse(text, status)
+
+
+def state_of(request: Request) -> PageState:
+    """Return what the views share."""
+    state: PageState = request.app.state.page
+    return state
+
+
+def shown(text: object) -> str:
+    """Return a text of whomever for a page: control and invisible characters made visible, lines kept."""
+    return printable(str(text), keep_newlines=True)
+
+
+def line(text: object) -> str:
+    """Return a text of whomever in one line."""
+    return printable(str(text))
+
+
+def age(when: str) -> str:
+    """Return how long ago a time was, in words; empty if it is none."""
+    then = seconds(when)
+    return "" if then is None else duration(max(0.0, now() - then))

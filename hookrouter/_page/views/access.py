@@ -1,0 +1,82 @@
+"""Who may see a view: a login is looked for, and whoever writes must bring the form's token and may act."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+from starlette.responses import RedirectResponse, Response
+
+from hookrouter._page.security.guard import is_own_form
+from hookrouter._page.state import state_of
+from hookrouter.storage.interface import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+
+    View = Callable[[Request], Awaitable[Response]]
+
+__all__ = ["acting", "client_of", "field_of", "fields_of", "redirect", "seeing"]
+
+MOST_FIELDS = 1000
+
+
+def seeing(view: View) -> View:
+    """Let a view be seen by whoever is logged in; others are told how to log in."""
+
+    @functools.wraps(view)
+    async def checked(request: Request) -> Response:
+        state = state_of(request)
+        if state.login(request) is None:
+            return state.draw(request, "no_login.html", 401)
+        try:
+            return await view(request)
+        except StoreError as error:
+            return state.draw(request, "problem.html", 503, what="The state folder cannot be read.", why=str(error))
+
+    return checked
+
+
+def acting(view: View) -> View:
+    """Let a view be used by whoever is logged in and may act, by a form of the page itself."""
+
+    @seeing
+    @functools.wraps(view)
+    async def checked(request: Request) -> Response:
+        state = state_of(request)
+        login = state.login(request)
+        if login is None or not login.may_act:
+            return state.draw(request, "problem.html", 403, what="This login may look, and change nothing.", why="")
+        if not is_own_form(state.logins.csrf_token(login.id), await field_of(request, "csrf")):
+            return state.draw(request, "problem.html", 403, what="This form is out of date.", why="Load the page anew.")
+        return await view(request)
+
+    return checked
+
+
+def redirect(where: str) -> Response:
+    """Return the answer that sends a browser to another of the page's addresses."""
+    return RedirectResponse(where, 303)
+
+
+def client_of(request: Request) -> str:
+    """Return the address that a request came from."""
+    return request.client.host if request.client is not None else "unknown"
+
+
+async def fields_of(request: Request) -> dict[str, list[str]]:
+    """Return what a form holds that was sent, by name; nothing if it is no form of the page's kind."""
+    data = await request.body()
+    try:
+        text = data.decode("utf-8")
+        return parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return {}
+
+
+async def field_of(request: Request, name: str) -> str:
+    """Return one field of a form; empty if it is not there."""
+    return (await fields_of(request)).get(name, [""])[0]

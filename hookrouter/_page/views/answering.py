@@ -1,0 +1,104 @@
+"""The two steps of an answer, wherever the question is shown: what will be sent, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+
+from hookrouter._page.reading.entered import EntryError, decisions_of
+from hookrouter._page.reading.waiting import find_waiting, read_key
+from hookrouter._page.state import state_of
+from hookrouter._page.views.access import field_of, fields_of
+from hookrouter.dialogs.answers.ended import already_ended
+from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
+from hookrouter.dialogs.decisions import DecisionError, check_decisions, load_json
+from hookrouter.dialogs.kinds import find_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from hookrouter._page.reading.waiting import Waiting
+    from hookrouter.cli.application import Application
+
+__all__ = ["ended", "review", "send"]
+
+WAIT_SECONDS = 20.0
+"""For how long the page waits until an answer is recorded."""
+
+
+async def review(request: Request, key: str, base: str) -> Response:
+    """Show what would be sent of what a form holds. ``base`` is the address under which the next step is."""
+    state = state_of(request)
+    fields = await fields_of(request)
+    services = state.services
+    found = await run_in_threadpool(find_waiting, services, key)
+    if found is None:
+        return await ended(request, key)
+    if found.form is None:
+        raise ValueError("a question without a form has no form to send")
+    try:
+        decisions = decisions_of(fields, found.form)
+        meant = await run_in_threadpool(_meaning, services, found, decisions)
+    except (EntryError, DecisionError) as error:
+        return await _drawn(request, "review.html", found, base, 422, problem=str(error), decisions="", meant=())
+    return await _drawn(request, "review.html", found, base, problem="", decisions=json.dumps(decisions), meant=meant)
+
+
+async def send(request: Request, key: str, base: str) -> Response:
+    """Send what was reviewed, wait until it is recorded, and show what came of it."""
+    state = state_of(request)
+    services = state.services
+    found = await run_in_threadpool(find_waiting, services, key)
+    if found is None:
+        return await ended(request, key)
+    try:
+        decisions = load_json(await field_of(request, "decisions"))
+        await run_in_threadpool(_meaning, services, found, decisions)
+    except DecisionError as error:
+        return await _drawn(request, "review.html", found, base, 422, problem=str(error), decisions="", meant=())
+    done = await state.tasks.answer(
+        {
+            "session": found.question.session,
+            "tool_use_id": found.question.tool_use_id,
+            "decisions": decisions,
+            "who": state.user(request),
+            "wait": WAIT_SECONDS,
+        }
+    )
+    return await _drawn(request, "result.html", found, base, result=done.document, problem=done.problem)
+
+
+async def ended(request: Request, key: str) -> Response:
+    """Say how a question has ended that is not open any more."""
+    state = state_of(request)
+    session, _, tool_use_id = read_key(key)
+    result = await run_in_threadpool(_ending, state.services, session, tool_use_id)
+    return state.draw(request, "ended.html", 409, session=session, reason=result.reason)
+
+
+def _ending(services: Application, session: str, tool_use_id: str) -> AnswerResult:
+    unknown = "this question is not open any more"
+    result = AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, session, reason=unknown, by="person")
+    return already_ended(services, result, tool_use_id)
+
+
+def _meaning(services: Application, found: Waiting, decisions: object) -> Sequence[Mapping[str, Any]]:
+    """Return what decisions mean, checked as an answer is. Raises DecisionError."""
+    kind = find_kind(services.plugins, found.question.kind)
+    if kind is None or found.form is None:
+        raise DecisionError([f"no active plugin serves dialogs of the kind {found.question.kind!r}"])
+    return kind.intended(found.question, kind.chosen(found.question, check_decisions(decisions, found.form)))
+
+
+async def _drawn(
+    request: Request, template: str, found: Waiting, base: str, status: int = 200, **values: Any
+) -> Response:
+    # htmx puts in only what comes with 200: what is wrong has to be seen, too.
+    is_part = request.headers.get("hx-request") == "true"
+    values["form_csrf"] = await field_of(request, "csrf")
+    return state_of(request).draw(request, template, 200 if is_part else status, one=found, base=base, **values)

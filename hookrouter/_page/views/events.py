@@ -1,0 +1,30 @@
+"""The stream of events that open pages listen to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from hookrouter._page.state import state_of
+from hookrouter._page.views.access import seeing
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+__all__ = ["ROUTES"]
+
+MOST_LISTENERS = 200
+
+
+@seeing
+async def _events(request: Request) -> Response:
+    live = state_of(request).live
+    if live.listeners >= MOST_LISTENERS:
+        return Response(status_code=503, headers={"Retry-After": "30"})
+    stream = live.stream(request.headers.get("last-event-id", ""))
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+ROUTES = [Route("/live", _events)]

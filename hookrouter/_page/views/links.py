@@ -1,0 +1,77 @@
+"""The page of a signed link: one question, without a login."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route
+
+from hookrouter._page.reading.waiting import find_waiting, key_of
+from hookrouter._page.security.guard import is_own_form
+from hookrouter._page.state import state_of
+from hookrouter._page.views.access import client_of, field_of
+from hookrouter._page.views.answering import ended, review, send
+from hookrouter.dialogs.messages.answer_link import LinkError, read_link
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ROUTES"]
+
+
+async def _show(request: Request) -> Response:
+    state, token = state_of(request), request.path_params["token"]
+    key = _key(request)
+    if not isinstance(key, str):
+        return key
+    found = await run_in_threadpool(find_waiting, state.services, key)
+    if found is None:
+        return await ended(request, key)
+    return state.draw(request, "link.html", one=found, base=f"/link/{token}", link_csrf=_csrf(request))
+
+
+async def _review(request: Request) -> Response:
+    return await _step(request, is_last=False)
+
+
+async def _send(request: Request) -> Response:
+    return await _step(request, is_last=True)
+
+
+async def _step(request: Request, *, is_last: bool) -> Response:
+    key = _key(request)
+    if not isinstance(key, str):
+        return key
+    if not is_own_form(_csrf(request), await field_of(request, "csrf")):
+        return state_of(request).draw(
+            request, "problem.html", 403, what="This form is out of date.", why="Load the page anew."
+        )
+    return await (send if is_last else review)(request, key, f"/link/{request.path_params['token']}")
+
+
+def _key(request: Request) -> str | Response:
+    """Return the key of the question that the link is for, or the page that says why it shows none."""
+    state, client = state_of(request), client_of(request)
+    if state.wrong_tokens.is_too_many(client):
+        return state.draw(request, "problem.html", 429, what="Too many wrong links.", why="Wait a minute.")
+    services = state.services
+    try:
+        linked = read_link(services.home, services.config.page, request.path_params["token"])
+    except LinkError as error:
+        if not error.expired:
+            state.wrong_tokens.note(client)
+        return state.draw(request, "problem.html", 410 if error.expired else 404, what=f"{error}.", why="")
+    return key_of(linked.session, linked.session_id, linked.tool_use_id)
+
+
+def _csrf(request: Request) -> str:
+    return state_of(request).logins.csrf_token(f"link {request.path_params['token']}")
+
+
+ROUTES = [
+    Route("/link/{token}", _show),
+    Route("/link/{token}/review", _review, methods=["POST"]),
+    Route("/link/{token}/send", _send, methods=["POST"]),
+]

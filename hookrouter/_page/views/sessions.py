@@ -1,0 +1,104 @@
+"""*Sessions*: what each does, its queue, and its pause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route
+
+from hookrouter._page.state import state_of
+from hookrouter._page.views.access import acting, fields_of, redirect, seeing
+from hookrouter.cli.queue.showing import first_line, hold_line, item_line, state_words
+from hookrouter.queue.items import QUEUED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ROUTES"]
+
+PAGE = 100
+"""Sessions on one page."""
+
+_WORDS: dict[str, Any] = {
+    "first_line": first_line,
+    "hold_line": hold_line,
+    "item_line": item_line,
+    "state_words": state_words,
+}
+
+
+@seeing
+async def _all(request: Request) -> Response:
+    state = state_of(request)
+    found = await run_in_threadpool(state.sessions.all, state.services)
+    given = request.query_params.get("page", "1")
+    page = max(1, int(given)) if given.isascii() and given.isdigit() and len(given) < 5 else 1
+    template = "sessions_list.html" if request.url.path.endswith("/list") else "sessions.html"
+    shown = found[(page - 1) * PAGE : page * PAGE]
+    pages = max(1, -(-len(found) // PAGE))
+    return state.draw(request, template, sessions=shown, total=len(found), page=page, pages=pages, **_WORDS)
+
+
+@seeing
+async def _one(request: Request) -> Response:
+    return await _drawn(request)
+
+
+@acting
+async def _do(request: Request) -> Response:
+    """Do what a form asks, by the command that a person would type."""
+    state, name = state_of(request), request.path_params["name"]
+    fields = {key: values[0] for key, values in (await fields_of(request)).items()}
+    words, text = _command(name, fields, f"person:{state.user(request)}")
+    if not words:
+        return await _drawn(request, "This form cannot be read.", 422)
+    done = await state.tasks.command(words, text)
+    if done.problem:
+        return await _drawn(request, done.problem, 422)
+    return redirect(f"/sessions/{quote(name, safe='')}")
+
+
+def _command(name: str, fields: Mapping[str, str], author: str) -> tuple[list[str], str | None]:
+    """Return the words of the command that a form means, and its stdin; no words for a form that means none."""
+    what, item = fields.get("do", ""), fields.get("item", "")
+    of_session, of_item = [f"--session={name}"], [f"--as={author}", "--", item]
+    text = fields.get("text", "").replace("\r\n", "\n")
+    commands: dict[str, tuple[list[str], str | None]] = {
+        "send": (["send", *of_session, f"--as={author}", "--file=-"], text),
+        "send-next": (["send", *of_session, f"--as={author}", "--file=-", "--next"], text),
+        "hold": (["queue", "hold", *of_session, f"--as={author}", f"--reason={fields.get('reason', '')}"], None),
+        "go-on": (["queue", "resume", *of_session, f"--as={author}"], None),
+        "clear": (["queue", "clear", *of_session, f"--as={author}"], None),
+        "pause": (["pause", *of_session, f"--reason={fields.get('reason', '')}"], None),
+        "resume": (["resume", *of_session], None),
+    }
+    of_items: dict[str, tuple[list[str], str | None]] = {
+        "edit": (["queue", "edit", f"--as={author}", "--file=-", "--", item], text),
+        "drop": (["queue", "drop", *of_item], None),
+        "first": (["queue", "move", "--first", "--", item], None),
+        "last": (["queue", "move", "--last", "--", item], None),
+    }
+    return commands.get(what) or (of_items.get(what) if item else None) or ([], None)
+
+
+async def _drawn(request: Request, problem: str = "", status: int = 200) -> Response:
+    state, name = state_of(request), request.path_params["name"]
+    view = await run_in_threadpool(state.sessions.one, state.services, name)
+    if view is None:
+        return state.draw(request, "problem.html", 404, what="There is no such session.", why="")
+    return state.draw(
+        request, "session.html", status, view=view, problem=problem, queued=QUEUED, here=quote(name, safe=""), **_WORDS
+    )
+
+
+ROUTES = [
+    Route("/sessions", _all),
+    Route("/sessions/list", _all),
+    Route("/sessions/{name}", _one),
+    Route("/sessions/{name}", _do, methods=["POST"]),
+]

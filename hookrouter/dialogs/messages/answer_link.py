@@ -1,0 +1,136 @@
+"""The link in a message to a person that shows one question, and takes its answer, without a login.
+
+A link is ``<base_url>/link/<token>``, and the token names the question and when it was made. It is signed with the
+page's secret (``state/page-secret``), so that only this user makes links, and holds for ``[page] link_hours``. A new
+secret makes all links of before invalid. Needs itsdangerous, of the extra ``hookrouter[serve]``, which is imported when
+a link is made or read: never in a hook.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.storage.secret_file import made_secret, read_secret
+from hookrouter.util.errors import HookrouterError
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from itsdangerous import URLSafeTimedSerializer
+
+    from hookrouter.config import PageConfig
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.storage.home import Home
+
+__all__ = ["LINK_PATH", "LinkError", "LinkedQuestion", "answer_link", "is_reachable", "page_secret_file", "read_link"]
+
+LINK_PATH = "/link/"
+"""What stands between the page's address and the token."""
+
+_SALT = "hookrouter answer link"
+_ONLY_HERE = ("127.0.0.1", "[::1]", "localhost", "0.0.0.0", "[::]")  # noqa: S104 - names them, and binds to none
+_LONGEST = 4096
+
+
+@with_field_docs
+class LinkedQuestion(NamedTuple):
+    """The question that a link is for. Whether it is still open is not known by the link."""
+
+    session: str
+    """The session's name when the link was made."""
+    session_id: str
+    """Claude Code's id of the session."""
+    tool_use_id: str
+    """Claude Code's id of the tool call that asks."""
+
+
+class LinkError(HookrouterError):
+    """A link that shows no question; the message says why, for a person."""
+
+    def __init__(self, message: str, *, expired: bool = False) -> None:
+        """``expired``: it was valid once, and its time is over."""
+        super().__init__(message)
+        self.expired = expired
+
+
+def page_secret_file(home: Home) -> str:
+    """Return the path of the file that holds the page's secret, in the state folder."""
+    return os.path.join(home.state, "page-secret")
+
+
+def is_reachable(page: PageConfig) -> bool:
+    """Whether other machines, such as a phone, reach the page by its :attr:`~hookrouter.config.PageConfig.base_url`.
+
+    True if ``url`` says how, or if ``address`` names a host that is not this machine to itself alone.
+    """
+    return bool(page.url) or page.address.rpartition(":")[0].lower() not in _ONLY_HERE
+
+
+def answer_link(home: Home, page: PageConfig, question: Question) -> str:
+    """Return a link to a question, which holds from now for ``link_hours``; empty if there is none to be had.
+
+    There is none if the page is off, if other machines do not reach it, or without itsdangerous. Raises OSError if the
+    page's secret cannot be read or made.
+    """
+    if not page.enabled or not is_reachable(page):
+        return ""
+    try:
+        import itsdangerous  # noqa: F401 - whether it is there
+    except ImportError:
+        return ""
+    signer = _serializer(made_secret(page_secret_file(home)))
+    token = signer.dumps([question.session, question.session_id, question.tool_use_id])
+    return f"{page.base_url}{LINK_PATH}{_text(token)}"
+
+
+def read_link(home: Home, page: PageConfig, token: str) -> LinkedQuestion:
+    """Return the question of a link's token, the part of the address behind :data:`LINK_PATH`.
+
+    Raises LinkError if the token is none of this page's, or its time is over.
+    """
+    from itsdangerous import BadData, SignatureExpired
+
+    try:
+        secret = read_secret(page_secret_file(home))
+    except OSError as error:
+        raise LinkError(f"links cannot be read now: {error}") from None
+    if not secret or len(token) > _LONGEST or not token.isascii():
+        raise _not_valid()
+    signer = _serializer(secret)
+    try:
+        found = signer.loads(token, max_age=int(page.link_hours * 3600))
+    except SignatureExpired:
+        raise LinkError(
+            f"this link has expired: it held for {page.link_hours:g} hours; the next reminder has a new one",
+            expired=True,
+        ) from None
+    except BadData:
+        raise _not_valid() from None
+    # Two signatures may differ in the last letter and be the same bytes.
+    value, _, signature = token.rpartition(".")
+    if not hmac.compare_digest(_text(signer.make_signer(signer.salt).get_signature(value)), signature):
+        raise _not_valid()
+    if not isinstance(found, list) or len(found) != len(LinkedQuestion._fields):
+        raise _not_valid()
+    if not all(isinstance(one, str) for one in found):
+        raise _not_valid()
+    return LinkedQuestion(*found)
+
+
+def _not_valid() -> LinkError:
+    return LinkError("this link is not valid")
+
+
+def _serializer(secret: str) -> URLSafeTimedSerializer:
+    from hashlib import sha256
+
+    from itsdangerous import URLSafeTimedSerializer
+
+    return URLSafeTimedSerializer(
+        secret, salt=_SALT, signer_kwargs={"key_derivation": "hmac", "digest_method": staticmethod(sha256)}
+    )
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("ascii")
