@@ -68,6 +68,8 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
+            # The server's own begin and end; there are no web sockets.
+            await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         refusal = self._refusal(scope["method"], headers)
