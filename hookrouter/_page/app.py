@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from hookrouter._page.security.guard import Guard
 from hookrouter._page.state import PageState
-from hookrouter._page.views import events, health, links, login, sessions, waiting
+from hookrouter._page.views import events, health, history, links, login, sessions, statistics, waiting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -24,7 +24,7 @@ __all__ = ["make_app"]
 
 _STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 
-_ROUTES = (login, waiting, links, sessions, health, events)
+_ROUTES = (login, waiting, links, sessions, history, statistics, health, events)
 
 
 def make_app(make: Callable[[], Application]) -> Starlette:

@@ -11,8 +11,10 @@ from starlette.responses import HTMLResponse
 
 from hookrouter import __version__
 from hookrouter._page.live import Live
+from hookrouter._page.reading.figures import Counting
 from hookrouter._page.reading.health import Health
 from hookrouter._page.reading.sessions import Sessions
+from hookrouter._page.reading.stories import StoryIndex
 from hookrouter._page.security.guard import user_of
 from hookrouter._page.security.limits import WrongTokens
 from hookrouter._page.security.logins import COOKIE, Logins
@@ -52,6 +54,8 @@ class PageState:
         self.wrong_tokens = WrongTokens()
         self.sessions = Sessions()
         self.health = Health()
+        self.stories = StoryIndex(self._services.journal, self._services.store)
+        self.counting = Counting(self.stories)
         self._templates = Environment(
             loader=FileSystemLoader(os.path.join(_FOLDER, "templates")),
             autoescape=True,

@@ -7,7 +7,6 @@ record may hold any JSON under any key.
 from __future__ import annotations
 
 import os
-from collections import deque
 from hashlib import blake2b
 from heapq import heappushpop
 from itertools import count
@@ -258,18 +257,24 @@ class SessionNames:
 class Tail:
     """Follows the files of a journal's folder through growth, rotation and removal."""
 
-    def __init__(self, folder: str) -> None:
-        """Begin at the present ends of the files, so that only what is written from now on is told."""
+    def __init__(self, folder: str, *, whole: bool = False) -> None:
+        """Begin at the present ends of the files, so that only what is written from now on is told.
+
+        With ``whole`` begin at their beginnings.
+        """
         self._folder = folder
         self._read: dict[tuple[int, int], int] = {}
         self._rest: dict[tuple[int, int], bytes] = {}
         self._missing: set[tuple[int, int]] = set()
-        for key, path, size in self._files():
+        for key, path, size in [] if whole else self._files():
             self._read[key] = _line_end(path, size)
 
     def lines(self) -> list[bytes]:
         """Return the whole lines that were written since the last call; of each file in order. Raises nothing."""
-        found = deque[bytes]()
+        return list(self.each())
+
+    def each(self) -> Iterator[bytes]:
+        """Yield what :meth:`lines` returns, one at a time; whoever stops early may miss some. Raises nothing."""
         present = set()
         for key, path, size in self._files():
             if key in present:
@@ -281,14 +286,13 @@ class Tail:
                 start = 0
                 self._rest.pop(key, None)
             if size > start:
-                found.extend(self._read_on(key, path, start))
+                yield from self._read_on(key, path, start)
         # One that is renamed while the folder is read may be in neither place, so it is gone when missed twice.
         absent = self._read.keys() - present
         for gone in absent & self._missing:
             del self._read[gone]
             self._rest.pop(gone, None)
         self._missing = absent - self._missing
-        return list(found)
 
     def _read_on(self, key: tuple[int, int], path: str, start: int) -> Iterator[bytes]:
         rest = self._rest.pop(key, b"")

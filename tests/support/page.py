@@ -11,16 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
+from hookrouter.cli.application import Application
+from hookrouter.config import Config
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.verdicts import Verdict, save_verdict
+from hookrouter.queue.documents import Queue, change_queue, read_queue
+from hookrouter.queue.editing import added, new_items
+from hookrouter.util.claude_process import process_space
 from hookrouter.util.program import script_argv
+from support.managed_client import question
 from support.ports import free_port
 from support.resident import Resident, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
-__all__ = ["PHONE", "Served", "chromium", "page_config", "watched"]
+__all__ = ["PHONE", "Home", "Served", "chromium", "page_config", "watched"]
 
 PHONE = {"width": 360, "height": 640}
 PATIENCE_MS = 20000.0 * float(os.environ.get("HOOKROUTER_TEST_PATIENCE", "1"))
@@ -59,12 +69,20 @@ class Served:
     def __exit__(self, *error: object) -> None:
         self.router.__exit__(*error)
 
+    def run(self, *words: str) -> str:
+        """Run a command of hookrouter that must succeed, and return what it printed."""
+        argv = [*script_argv(), *words]
+        return subprocess.run(argv, env=self.environ, capture_output=True, text=True, timeout=60, check=True).stdout
+
     def link(self, *options: str) -> dict[str, str]:
         """Return what ``hookrouter open --json`` says."""
-        words = [*script_argv(), "open", "--json", *options]
-        done = subprocess.run(words, env=self.environ, capture_output=True, text=True, timeout=60, check=True)
-        said: dict[str, str] = json.loads(done.stdout)
+        said: dict[str, str] = json.loads(self.run("open", "--json", *options))
         return said
+
+    @property
+    def base(self) -> str:
+        """The page's address, without a slash at the end."""
+        return self.link()["base_url"]
 
     def log_in(self, browser: Browser, *options: str, **context: Any) -> Page:
         """Open the page in a new browser context that is logged in."""
@@ -96,3 +114,55 @@ def watched(page: Page) -> list[str]:
     page.on("console", lambda message: found.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: found.append(str(error)))
     return found
+
+
+class Home:
+    """A home with a page, whose documents a test writes by itself: no client is there."""
+
+    def __init__(self, folder: Path, config: str = "") -> None:
+        """Make it in a folder."""
+        self.folder = folder
+        self.environ = {**os.environ, "HOOKROUTER_HOME": str(folder), "TMUX": "", "TMUX_PANE": ""}
+        (folder / "config.toml").write_text(f"{page_config()}{config}")
+        self.app = Application.from_environ(self.environ)
+
+    def ask(self, session: str, *texts: str, **form: Any) -> Question:
+        """Save an open question of one form for each text; ``form`` replaces the forms' fields."""
+        forms = [{**question(text), **form} for text in texts]
+        asked = Question(
+            session=session,
+            session_id=f"id-{session}"[:100],
+            tool_use_id=f"toolu_{session}"[:100],
+            questions=forms,
+            terminal=None,
+            agent="default",
+            gateway="inbox",
+            client_pid=os.getpid(),
+            client_host=process_space(),
+        )
+        documents.save_question(self.app.store, asked)
+        return asked
+
+    def end(self, asked: Question, **verdict: Any) -> None:
+        """Close a question as a hook does, with a verdict."""
+        names = {"session": asked.session, "session_id": asked.session_id, "tool_use_id": asked.tool_use_id}
+        told = {"outcome": "answered_by_person", "by": "person", **verdict}
+        save_verdict(self.app.store, Verdict(**names, **told))
+        documents.delete_question(self.app.store, asked.session, asked.tool_use_id)
+
+    def put(self, session: str, *texts: str) -> None:
+        """Put items into a session's queue."""
+        change_queue(self.app.store, session, lambda queue: added(queue, new_items(texts, by="agent")))
+
+    def queue(self, session: str) -> Queue:
+        """Return a session's queue."""
+        return read_queue(self.app.store, session)
+
+    @property
+    def address(self) -> str:
+        """Where the page is served: ``HOST:PORT``."""
+        return self.app.config.page.address
+
+    def config_of(self) -> Config:
+        """Return what config.toml says by now."""
+        return Application.from_environ(self.environ).config
