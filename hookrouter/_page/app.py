@@ -7,16 +7,21 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from hookrouter._page.security.guard import Guard
-from hookrouter._page.state import PageState
+from hookrouter._page.state import PageState, state_of
 from hookrouter._page.views import events, health, history, links, login, sessions, statistics, waiting
+from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     from hookrouter.cli.application import Application
 
@@ -44,6 +49,22 @@ def make_app(make: Callable[[], Application]) -> Starlette:
         routes=[*routes, Mount("/static", StaticFiles(directory=_STATIC))],
         middleware=[Middleware(Guard, page=state.page)],
         lifespan=lifespan,
+        exception_handlers={HTTPException: _refused, Exception: _failed},
     )
     app.state.page = state
     return app
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Say that an address is no page's, or takes nothing."""
+    status = error.status_code if isinstance(error, HTTPException) else 400
+    what = "There is no such page." if status == 404 else "This cannot be done here."
+    return state_of(request).draw(request, "problem.html", status, what=what, why="")
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Say that something of the page is broken; the journal has what."""
+    state = state_of(request)
+    state.services.warn(f"page {request.url.path}: {describe_error(error)}")
+    why = "The journal says more: hookrouter logs --level warning"
+    return state.draw(request, "problem.html", 500, what="The page has failed.", why=why)

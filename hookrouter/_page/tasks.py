@@ -52,7 +52,8 @@ class Tasks:
 
     async def command(self, words: Sequence[str], text: str | None = None) -> Done:
         """Run ``hookrouter WORDS --json``; ``text`` is its stdin. Raises nothing that a command does."""
-        return await self._run([*script_argv(), *words, "--json"], text)
+        options = words[: words.index("--")] if "--" in words else words
+        return await self._run([*script_argv(), *options, "--json", *words[len(options) :]], text)
 
     async def answer(self, request: Mapping[str, Any]) -> Done:
         """Give an answer; ``request`` is what :func:`hookrouter._page.entry.answer` reads."""

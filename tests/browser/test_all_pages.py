@@ -95,6 +95,6 @@ def test_pages_are_whole_without_scripts(browser: Browser, home: Home, served: S
     page.get_by_text("No message waits").wait_for()
     page.goto(base + "/history?words=over")
     page.get_by_role("link", name="It is over?").click()
-    page.get_by_text("Claude asked").wait_for()
+    page.get_by_text("verified", exact=True).wait_for()
     page.goto(base + "/history?words=nothing-like-it")
     page.get_by_text("0 found").wait_for()

@@ -146,8 +146,8 @@ class Home:
     def end(self, asked: Question, **verdict: Any) -> None:
         """Close a question as a hook does, with a verdict."""
         names = {"session": asked.session, "session_id": asked.session_id, "tool_use_id": asked.tool_use_id}
-        told = {"outcome": "answered_by_person", "by": "person", **verdict}
-        save_verdict(self.app.store, Verdict(**names, **told))
+        told: dict[str, Any] = {**names, "outcome": "answered_by_person", "by": "person", **verdict}
+        save_verdict(self.app.store, Verdict(**told))
         documents.delete_question(self.app.store, asked.session, asked.tool_use_id)
 
     def put(self, session: str, *texts: str) -> None:

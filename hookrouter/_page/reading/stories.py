@@ -1,192 +1,321 @@
-"""The history of all questions, kept in memory and followed as the journal grows.
+"""The history of questions for the page: an index in memory that follows the journal, and tells what ``history`` tells.
 
-``hookrouter history`` reads the whole journal each time. A page that many people look at reads what is new: the stories
-of the past stay as they were put together, and only those of which something new is told are taken further.
+Each file of the journal is read once, and from then on only what is new in it. Of each question the lines that tell of
+it are kept, as long as their file is there; its story is told anew only if one of them, or one of its documents, has
+changed.
 """
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
-import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.stories.story import OPEN, UNKNOWN, WORDS, Stories, story_key
+from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
+from hookrouter.dialogs.stories.story import OPEN, UNKNOWN, WORDS, Stories, shown_id
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.storage.journal import parsed
-from hookrouter.storage.journal_query import Tail
+from hookrouter.util.clock import seconds
+from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
+    from hookrouter.dialogs.documents import Question
     from hookrouter.dialogs.stories.story import Story
+    from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.storage.interface import DocumentStore
     from hookrouter.storage.journal import Journal
 
-__all__ = ["PAGE", "Found", "StoryIndex", "StoryQuery"]
+__all__ = ["PAGE_STORIES", "Step", "StoryIndex", "StoryPage", "StoryQuery"]
 
-PAGE = 50
-"""Stories on one page."""
+PAGE_STORIES = 50
+"""How many stories a page shows."""
 
-_FRESH_SECONDS = 1.0
-"""For how long one look serves whoever asks."""
-
-_LONGEST_HAYSTACK = 4000
-
-_BATCH = 2000
-"""Records that are put into stories at once, and in memory at the same time."""
-
+_NEEDLES = tuple(word.encode("ascii") for word in WORDS)
+_DELIVERIES = {REMINDER: "reminded", ESCALATION: "escalated"}
 _Key = tuple[str, str]
 
 
+@with_field_docs
 class StoryQuery(NamedTuple):
-    """What is looked for; an empty text is no condition."""
+    """Which stories are wanted: those that fit all of these; what is empty or None does not count."""
 
     words: str = ""
-    """Each of them is in the question, its answer, the session's name, or who answered."""
+    """Each of these words stands in a question, an answer, the session's name or the name of who answered."""
     session: str = ""
+    """The session's name."""
     kind: str = ""
+    """The kind of dialog."""
     outcome: str = ""
+    """How it ended."""
     by: str = ""
-    since: str = ""
-    """ISO 8601: asked then or later."""
-    until: str = ""
-    """ISO 8601: asked before it."""
+    """Who ended it: ``agent``, ``person`` or ``nobody``."""
+    since: float | None = None
+    """Only what was asked, or ended, at or after this time in seconds since 1970; what is open counts always."""
+    until: float | None = None
+    """Only what was asked before this time in seconds since 1970."""
 
 
-class Found(NamedTuple):
-    """One page of what was found, newest first."""
+@with_field_docs
+class StoryPage(NamedTuple):
+    """One page of the stories that were wanted."""
 
     stories: list[Story]
+    """Newest first."""
     page: int
+    """The number of this page, from 1; the last one if a later one was asked for."""
     pages: int
+    """How many there are, at least 1."""
     total: int
+    """How many stories fit."""
+
+
+@with_field_docs
+class Step(NamedTuple):
+    """One thing that happened to a question."""
+
+    at: str
+    """When (ISO 8601); empty if that is not known."""
+    name: str
+    """``asked``, ``reminded``, ``escalated``, ``attempt`` or ``ended``."""
+    text: str
+    """What happened, in words of the journal; not made printable."""
+    details: tuple[str, ...] = ()
+    """Of an attempt, what was done: such as each key that was pressed, with why."""
+
+
+class _File:
+    """One file of the journal, and how far it was read."""
+
+    def __init__(self) -> None:
+        self.place: tuple[str, int] = ("", 0)
+        self.offset = 0
+        self.keys: set[_Key] = set()
+
+
+class _Line(NamedTuple):
+    file: _File
+    offset: int
+    data: bytes
+
+
+class _Told(NamedTuple):
+    story: Story
+    text: str
+    at: float | None
+    latest: float
 
 
 class StoryIndex:
-    """The stories of one home. May be used by several threads."""
+    """The stories of a home's questions. May be used by many threads at once."""
 
     def __init__(self, journal: Journal, store: DocumentStore) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet: the first :meth:`refresh` reads the whole journal."""
         self._journal = journal
         self._store = store
-        self._lock = threading.Lock()
-        self._tail: Tail | None = None
-        self._told: dict[_Key, Story] = {}
-        """What the journal tells, by itself."""
-        self._shown: list[tuple[str, str, Story]] = []
-        """When it was asked, what is searched, and the story; newest first."""
-        self._by_key: dict[_Key, Story] = {}
-        self._haystacks: dict[_Key, tuple[Story, str]] = {}
-        self._read_at = float("-inf")
+        self._lock = threading.RLock()
+        self._files: dict[tuple[int, int], _File] = {}
+        self._lines: dict[_Key, list[_Line]] = {}
+        self._open: dict[_Key, Question] = {}
+        self._verdicts: dict[_Key, Verdict] = {}
+        self._told: dict[_Key, _Told] = {}
+        self._ordered: list[_Told] = []
+        self.is_loading = True
+        """Whether the journal has not been read for the first time; a look waits for that."""
 
     def refresh(self) -> None:
-        """Read what is new. The first time that is the whole journal. Raises StoreError."""
+        """Read what is new in the journal and in the documents. Raises StoreError."""
         with self._lock:
-            if time.monotonic() - self._read_at < _FRESH_SECONDS:
-                return
-            if self._tail is None:
-                self._tail = Tail(self._journal.folder, whole=True)
-            self._follow(self._tail)
-            self._overlay()
-            self._read_at = time.monotonic()
+            changed = self._follow()
+            # The questions before the verdicts, as in history(): one that is closed meanwhile is open, over, or both.
+            opened = {_document_key(one): one for one in documents.list_questions(self._store)}
+            verdicts = {_document_key(one): one for one in list_verdicts(self._store)}
+            for former, present in ((self._open, opened), (self._verdicts, verdicts)):
+                changed |= {key for key in former.keys() | present.keys() if former.get(key) != present.get(key)}
+            self._open, self._verdicts = opened, verdicts
+            for key in changed:
+                self._tell(key)
+            if changed:
+                self._ordered = sorted(self._told.values(), key=_order, reverse=True)
+            self.is_loading = False
 
-    def find(self, query: StoryQuery, page: int = 1) -> Found:
-        """Return one page of the stories that fit, as they were at the last :meth:`refresh`."""
+    def find(self, query: StoryQuery, page: int = 1) -> StoryPage:
+        """Return a page of the stories that fit, of what was read last."""
         with self._lock:
-            shown = self._shown
-        found = [story for at, haystack, story in shown if _fits(query, at, haystack, story)]
-        pages = max(1, -(-len(found) // PAGE))
-        page = min(max(1, page), pages)
-        return Found(found[(page - 1) * PAGE : page * PAGE], page, pages, len(found))
+            ordered = self._ordered
+        words = query.words.casefold().split()
+        found = [told.story for told in ordered if _fits(told, query, words)]
+        pages = max(1, -(-len(found) // PAGE_STORIES))
+        number = min(max(page, 1), pages)
+        return StoryPage(found[(number - 1) * PAGE_STORIES : number * PAGE_STORIES], number, pages, len(found))
 
     def story(self, session_id: str, tool_use_id: str) -> Story | None:
-        """Return one story; None if it is not known."""
+        """Return the story of one question; None if nothing is known of it."""
         with self._lock:
-            return self._by_key.get((session_id, tool_use_id))
+            told = self._told.get((session_id, shown_id(tool_use_id)))
+        return None if told is None else told.story
 
     def all(self) -> list[Story]:
-        """Return all stories, newest first."""
+        """Return all stories, newest first, as they were read last."""
         with self._lock:
-            return [story for _, _, story in self._shown]
+            return [told.story for told in self._ordered]
 
-    def _follow(self, tail: Tail) -> None:
-        needles = [word.encode("ascii") for word in WORDS]
-        records: list[Mapping[str, object]] = []
-        for line in tail.each():
-            if any(needle in line for needle in needles) and (record := parsed(line)) is not None:
-                records.append(record)
-                if len(records) == _BATCH:
-                    self._take(records)
-                    records = []
-        self._take(records)
+    def steps(self, story: Story) -> list[Step]:
+        """Return what happened to a question, in order of time; what has no time comes last."""
+        with self._lock:
+            lines = list(self._lines.get((story["session_id"], story["tool_use_id"]), ()))
+        agent = story["agent"]
+        steps = (
+            [Step(story["asked_at"], "asked", f"asked of {agent}" if agent else "asked")] if story["asked_at"] else []
+        )
+        for record in (record for line in lines if (record := parsed(line.data)) is not None):
+            name = _DELIVERIES.get(str(record.get("kind")))
+            if name and record.get("event") == "delivery" and record.get("outcome") == "delivered":
+                steps.append(Step(_text(record, "at"), name, f"{name} {_text(record, 'agent')}".strip()))
+        for attempt in story["attempts"]:
+            through = f" through {attempt['channel']}" if attempt["channel"] else ""
+            why = f": {attempt['reason']}" if attempt["reason"] else ""
+            steps.append(Step(attempt["at"], "attempt", f"{attempt['outcome']}{through}{why}", tuple(attempt["steps"])))
+        if story["outcome"] not in (OPEN, UNKNOWN):
+            why = f": {story['reason']}" if story["reason"] else ""
+            steps.append(Step(story["ended_at"] or "", "ended", f"{story['outcome'].replace('_', ' ')}{why}"))
+        return sorted(steps, key=lambda step: (not step.at, step.at))
 
-    def _take(self, records: Sequence[Mapping[str, object]]) -> None:
-        """Take the stories further of which records tell."""
-        stories = Stories({key: self._told[key] for key in _keys(records) if key in self._told})
-        for record in records:
-            stories.add(record)
-        self._told.update(stories.told())
+    def _follow(self) -> set[_Key]:
+        """Read on in the journal's files; return the questions of which something has changed."""
+        changed: set[_Key] = set()
+        present = set()
+        for identity, place, path in self._paths():
+            if identity in present:
+                continue
+            present.add(identity)
+            file = self._files.setdefault(identity, _File())
+            if file.place != place:
+                file.place = place
+                changed |= file.keys
+            changed |= self._read(file, identity, path)
+        for gone in self._files.keys() - present:
+            changed |= self._forget(self._files.pop(gone))
+        return changed
 
-    def _overlay(self) -> None:
-        """Add what the documents tell of now: open questions first, as they may be closed meanwhile."""
-        asked, verdicts = documents.list_questions(self._store), list_verdicts(self._store)
-        keys = {story_key(one._asdict()) for one in asked} | {story_key(one._asdict()) for one in verdicts}
-        stories = Stories({key: self._told[key] for key in keys if key in self._told})
-        for question in asked:
-            stories.add_question(question)
-        for verdict in verdicts:
-            stories.add_verdict(verdict)
-        self._by_key = {**self._told, **stories.told()}
-        shown = []
-        for key, story in self._by_key.items():
-            if story["outcome"] is None:
-                story = {**story, "outcome": UNKNOWN}
-                self._by_key[key] = story
-            shown.append((story["asked_at"] or story["ended_at"] or "", self._haystack(key, story), story))
-        shown.sort(key=lambda one: one[0], reverse=True)
-        self._shown = shown
+    def _paths(self) -> list[tuple[tuple[int, int], tuple[str, int], str]]:
+        found = []
+        try:
+            with os.scandir(self._journal.folder) as entries:
+                for entry in entries:
+                    name, is_journal, rest = entry.name.rpartition(".jsonl")
+                    if not is_journal or (rest and not rest[1:].isdecimal()):
+                        continue
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode):
+                        # Of each session the oldest file first: it has the largest number.
+                        place = (f"{name}.jsonl", -int(rest[1:] or 0))
+                        found.append(((status.st_dev, status.st_ino), place, entry.path))
+        except OSError:
+            return found
+        return found
 
-    def _haystack(self, key: _Key, story: Story) -> str:
-        known = self._haystacks.get(key)
-        if known is None or known[0] is not self._told.get(key) or story["outcome"] == OPEN:
-            known = (self._told.get(key, story), "\n".join(_texts(story)).casefold()[:_LONGEST_HAYSTACK])
-            self._haystacks[key] = known
-        return known[1]
+    def _read(self, file: _File, identity: tuple[int, int], path: str) -> set[_Key]:
+        changed: set[_Key] = set()
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return changed
+        with open(descriptor, "rb") as opened:
+            status = os.fstat(descriptor)
+            if (status.st_dev, status.st_ino) != identity:
+                # Renamed at this moment: it is read on under its new name the next time.
+                return changed
+            if status.st_size < file.offset:
+                changed |= self._forget(file)
+                file.offset = 0
+            if status.st_size == file.offset:
+                return changed
+            opened.seek(file.offset)
+            for line in opened:
+                if not line.endswith(b"\n"):
+                    break
+                if any(needle in line for needle in _NEEDLES):
+                    changed |= self._add(file, line)
+                file.offset += len(line)
+        return changed
+
+    def _add(self, file: _File, line: bytes) -> set[_Key]:
+        record = parsed(line)
+        if record is None:
+            return set()
+        swept = record.get("swept")
+        tables = [record, *(swept if isinstance(swept, list) else [])]
+        keys = {_record_key(table) for table in tables if isinstance(table, dict)}
+        for key in keys:
+            self._lines.setdefault(key, []).append(_Line(file, file.offset, line))
+        file.keys |= keys
+        return keys
+
+    def _forget(self, file: _File) -> set[_Key]:
+        keys, file.keys = file.keys, set()
+        for key in keys:
+            kept = [line for line in self._lines.get(key, ()) if line.file is not file]
+            if kept:
+                self._lines[key] = kept
+            else:
+                self._lines.pop(key, None)
+        return keys
+
+    def _tell(self, key: _Key) -> None:
+        stories = Stories()
+        for line in sorted(self._lines.get(key, ()), key=lambda line: (line.file.place, line.offset)):
+            record = parsed(line.data)
+            if record is not None:
+                stories.add(record)
+        if key in self._open:
+            stories.add_question(self._open[key])
+        if key in self._verdicts:
+            stories.add_verdict(self._verdicts[key])
+        story = stories.told().get(key)
+        if story is None:
+            self._told.pop(key, None)
+            return
+        story["outcome"] = story["outcome"] or UNKNOWN
+        times = [at for at in (seconds(story["asked_at"]), seconds(story["ended_at"])) if at is not None]
+        self._told[key] = _Told(story, _searched(story), times[0] if times else None, max(times, default=0.0))
 
 
-def _fits(query: StoryQuery, at: str, haystack: str, story: Story) -> bool:
-    if query.since and at < query.since:
-        return False
-    if query.until and at >= query.until:
-        return False
+def _fits(told: _Told, query: StoryQuery, words: list[str]) -> bool:
+    story = told.story
     for name in ("session", "kind", "outcome", "by"):
         wanted = getattr(query, name)
         if wanted and story[name] != wanted:
             return False
-    return all(word in haystack for word in query.words.casefold().split())
+    if query.since is not None and story["outcome"] != OPEN and told.latest < query.since:
+        return False
+    if query.until is not None and (told.at is None or told.at >= query.until):
+        return False
+    return all(word in told.text for word in words)
 
 
-def _texts(story: Story) -> Iterator[str]:
-    yield story["session"]
-    yield story["who"] or ""
-    yield story["agent"] or ""
-    yield story["tool_use_id"]
-    yield story["reason"] or ""
-    yield story["chat"] or ""
+def _order(told: _Told) -> str:
+    return str(told.story["asked_at"] or told.story["ended_at"] or "")
+
+
+def _searched(story: Story) -> str:
+    texts = [story["session"], story["who"], story["chat"]]
     for entry in story["questions"]:
-        for name in ("header", "question", "intended", "recorded"):
-            value = entry.get(name)
-            if value:
-                yield value if isinstance(value, str) else str(value)
+        texts += [entry.get(name) for name in ("header", "question", "recorded", "intended", "recorded_notes")]
+    return "\n".join(text if isinstance(text, str) else str(text) for text in texts if text).casefold()
 
 
-def _keys(records: Iterable[Mapping[str, object]]) -> set[_Key]:
-    """Return the keys of the stories that records tell of."""
-    found = set()
-    for record in records:
-        swept = record.get("swept")
-        for one in (record, *(swept if isinstance(swept, list) else ())):
-            if isinstance(one, dict):
-                found.add(story_key(one))
-    return found
+def _record_key(record: Mapping[str, Any]) -> _Key:
+    return _text(record, "session_id"), shown_id(_text(record, "tool_use_id"))
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _document_key(document: Question | Verdict) -> _Key:
+    return document.session_id, shown_id(document.tool_use_id)

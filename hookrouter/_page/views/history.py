@@ -14,14 +14,13 @@ from hookrouter._page.state import state_of
 from hookrouter._page.views.access import seeing
 from hookrouter.config import DIALOG_KINDS
 from hookrouter.dialogs.stories.story import OPEN, OUTCOMES, UNKNOWN
+from hookrouter.util.clock import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from starlette.requests import Request
     from starlette.responses import Response
-
-    from hookrouter.dialogs.stories.story import Story
 
 __all__ = ["ROUTES"]
 
@@ -32,17 +31,17 @@ _BY = ("agent", "person", "nobody")
 @seeing
 async def _all(request: Request) -> Response:
     state, given = state_of(request), request.query_params
-    query = StoryQuery(**{name: given.get(name, "")[:_LONGEST].strip() for name in StoryQuery._fields})
+    asked = {name: value for name in StoryQuery._fields if (value := given.get(name, "")[:_LONGEST].strip())}
+    query = _query(asked)
     number = given.get("page", "1")
     page = int(number) if number.isascii() and number.isdigit() and len(number) < 7 else 1
     await run_in_threadpool(state.stories.refresh)
     found = await run_in_threadpool(state.stories.find, query, page)
-    asked = {name: value for name, value in query._asdict().items() if value}
     return state.draw(
         request,
         "history.html",
         found=found,
-        query=query,
+        asked=asked,
         kinds=DIALOG_KINDS,
         outcomes=(*OUTCOMES, OPEN, UNKNOWN),
         deciders=_BY,
@@ -62,28 +61,20 @@ async def _one(request: Request) -> Response:
     story = state.stories.story(session_id, tool_use_id)
     if story is None:
         return state.draw(request, "problem.html", 404, what="There is no such question.", why="")
-    return state.draw(request, "story.html", story=story, steps=list(steps(story)))
+    return state.draw(request, "story.html", story=story, steps=state.stories.steps(story))
 
 
-def steps(story: Story) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield what happened: when, what, and what belongs to it, such as the keys that were pressed."""
-    if story["asked_at"]:
-        whom = f"; the agent {story['agent']} was told" if story["agent"] else ""
-        paused = ", while the session was paused" if story["missed"] else ""
-        yield story["asked_at"], f"Claude asked{paused}{whom}", []
-    if story["reminders"]:
-        yield "", f"The agent was reminded, times: {story['reminders']}", []
-    if story["escalated"]:
-        yield "", "Somebody else was asked", []
-    for attempt in story["attempts"]:
-        by = f" by {attempt['channel']}" if attempt["channel"] else ""
-        why = f": {attempt['reason']}" if attempt["reason"] else ""
-        yield attempt["at"], f"An answer{by}: {attempt['outcome'].replace('_', ' ')}{why}", attempt["steps"]
-    if story["ended_at"]:
-        names = {"person": f", by a person {story['who']}".rstrip(), "agent": f", by the agent {story['agent']}"}
-        by = names.get(story["by"], "")
-        why = f": {story['reason']}" if story["reason"] else ""
-        yield story["ended_at"], f"{story['outcome'].replace('_', ' ')}{by}{why}", []
+def _query(asked: Mapping[str, str]) -> StoryQuery:
+    """Return what an address asks for; a time that is none is no condition."""
+    query = StoryQuery(since=_time(asked.get("since", "")), until=_time(asked.get("until", "")))
+    return query._replace(**{name: value for name, value in asked.items() if name not in ("since", "until")})
+
+
+def _time(text: str) -> float | None:
+    try:
+        return moment(text) if text else None
+    except ValueError:
+        return None
 
 
 ROUTES = [Route("/history", _all), Route("/history/{key}", _one)]

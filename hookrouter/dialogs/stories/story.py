@@ -6,7 +6,6 @@ in any order, and some may be missing: then the document of an open question and
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs.documents import QUESTION, shown_form
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.documents import Question
     from hookrouter.dialogs.verdicts import Verdict
 
-__all__ = ["OPEN", "OUTCOMES", "UNKNOWN", "WORDS", "Stories", "Story", "shown_id", "story_key"]
+__all__ = ["OPEN", "OUTCOMES", "UNKNOWN", "WORDS", "Stories", "Story", "shown_id"]
 
 OPEN = "open"
 """The outcome of a question that waits for an answer."""
@@ -49,9 +48,8 @@ _Key = tuple[str, str]
 class Stories:
     """The stories of questions, by session id and tool_use_id."""
 
-    def __init__(self, known: Mapping[tuple[str, str], Story] | None = None) -> None:
-        """Begin with none, or go on with stories that :meth:`told` has returned; those stay as they are."""
-        self._known = known or {}
+    def __init__(self) -> None:
+        """Begin with none."""
         self._asked: dict[_Key, Mapping[str, Any]] = {}
         self._later: list[Mapping[str, Any]] = []
         self._open: dict[_Key, Question] = {}
@@ -61,7 +59,7 @@ class Stories:
         """Take a journal record; one that tells nothing of a question is passed over. Raises nothing."""
         event, outcome = record.get("event"), record.get("outcome")
         if event in ("PreToolUse", "dialog") and outcome == "asked":
-            self._asked[story_key(record)] = record
+            self._asked[_key(record)] = record
         if (
             "swept" in record
             or event == "answer"
@@ -80,10 +78,9 @@ class Stories:
 
     def told(self) -> dict[_Key, Story]:
         """Return the stories, by session id and (printable) tool_use_id."""
-        stories: dict[_Key, Story] = copy.deepcopy(dict(self._known))
-        for key, record in self._asked.items():
-            if key not in self._known or self._known[key]["asked_at"] is None:
-                _asked(stories, record)
+        stories: dict[_Key, Story] = {}
+        for record in self._asked.values():
+            _asked(stories, record)
         # What happened comes after the question in time, but the records of a session may be read before another's.
         for record in sorted(self._later, key=lambda record: str(record.get("at"))):
             event = record.get("event")
@@ -126,9 +123,6 @@ def _asked(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
     story["missed"] = record.get("missed") is True
     story["session"] = _text(record, "session")
     story["kind"] = _text(record, "dialog") or QUESTION
-    if story["questions"]:
-        # What was recorded was read before.
-        return
     for entry in _tables(record.get("questions")):
         story["questions"].append({"header": _text(entry, "header"), "question": _text(entry, "question")})
 
@@ -137,7 +131,7 @@ def _recorded(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
     """Take what PostToolUse saw: it is the last word."""
     outcome = record.get("outcome")
     compared = outcome in ("verified", "mismatch")
-    if not compared and outcome != "answered_by_person" and story_key(record) not in stories:
+    if not compared and outcome != "answered_by_person" and _key(record) not in stories:
         # Of a session that no agent manages, or a question that was never seen.
         return
     story = _story(stories, record)
@@ -232,7 +226,7 @@ def _reminded(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
 
 def _story(stories: dict[_Key, Story], record: Mapping[str, Any]) -> Story:
     """Return the story that a record belongs to, begun with what the record says."""
-    key = story_key(record)
+    key = _key(record)
     if key not in stories:
         stories[key] = {
             "kind": QUESTION,
@@ -259,8 +253,7 @@ def _story(stories: dict[_Key, Story], record: Mapping[str, Any]) -> Story:
     return stories[key]
 
 
-def story_key(record: Mapping[str, Any]) -> _Key:
-    """Return session id and (printable) tool_use_id of the story that a record belongs to."""
+def _key(record: Mapping[str, Any]) -> _Key:
     return _text(record, "session_id"), shown_id(_text(record, "tool_use_id"))
 
 
