@@ -187,10 +187,13 @@ def registration_sources(
 
 
 def ruled_tools(config: Config) -> tuple[str, ...]:
-    """Return the tools whose calls ``[[approvals.rules]]`` do not simply leave to a person; ``*`` for every tool.
+    """Return the tools whose calls ``[[approvals.rules]]`` do not simply leave to the terminal; ``*`` for every tool.
 
-    Names, and patterns for the tools of a server.
+    Names, and patterns for the tools of a server. An ``[[agents]]`` entry of a person is told of what the rules leave
+    to a person, which without a fitting rule is every call.
     """
+    if any(agent.enabled and agent.is_person for agent in config.agents):
+        return ("*",)
     rules = [parse(one.tool) for one in config.approvals.rules if one.decide != "person"]
     return tuple(dict.fromkeys(map(tool_names, rules)))
 

@@ -98,7 +98,7 @@ def _problem(app: Services) -> str:
             continue
         if page is None:
             return "the router that runs does not know the page; 'hookrouter serve --restart' renews it"
-        return str(page.get("problem", ""))
+        return "" if page.get("url") else str(page.get("problem", ""))
 
 
 def _show_qr(address: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import Question
@@ -33,7 +33,7 @@ def make_big_home(root: Path, *, questions: int, sessions: int, stories: int) ->
         for number in range(questions):
             name, session_id = _names(f"big-{number % sessions:04d}")
             call = f"toolu_open_{number}"
-            asked = {"session": name, "session_id": session_id, "tool_use_id": call, "agent": "big"}
+            asked: dict[str, Any] = {"session": name, "session_id": session_id, "tool_use_id": call, "agent": "big"}
             form = _form(number)
             documents.save_question(
                 store, Question(**asked, questions=form, terminal=None, gateway="big", saved_at=iso(end))

@@ -34,6 +34,9 @@ __all__ = ["PAGE_STORIES", "Step", "StoryIndex", "StoryPage", "StoryQuery"]
 PAGE_STORIES = 50
 """How many stories a page shows."""
 
+_HEAD = 512
+"""Bytes at a file's beginning that tell it from another one."""
+
 _NEEDLES = tuple(word.encode("ascii") for word in WORDS)
 _DELIVERIES = {REMINDER: "reminded", ESCALATION: "escalated"}
 _Key = tuple[str, str]
@@ -93,6 +96,7 @@ class _File:
     def __init__(self) -> None:
         self.place: tuple[str, int] = ("", 0)
         self.offset = 0
+        self.head = b""
         self.keys: set[_Key] = set()
 
 
@@ -229,7 +233,8 @@ class StoryIndex:
             if (status.st_dev, status.st_ino) != identity:
                 # Renamed at this moment: it is read on under its new name the next time.
                 return changed
-            if status.st_size < file.offset:
+            # A new file may have got the number of one that is gone.
+            if status.st_size < file.offset or os.pread(descriptor, len(file.head), 0) != file.head:
                 changed |= self._forget(file)
                 file.offset = 0
             if status.st_size == file.offset:
@@ -241,6 +246,7 @@ class StoryIndex:
                 if any(needle in line for needle in _NEEDLES):
                     changed |= self._add(file, line)
                 file.offset += len(line)
+            file.head = os.pread(descriptor, min(_HEAD, file.offset), 0)
         return changed
 
     def _add(self, file: _File, line: bytes) -> set[_Key]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -66,8 +66,8 @@ async def _one(request: Request) -> Response:
 
 def _query(asked: Mapping[str, str]) -> StoryQuery:
     """Return what an address asks for; a time that is none is no condition."""
-    query = StoryQuery(since=_time(asked.get("since", "")), until=_time(asked.get("until", "")))
-    return query._replace(**{name: value for name, value in asked.items() if name not in ("since", "until")})
+    texts: dict[str, Any] = {name: value for name, value in asked.items() if name not in ("since", "until")}
+    return StoryQuery(**texts, since=_time(asked.get("since", "")), until=_time(asked.get("until", "")))
 
 
 def _time(text: str) -> float | None:

@@ -18,7 +18,7 @@ from hookrouter._installation.registrations import (
     ruled_tools,
 )
 from hookrouter._plugins.registry import NOT_INSTALLED, UNKNOWN_HOOKS, PluginInfo, Plugins, PluginStatus
-from hookrouter.config import ApprovalRule, ApprovalsConfig, Config, PluginConfig
+from hookrouter.config import Agent, ApprovalRule, ApprovalsConfig, Config, PluginConfig
 
 if TYPE_CHECKING:
     pass
@@ -125,6 +125,8 @@ def test_only_tools_that_a_rule_names_start_a_hook(tools: list[str], expected: l
 def test_a_rule_that_leaves_it_to_a_person_starts_none() -> None:
     rules = (ApprovalRule(tool="Bash", decide="agent"), ApprovalRule(tool="Edit", decide="person"))
     assert ruled_tools(Config(approvals=ApprovalsConfig(rules=rules))) == ("Bash",)
+    person = Agent(id="me", kind="person")
+    assert ruled_tools(Config(approvals=ApprovalsConfig(rules=rules), agents=(person,))) == ("*",)
 
 
 TOOL_RULES = st.sampled_from(["Bash", "Edit", "*", "mcp__a", "mcp__a__b", "mcp__a__b*", "mcp__b__c", "Elicitation"])
