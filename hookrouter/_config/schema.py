@@ -564,7 +564,8 @@ class PageTable:
     )
     url: str = _key(
         _PAGE_URL,
-        "How people reach it, if that is not its address: links in messages begin so.",
+        "How people reach it, if that is not its address: links in messages begin so. Messages have links if this is "
+        "set, or if `address` is not this machine's to itself alone.",
         '"https://claude.example.org"',
         _default(values.PageConfig, "url"),
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import close_of_gone_clients
+from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.dialogs.messages.data import open_data
 from hookrouter.dialogs.messages.formatting import Surroundings, question_message, reminder_message
 from hookrouter.dialogs.messages.guidance import guidance_for
@@ -21,7 +22,7 @@ from hookrouter.dialogs.messages.last_words import said_before
 from hookrouter.dialogs.messages.outgoing import is_for_person
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.messages.surroundings import git_branch
-from hookrouter.dialogs.messages.to_person import escalation_lead, person_message, person_reminder
+from hookrouter.dialogs.messages.to_person import Link, escalation_lead, person_message, person_reminder
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.util.clock import now, seconds
 from hookrouter.util.program import PROGRAM, script_argv
@@ -80,9 +81,13 @@ class QuestionComposer:
         argv, environ = script_argv(), services.environ
         reader, to_person = _reader(message, services.config)
         reminder = message.data.get("reminder") if message.kind == REMINDER else None
-        data = open_data(message.kind, question, argv, environ, around, to_person=to_person, reminder=reminder)
-        text = _text(message, question, services, around, reader, to_person=to_person, reminder=reminder)
-        return message._replace(text=text, data={**data, **delivered})
+        link = _link(question, services) if to_person else None
+        url = "" if link is None else link.url
+        data = open_data(
+            message.kind, question, argv, environ, around, to_person=to_person, reminder=reminder, link=url
+        )
+        text = _text(message, question, services, around, reader, to_person=to_person, reminder=reminder, link=link)
+        return message._replace(text=text, data={**data, **delivered}, link=url)
 
 
 def surroundings(question: Question, services: Services) -> Surroundings:
@@ -109,6 +114,7 @@ def _text(
     *,
     to_person: bool,
     reminder: Mapping[str, int] | None,
+    link: Link | None,
 ) -> str:
     argv, environ = typed_argv() if to_person else script_argv(), services.environ
     asked = seconds(question.saved_at)
@@ -117,15 +123,28 @@ def _text(
         if not reminder:
             # One that an older version has put in.
             return message.text
-        write = person_reminder if to_person else reminder_message
-        return write(question, argv, environ, waited, reminder["number"], reminder["of"])
+        number, count = reminder["number"], reminder["of"]
+        if to_person:
+            return person_reminder(question, argv, environ, waited, number, count, link)
+        return reminder_message(question, argv, environ, waited, number, count)
     lead = escalation_lead(question, waited) if message.kind == ESCALATION else []
     # Read after the question was saved: of two that are asked at the same time, at least one sees the other.
     others = documents.others(services.store, question)
     if to_person:
-        return person_message(question, argv, environ, others, surroundings=around, lead=lead)
+        return person_message(question, argv, environ, others, surroundings=around, lead=lead, link=link)
     advice = guidance_for(services, message, reader, question)
     return question_message(question, argv, environ, advice, others, surroundings=around, lead=lead)
+
+
+def _link(question: Question, services: Services) -> Link | None:
+    """Return where a person answers in a browser, from now on; None if nowhere."""
+    page, begun = services.config.page, now()
+    try:
+        url = answer_link(services.home, page, question)
+    except OSError as error:
+        services.warn(f"no link to the question could be made: {error}")
+        return None
+    return Link(url, begun + page.link_hours * 3600) if url else None
 
 
 def _reader(message: Message, config: Config) -> tuple[str, bool]:

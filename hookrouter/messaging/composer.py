@@ -26,8 +26,8 @@ class MessageComposer(Protocol):
         """Return the message as it should go out now; None if it is none of this composer's.
 
         ``message`` is as it was put into the outbox, with its id and the gateway that is asked now; ``attempt`` counts
-        the tries, this one included. Of what is returned ``subject``, ``text`` and ``data`` are taken. May take up to
-        10 seconds. If it raises, the message goes out as it was put in, and the journal says so.
+        the tries, this one included. Of what is returned ``subject``, ``text``, ``data`` and ``link`` are taken. May
+        take up to 10 seconds. If it raises, the message goes out as it was put in, and the journal says so.
         """
 
 

@@ -71,6 +71,10 @@ class Message(NamedTuple):
     """The message for programs, as JSON; empty if whoever sent it has none. What a message about a question has is in
     ``hookrouter/dialogs/schemas/message.json``, one about a session in
     ``hookrouter/queue/schemas/session_message.json``."""
+    link: str = ""
+    """Where a person answers the question that it is about, in a browser and without a login; holds for ``[page]
+    link_hours``. Empty if there is none: the message is for an agent, or other machines do not reach the page. Added
+    when the message goes out."""
 
 
 @with_field_docs

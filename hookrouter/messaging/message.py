@@ -21,7 +21,7 @@ LONGEST_WAIT = 600.0
 
 VERSION = 1
 
-_TEXTS = tuple(field for field in Message._fields if field != "data")
+_TEXTS = tuple(field for field in Message._fields if field not in ("data", "link"))
 """The fields of a message that every document has."""
 
 _FOLLOWING = "-then"
@@ -82,6 +82,8 @@ class QueuedMessage(NamedTuple):
     """When it was put into the outbox."""
     data: Mapping[str, Any] = {}
     """As :class:`hookrouter.messaging.gateway.Message` has it; empty in a document of an older version."""
+    link: str = ""
+    """Likewise."""
     fallbacks: tuple[str, ...] = ()
     """The gateways that are tried after ``gateway``, in order."""
     environment: str = ""
@@ -271,6 +273,7 @@ def decode(name: str, document: Mapping[str, Any]) -> QueuedMessage:
     return QueuedMessage(
         **texts,
         data=_table(kept, "data") or {},
+        link=_text(kept, "link") or "",
         fallbacks=tuple(one for one in _list(kept.get("fallbacks")) if isinstance(one, str)),
         environment=_text(kept, "environment") or "",
         attempts=_count(kept, "attempts"),

@@ -8,8 +8,9 @@
 - ``headers``: a table; a value that is a secret is named as ``NAME_env`` or ``NAME_file``, as in
   ``headers = { Authorization_env = "WAKE_AUTH" }``, whose variable holds the whole value, ``Bearer ...``;
 - ``body``: a template in which ``$text``, ``$subject``, ``$kind``, ``$agent``, ``$session``, ``$session_id``,
-  ``$tool_use_id``, ``$id`` and ``$created_at`` stand for the message, escaped as the header Content-Type wants it (JSON
-  by default, so ``{"text": "$text"}`` is right); without it, the whole message as one JSON object;
+  ``$tool_use_id``, ``$id``, ``$created_at`` and ``$link`` stand for the message, escaped as the header
+  Content-Type wants it (JSON by default, so ``{"text": "$text"}`` is right); without it, the whole message as one JSON
+  object;
 - ``secret_env`` or ``secret_file``: signs each request, see :func:`hookrouter_webhook.posting.signature`;
 - ``success``: the statuses that mean delivered, default all from 200 to 299;
 - ``timeout``: seconds for all of it, default 20.

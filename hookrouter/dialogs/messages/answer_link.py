@@ -99,7 +99,7 @@ def read_link(home: Home, page: PageConfig, token: str) -> LinkedQuestion:
         raise _not_valid()
     signer = _serializer(secret)
     try:
-        found = signer.loads(token, max_age=page.link_hours * 3600)
+        found = signer.loads(token, max_age=round(page.link_hours * 3600))
     except SignatureExpired:
         raise LinkError(
             f"this link has expired: it held for {page.link_hours:g} hours; the next reminder has a new one",

@@ -28,10 +28,11 @@ def open_data(
     *,
     to_person: bool,
     reminder: Mapping[str, int] | None = None,
+    link: str = "",
 ) -> dict[str, Any]:
     """Return the data of a message about an open question; what delivery alone knows is added by :func:`sent`.
 
-    ``kind`` is that of the message. ``argv`` and ``environ``: see
+    ``kind`` is that of the message, ``link`` where a person answers. ``argv`` and ``environ``: see
     :func:`hookrouter.dialogs.messages.formatting.answer_words`.
     """
     return {
@@ -39,6 +40,7 @@ def open_data(
         "command": [*answer_words(question, argv, environ), "--json", "--file", "-"],
         "answer_schema": question.request.get("answer_schema") or answer_schema(question.questions),
         "reminder": dict(reminder) if reminder else None,
+        "link": link,
     }
 
 

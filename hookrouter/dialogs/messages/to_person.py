@@ -5,7 +5,7 @@ Whatever Claude or a user wrote stands in block quotes, as in :mod:`hookrouter.d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.messages.formatting import (
     Surroundings,
@@ -17,6 +17,8 @@ from hookrouter.dialogs.messages.formatting import (
 )
 from hookrouter.dialogs.messages.words import example_numbers, is_own, line_to_type
 from hookrouter.tools import AskUserQuestionInput
+from hookrouter.util.clock import local
+from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import duration, printable
 
 if TYPE_CHECKING:
@@ -24,12 +26,22 @@ if TYPE_CHECKING:
 
     from hookrouter.dialogs.documents import Question
 
-__all__ = ["escalation_lead", "person_message", "person_reminder"]
+__all__ = ["Link", "escalation_lead", "person_message", "person_reminder"]
 
 _PROMPT_BYTES = 300
 _WORDS_BYTES = 600
 _OWN_WORDS = "in your own words"
 _AT_TERMINAL = "Answer at the session's own terminal (options count from 1 there)"
+
+
+@with_field_docs
+class Link(NamedTuple):
+    """Where a person answers one question in a browser, see :mod:`hookrouter.dialogs.messages.answer_link`."""
+
+    url: str
+    """The address."""
+    until: float
+    """When it ceases to hold, in seconds since 1970."""
 
 
 def person_message(
@@ -40,11 +52,17 @@ def person_message(
     *,
     surroundings: Surroundings | None = None,
     lead: Sequence[str] = (),
+    link: Link | None = None,
 ) -> str:
-    """Return the whole message about an open question. Arguments: as :func:`question_message` has them."""
+    """Return the whole message about an open question. Arguments: as :func:`question_message` has them.
+
+    ``link`` is where it is answered in a browser.
+    """
     around = surroundings or Surroundings(cwd=question.cwd)
     count = len(question.questions)
     parts = list(lead) or [f"# Claude asks in session {printable(question.session)}"]
+    # First: a service may cut the text.
+    parts += _link_parts(link)
     for number, form in enumerate(question.questions, 1):
         parts += _question_parts(form, number, count)
     parts += _answer_parts(question, argv, environ, others)
@@ -59,12 +77,19 @@ def person_message(
 
 
 def person_reminder(
-    question: Question, argv: Sequence[str], environ: Mapping[str, str], waited: float, number: int, count: int
+    question: Question,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    waited: float,
+    number: int,
+    count: int,
+    link: Link | None = None,
 ) -> str:
     """Return the reminder of a question that was sent before; ``waited`` is seconds."""
     parts = [
         f"# Reminder {number} of {count}: Claude has waited for {duration(waited)}",
         f"The question of session {printable(question.session)} that was sent to you before still waits.",
+        *_link_parts(link),
     ]
     # Whoever looks at a phone has not the first message at hand.
     forms = question.questions
@@ -79,6 +104,12 @@ def escalation_lead(question: Question, waited: float) -> list[str]:
         f"# Nobody has answered for {duration(waited)}: session {session}",
         f"The agent {agent} was asked and has not answered. You can answer in its stead.",
     ]
+
+
+def _link_parts(link: Link | None) -> list[str]:
+    if link is None:
+        return []
+    return [f"Answer here: {link.url} (holds until {local(link.until, to='minutes')})"]
 
 
 def _question_parts(form: Mapping[str, Any], number: int, count: int) -> list[str]:

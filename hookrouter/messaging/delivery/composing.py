@@ -40,7 +40,7 @@ class Composing:
                 self._complain(message, f"the composer {name} failed: {describe_error(error)}")
                 continue
             if isinstance(found, Message) and _is_sound(found):
-                return message._replace(subject=found.subject, text=found.text, data=found.data)
+                return message._replace(subject=found.subject, text=found.text, data=found.data, link=found.link)
             if found is not None:
                 self._complain(message, f"the composer {name} returned {describe_value(found)}, not a Message")
         return message
@@ -67,5 +67,5 @@ def _warning(reason: str) -> dict[str, object]:
 
 def _is_sound(message: Message) -> bool:
     """Whether a plugin, which no type checker may have seen, has put into the message what belongs there."""
-    wanted: tuple[tuple[object, type], ...] = ((message.text, str), (message.subject, str), (message.data, dict))
-    return all(isinstance(value, kind) for value, kind in wanted)
+    texts = (message.text, message.subject, message.link)
+    return all(isinstance(text, str) for text in texts) and isinstance(message.data, dict)

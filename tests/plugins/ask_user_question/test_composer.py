@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from hookrouter.cli.main import main
-from hookrouter.config import Agent, AnswerConfig, Config
+from hookrouter.config import Agent, AnswerConfig, Config, PageConfig
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.composer import QuestionComposer
 from hookrouter.dialogs.documents import PendingAnswer, Question
+from hookrouter.dialogs.messages.answer_link import page_secret_file, read_link
 from hookrouter.dialogs.messages.formatting import MESSAGE_BYTES, Surroundings, question_message
 from hookrouter.dialogs.messages.guidance import KEPT_SECONDS
 from hookrouter.dialogs.verdicts import Verdict, save_verdict
@@ -411,3 +412,51 @@ def test_no_context_makes_it_longer(prompt: str, words: str, answers: list[str])
     around = LONG._replace(last_prompt=prompt, last_words=words, earlier=earlier)
     text = question_message(asked(TYPICAL[0]), ["/home/someone/.local/bin/hookrouter"], {}, surroundings=around)
     assert len(text.encode()) <= MESSAGE_BYTES
+
+
+PAGE = PageConfig(url="https://claude.example.org", link_hours=8.0)
+
+
+def asked_by_a_person(ask_session: Any, page: PageConfig = PAGE) -> None:
+    me = Agent("me", gateway="phone", kind="person")
+    answer = AnswerConfig(remind_after=60, reminders=1, escalate_to="other", terminal="fake")
+    ask_session.config = Config(agents=(me,), gateways=GATEWAYS, answer=answer, page=page)
+    ask_session.ask()
+
+
+@pytest.mark.parametrize("kind", ["question", "reminder", "escalation"])
+def test_a_person_gets_a_link_that_shows_just_this_question(ask_session: Any, kind: str) -> None:
+    asked_by_a_person(ask_session)
+    found = composed(ask_session, None if kind == "question" else followers(ask_session)[kind])
+    assert found.link.startswith("https://claude.example.org/link/")
+    assert found.data["link"] == found.link
+    # Ahead of Claude's words: a service may cut the text.
+    assert found.text.index(f"Answer here: {found.link} (holds until ") < found.text.index("Which database?")
+    token = found.link.rpartition("/")[2]
+    assert read_link(ask_session.home, PAGE, token) == ("main", "s-1", "toolu_1")
+
+
+def test_an_agent_gets_no_link(ask_session: Any) -> None:
+    ask_session.config = Config(agents=(Agent("main", gateway="chat"),), gateways=GATEWAYS, page=PAGE)
+    ask_session.ask()
+    found = composed(ask_session)
+    assert (found.link, found.data["link"], "Answer here" in found.text) == ("", "", False)
+
+
+@pytest.mark.parametrize("page", [PageConfig(), PageConfig(enabled=False, url="https://h")])
+def test_without_a_page_that_a_phone_reaches_there_is_no_link(ask_session: Any, page: PageConfig) -> None:
+    asked_by_a_person(ask_session, page)
+    found = composed(ask_session)
+    assert (found.link, found.data["link"], "Answer here" in found.text) == ("", "", False)
+    assert not Path(page_secret_file(ask_session.home)).exists()
+
+
+def test_a_secret_that_cannot_be_used_costs_only_the_link(ask_session: Any) -> None:
+    asked_by_a_person(ask_session)
+    path = Path(page_secret_file(ask_session.home))
+    path.write_text("x\n")
+    path.chmod(0o644)
+    found = composed(ask_session)
+    assert (found.link, "Which database?" in found.text) == ("", True)
+    [warning] = [one for one in ask_session.journal.records(None) if one.get("level") == "warning"]
+    assert "no link to the question could be made" in str(warning)
