@@ -1,14 +1,10 @@
-"""The page in a real browser, served by a real router; without Chromium these tests are skipped, or fail in CI."""
+"""The page in a real browser, served by a real router."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-
-pytest.importorskip("playwright")
 
 from support.page import Home, Served, chromium
 
@@ -19,10 +15,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if shutil.which("chromium") is None and not os.environ.get("HOOKROUTER_REQUIRE_LIVE"):
-        pytest.skip("chromium is missing")
+    # No longer than these tests: as long as Playwright runs, no other test of this process can run an event loop.
     with chromium() as browser:
         yield browser
 

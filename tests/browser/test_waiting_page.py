@@ -96,7 +96,7 @@ def test_keys_choose_and_go_on(browser: Browser, home: Home, served: Served) -> 
     page.keyboard.press("Enter")
     review = page.locator(".review")
     review.get_by_text("round the corner").wait_for()
-    assert page.evaluate("document.activeElement.textContent") == "Send"
+    eventually(lambda: page.evaluate("document.activeElement.textContent") == "Send")
 
 
 @pytest.mark.parametrize("whom", ["page", "router"])

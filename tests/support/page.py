@@ -9,6 +9,7 @@ import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from playwright.sync_api import sync_playwright
 
 from hookrouter.cli.application import Application
@@ -43,9 +44,11 @@ def page_config() -> str:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Yield Debian's Chromium."""
+    """Yield Debian's Chromium; where it is missing the test is skipped, or fails with ``HOOKROUTER_REQUIRE_LIVE=1``."""
     program = shutil.which("chromium")
-    assert program is not None, "chromium is missing: apt-get install chromium"
+    if program is None:
+        missing = "chromium is missing: apt-get install chromium"
+        (pytest.fail if os.environ.get("HOOKROUTER_REQUIRE_LIVE") == "1" else pytest.skip)(missing)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:

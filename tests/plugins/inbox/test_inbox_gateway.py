@@ -53,6 +53,7 @@ def test_other_messages_become_notices_once(store: Store, kind: str) -> None:
         "subject": "subject",
         "text": "the text",
         "created_at": "2026-11-21T22:54:14.123Z",
+        "link": "",
     }
 
 
