@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
@@ -92,8 +93,12 @@ def _sessions(home: Home, folder: Path) -> None:
             model=_MODEL,
             last_message=said,
         )
-        change_record(home.app.store, session, lambda _, record=record: record)
+        change_record(home.app.store, session, partial(_replaced, record))
     home.put("api", "run the tests again with the new client", "/compact", "write the notes for the release")
+
+
+def _replaced(record: SessionRecord, _former: SessionRecord | None) -> SessionRecord:
+    return record
 
 
 def _history(home: Home) -> None:

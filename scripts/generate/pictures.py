@@ -19,6 +19,7 @@ from scripts.generate.terminal_picture import draw, record
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+
     from support.page import Served
 
 __all__ = ["PICTURES", "Picture", "main", "make_page_pictures", "make_recording"]

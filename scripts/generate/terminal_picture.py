@@ -105,7 +105,8 @@ def draw(recording: Recording) -> str:
         f"@keyframes play{{{''.join(frames)}}}"
     )
     drawn = "".join(
-        f'<text x="0" y="{_LINE * number + _SIZE}"{_kind(line)} xml:space="preserve">{escape(line, quote=False)}</text>\n'
+        f'<text x="0" y="{_LINE * number + _SIZE}"{_kind(line)} xml:space="preserve">'
+        f"{escape(line, quote=False)}</text>\n"
         for number, line in enumerate(lines)
         if line
     )
@@ -146,4 +147,4 @@ def _shift(count: int, rows: int) -> int:
 def _kind(line: str) -> str:
     if line.startswith("   Verified"):
         return ' class="good"'
-    return ' class="head"' if line.startswith("$ ") or line[:1].isdigit() or line.startswith(("By ", "A queue")) else ""
+    return ' class="head"' if line.startswith(("$ ", "By ", "A queue")) or line[:1].isdigit() else ""
