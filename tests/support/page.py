@@ -122,10 +122,10 @@ def watched(page: Page) -> list[str]:
 class Home:
     """A home with a page, whose documents a test writes by itself: no client is there."""
 
-    def __init__(self, folder: Path, config: str = "") -> None:
-        """Make it in a folder."""
+    def __init__(self, folder: Path, config: str = "", environ: Mapping[str, str] | None = None) -> None:
+        """Make it in a folder; ``environ`` is added to the environment of what runs in it."""
         self.folder = folder
-        self.environ = {**os.environ, "HOOKROUTER_HOME": str(folder), "TMUX": "", "TMUX_PANE": ""}
+        self.environ = {**os.environ, "HOOKROUTER_HOME": str(folder), "TMUX": "", "TMUX_PANE": "", **(environ or {})}
         (folder / "config.toml").write_text(f"{page_config()}{config}")
         self.app = Application.from_environ(self.environ)
 
