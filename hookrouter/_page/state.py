@@ -95,7 +95,7 @@ class PageState:
             csrf=self.logins.csrf_token(login.id) if login is not None else "",
             path=request.url.path,
             is_part=request.headers.get("hx-request") == "true",
-            **{"own_pages": [], "panels": [], **values},
+            **values,
         )
         return HTMLResponse(text, status)
 

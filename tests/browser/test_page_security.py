@@ -148,3 +148,8 @@ def test_a_link_shows_one_question_and_no_other(browser: Browser, reachable: tup
     home.end(asked)
     page.goto(link)
     page.get_by_role("heading", name="Not open any more").wait_for()
+
+
+def test_a_session_is_found_whatever_its_name(home: Home, visitor: Visitor) -> None:
+    home.put("a/b c?", "hello")
+    assert "hello" in visitor.get("/sessions/a%2Fb%20c%3F").text

@@ -127,8 +127,6 @@ class StoryIndex:
         self._verdicts: dict[_Key, Verdict] = {}
         self._told: dict[_Key, _Told] = {}
         self._ordered: list[_Told] = []
-        self.is_loading = True
-        """Whether the journal has not been read for the first time; a look waits for that."""
 
     def refresh(self) -> None:
         """Read what is new in the journal and in the documents. Raises StoreError."""
@@ -144,7 +142,6 @@ class StoryIndex:
                 self._tell(key)
             if changed:
                 self._ordered = sorted(self._told.values(), key=_order, reverse=True)
-            self.is_loading = False
 
     def find(self, query: StoryQuery, page: int = 1) -> StoryPage:
         """Return a page of the stories that fit, of what was read last."""

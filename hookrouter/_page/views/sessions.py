@@ -99,6 +99,6 @@ async def _drawn(request: Request, problem: str = "", status: int = 200) -> Resp
 ROUTES = [
     Route("/sessions", _all),
     Route("/sessions/list", _all),
-    Route("/sessions/{name}", _one),
-    Route("/sessions/{name}", _do, methods=["POST"]),
+    Route("/sessions/{name:path}", _one),
+    Route("/sessions/{name:path}", _do, methods=["POST"]),
 ]

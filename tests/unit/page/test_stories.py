@@ -74,9 +74,7 @@ def test_pages_newest_first_and_finds_words(tmp_path):
     for number in range(120):
         _asked(journal, f"t{number}", f"2026-11-25T07:{number // 60:02d}:{number % 60:02d}.000Z")
     index = StoryIndex(journal, store)
-    assert index.is_loading
     index.refresh()
-    assert not index.is_loading
     first, last = index.find(StoryQuery(), 1), index.find(StoryQuery(), 9)
     assert (first.total, first.pages, len(first.stories), last.page, len(last.stories)) == (120, 3, 50, 3, 20)
     assert first.stories[0]["tool_use_id"] == "t119"
