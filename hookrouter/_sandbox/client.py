@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 import re
 import shutil
@@ -51,6 +52,8 @@ _RULE = "────"
 _PROMPT = re.compile(r"[❯>](?:\s|$)")
 _ENTER_SECONDS = 1.0
 """How long a client gets to take a prompt before it is looked whether the Enter was lost."""
+_AGAIN_SECONDS = 1.0
+"""How long a key gets to show an effect in a dialog before it is pressed again."""
 _MARK = "."
 """A character that does nothing in a dialog."""
 _WORKING = ("esc to interrupt", "ctrl+c to interrupt")
@@ -274,7 +277,6 @@ class _AutoModeOffer:
 
     _TITLE = "Make auto mode your default permission mode?"
     _NO = "No, keep manual mode"
-    _AGAIN = 1.0
 
     def __init__(self, pane: Pane) -> None:
         self._pane = pane
@@ -287,7 +289,7 @@ class _AutoModeOffer:
         on_no = any("❯" in line and self._NO in line for line in screen.splitlines())
         key = "Enter" if on_no else "Down"
         now = time.monotonic()
-        if now - self._pressed.get(key, -self._AGAIN) >= self._AGAIN:
+        if now - self._pressed.get(key, -_AGAIN_SECONDS) >= _AGAIN_SECONDS:
             self._pressed[key] = now
             self._pane.press(key)
 
@@ -456,6 +458,25 @@ class ClientSession:
             return dialog_is_open(screen) and text in screen
 
         return self.pane.wait_for(dialog_is_shown, timeout)
+
+    def confirm(self, timeout: float = 15.0) -> None:
+        """Press Enter until the dialog that is open is gone. Raises WaitTimeoutError.
+
+        A busy client draws a dialog some time before it takes keys, and loses those of that time. One Enter too many
+        finds an empty prompt box, which does nothing with it.
+        """
+        pressed = -math.inf
+
+        def is_gone(screen: str) -> bool:
+            nonlocal pressed
+            if not dialog_is_open(screen):
+                return True
+            if time.monotonic() - pressed >= _AGAIN_SECONDS:
+                pressed = time.monotonic()
+                self.pane.press("Enter")
+            return False
+
+        self.pane.wait_for(is_gone, timeout)
 
     def wait_idle(self, timeout: float = 15.0) -> str:
         """Wait until the client shows an empty prompt box and works on nothing. Raises WaitTimeoutError.

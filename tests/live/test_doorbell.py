@@ -283,7 +283,7 @@ def test_a_dialog_of_a_turn_keeps_the_next_item_back(rung: Rung) -> None:
     (item,) = rung.send("after the answer")
     rung.wait("the deliverer", rung.is_delivering)
     assert rung.woken() == []
-    rung.client.pane.press("Enter")
+    rung.client.confirm()
     rung.wait_done()
     assert rung.woken() == [item.id]
     assert rung.order() == ["UserPromptSubmit", "PostToolUse", "Stop", "UserPromptSubmit", "Stop"]

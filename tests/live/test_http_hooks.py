@@ -140,7 +140,7 @@ def test_a_person_answers_first(tmp_path: Path, tmux_server: PrivateTmux) -> Non
     with over_http(tmp_path, tmux_server) as one:
         one.start()
         one.ask("Which way now?")
-        one.press("Enter")
+        one.client.confirm()
         one.wait_stop()
         assert "Left" in list(one.model.tool_results().values())[-1]
         wait_until(lambda: one.waits() == [], 20, "the end of the hook that waits", one.told)

@@ -48,7 +48,7 @@ def test_only_the_notification_that_is_read_starts_hookrouter(tmux_server: Priva
             client.submit("ASK form")
             client.wait_dialog("Which way?", 30)
             wait_until(lambda: "permission_prompt" in kinds(), 30, "the notification of a dialog", client.screen)
-            client.pane.press("Enter")
+            client.confirm()
             stage.wait_payload("Stop", timeout=30)
             wait_until(lambda: "idle_prompt" in kinds(), 30, "the one of an idle session", client.screen)
             wait_until(runs, 20, "a run of hookrouter", lambda: str(stage.journal()))

@@ -285,7 +285,7 @@ def test_a_person_answers_first(tmux_server: PrivateTmux) -> None:
         one.start()
         one.ask("Which way now?")
         one.wait_screen(ASKED)
-        one.press("Enter")
+        one.client.confirm()
         one.wait_stop()
         wait_until(lambda: one.handled() == once(), 15, "the end of the hook that waits", one.told)
         assert "Left" in list(one.model.tool_results().values())[-1]
