@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrouter._config.cache import file_key, load
+from hookrouter.dialogs.documents import QUESTION
 from hookrouter.messaging import notices
 from hookrouter.messaging.delivery.attempt import ATTEMPT_SECONDS, Limits, exit_after
 from hookrouter.messaging.delivery.composing import Composing
@@ -178,7 +179,9 @@ class _Work:
         composing.catch_up()
         watches = []
         with suppress(StoreError):
-            watches = [self._stack.enter_context(watch) for watch in self._outbox.watches()]
+            # A question that ends makes messages due that wait for it.
+            wanted = [*self._outbox.watches(), application.store.watch(QUESTION)]
+            watches = [self._stack.enter_context(watch) for watch in wanted]
         return Deliverer(
             self._outbox,
             application.config,

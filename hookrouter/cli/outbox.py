@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from hookrouter.context import Services
     from hookrouter.messaging.message import QueuedMessage
+    from hookrouter.messaging.outbox import Outbox
 
 __all__ = ["app", "drop", "list_messages", "retry", "show"]
 
@@ -43,9 +44,10 @@ _SomeId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The message
 def list_messages(as_json: Json = False) -> None:
     """List the messages that are not delivered yet, oldest first, and why.
 
-    A message is being delivered (running), due, waits for its next attempt or its time (a reminder), waits while its
-    session is paused, or was given up; then it stays until it is retried or dropped, or its gateway's table in
-    config.toml changes. One whose gateway could not be asked, because its table has mistakes, is due when that changes.
+    A message is being delivered (running), due, waits, waits while its session is paused, or was given up. It waits for
+    its next attempt, for its time (a reminder), or, if it withdraws or edits an earlier one, for the end of what that
+    is about. One that was given up stays until it is retried or dropped, or its gateway's table in config.toml changes.
+    One whose gateway could not be asked, because its table has mistakes, is due when that changes.
 
     With --json: a list with id, state (running, due, waits, paused, given up), kind, agent, gateways, session, subject,
     attempts, last_error and times; running_since is null if no attempt runs.
@@ -124,7 +126,7 @@ def retry(
     """
     services = Application.from_environ()
     outbox = services.outbox
-    names = _chosen(name, every, lambda: [message.id for message in outbox.pending() if not message.is_early])
+    names = _chosen(name, every, lambda: [message.id for message in outbox.pending() if not message.is_for_later])
     done = [one for one in names if _guarded(partial(outbox.retry, one))]
     if name is not None and not done:
         raise _unknown(name)
@@ -207,7 +209,7 @@ def _entry(services: Services, message: QueuedMessage) -> dict[str, Any]:
     is_running = outbox.locks.is_running(message)
     return {
         "id": message.id,
-        "state": "running" if is_running else _state(message, held=outbox.is_held(message)),
+        "state": "running" if is_running else _state(message, outbox),
         "kind": message.kind,
         "agent": message.agent,
         "gateways": [message.gateway, *message.fallbacks],
@@ -223,15 +225,18 @@ def _entry(services: Services, message: QueuedMessage) -> dict[str, Any]:
         "running_since": message.last_attempt_at if is_running else None,
         "last_error": None if is_running else message.last_error,
         "while_open": None if message.while_open is None else message.while_open.as_json(),
+        "once_over": None if message.once_over is None else message.once_over.as_json(),
         "given_up_at": given_up.at if given_up else None,
     }
 
 
-def _state(message: QueuedMessage, *, held: bool) -> str:
+def _state(message: QueuedMessage, outbox: Outbox) -> str:
     if message.given_up is not None:
         return "given up"
-    if held:
+    if outbox.is_held(message):
         return "paused"
+    if not outbox.tries.is_over(message):
+        return "waits"
     due = seconds(message.next_attempt_at or message.not_before)
     return "waits" if due is not None and due > now() else "due"
 
@@ -254,6 +259,8 @@ def _lines(entry: dict[str, Any]) -> list[str]:
     lines.append(f"  {tries}")
     if entry["while_open"] is not None:
         lines.append("  goes out only while what it is about is open")
+    if entry["once_over"] is not None:
+        lines.append("  goes out when what it is about is over, to withdraw or edit an earlier message")
     if entry["last_error"]:
         lines.append(f"  why: {entry['last_error']}")
     return [printable(line) for line in lines]

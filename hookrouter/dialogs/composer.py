@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import close_of_gone_clients
 from hookrouter.dialogs.messages.answer_link import answer_link
+from hookrouter.dialogs.messages.closed import closed_words
 from hookrouter.dialogs.messages.data import open_data
 from hookrouter.dialogs.messages.formatting import Surroundings, question_message, reminder_message
 from hookrouter.dialogs.messages.guidance import guidance_for
@@ -24,6 +25,7 @@ from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.messages.surroundings import git_branch
 from hookrouter.dialogs.messages.to_person import Link, escalation_lead, person_message, person_reminder
 from hookrouter.dialogs.verdicts import list_verdicts
+from hookrouter.messaging.message import CLOSED as CLOSING
 from hookrouter.util.clock import now, seconds
 from hookrouter.util.program import PROGRAM, script_argv
 
@@ -72,6 +74,8 @@ class QuestionComposer:
         delivered = {"id": message.id, "attempt": attempt}
         if message.kind in CLOSED and message.data:
             return message._replace(data={**message.data, **delivered})
+        if message.kind == CLOSING and message.tool_use_id:
+            return _closing(message, services)
         if message.kind not in (QUESTION, REMINDER, ESCALATION) or not message.tool_use_id:
             return None
         question = documents.find_question(services.store, message.session_id, message.tool_use_id)
@@ -103,6 +107,15 @@ def surroundings(question: Question, services: Services) -> Surroundings:
         last_words=said.words[-LONGEST:],
         earlier=tuple(answers[-EARLIER:]),
     )
+
+
+def _closing(message: Message, services: Services) -> Message | None:
+    """Return a message that closes an earlier one, with how its question ended; None if nobody has said so."""
+    for verdict in list_verdicts(services.store):
+        if (verdict.session_id, verdict.tool_use_id) == (message.session_id, message.tool_use_id):
+            words = closed_words(verdict, [(one["question"], one["answer"]) for one in _answers(verdict)])
+            return message._replace(subject=words.subject, text=words.text)
+    return None
 
 
 def _text(

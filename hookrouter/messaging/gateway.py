@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckingGateway",
+    "ClosingGateway",
     "Gateway",
     "Message",
     "Probe",
     "ProbingGateway",
     "ScheduledMessage",
     "SendResult",
+    "Sent",
 ]
 
 
@@ -43,6 +45,8 @@ class Message(NamedTuple):
     - ``warning``: what became of an answer is not known;
     - ``turn_ended``, ``queue_done``, ``queue_held``, ``failed``, ``limited``, ``idle``, ``session_started``,
       ``session_ended``, ``subagent_ended``: what became of a turn, of a session's queue, or of a session;
+    - ``closed``: what an earlier message was about is over, so that message is withdrawn or edited; only a gateway that
+      can do so gets it (:class:`ClosingGateway`);
     - ``config``: config.toml has problems, and what it said before holds, or a gateway cannot be used; about no
       session, and nothing is asked;
     - ``test``: ``hookrouter init`` tries the gateway; nothing is to be done or answered.
@@ -109,6 +113,20 @@ class SendResult(NamedTuple):
     retry_after: float | None = None
     """Seconds that the other side asked to wait before the next try; None if it did not. Counts if it is longer than
     the usual wait and ``retry`` is true, and up to an hour."""
+    receipt: Mapping[str, str] | None = None
+    """What :meth:`ClosingGateway.close` needs to withdraw or edit the delivered message, such as the number that the
+    other side gave it; empty if it needs nothing. None if the message is to stay as it is. Kept in the outbox, so it
+    may hold no secret."""
+
+
+@with_field_docs
+class Sent(NamedTuple):
+    """A message that was delivered, and is to be withdrawn or edited."""
+
+    id: str
+    """The id that it was delivered with."""
+    receipt: Mapping[str, str]
+    """What its delivery returned as :attr:`SendResult.receipt`."""
 
 
 class Gateway(Protocol):
@@ -157,3 +175,21 @@ class ProbingGateway(Protocol):
 
     def probe(self, settings: Any, /) -> Probe:
         """Look, within seconds and without waking anybody; ``settings`` have passed all checks."""
+
+
+@runtime_checkable
+class ClosingGateway(Protocol):
+    """What a gateway may offer besides: to withdraw or edit what it has delivered, once that is over.
+
+    For what people are shown, such as a notification on a phone: an answer that somebody else gave makes it wrong. It
+    is asked only for messages whose delivery returned a :attr:`SendResult.receipt`, and that go out only while what
+    they are about is open: a question, a wake of a session.
+    """
+
+    def close(self, message: Message, sent: Sent, settings: Any, /) -> SendResult:
+        """Withdraw what was delivered, or put the subject and text of ``message`` in its place.
+
+        ``message`` has the kind ``closed`` and an id of its own. Must be safe to repeat, as ``deliver`` must. Delivered
+        means here that the other side shows the earlier message no more, or as edited. What cannot be closed is
+        dropped, and the journal says why: one that a person has deleted is not worth a warning.
+        """

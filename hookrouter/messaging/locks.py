@@ -44,9 +44,12 @@ class DeliveryLocks:
         if self._delivering is not None:
             self._delivering.forget()
 
-    def lane(self, gateway: str, session: str) -> DocumentLock:
-        """Return the lock of who delivers one lane of messages; it outlives a deliverer that was killed."""
-        return self._store.lock("line", _lane(gateway, session), 0)
+    def lane(self, gateway: str, session: str, closes: bool = False) -> DocumentLock:
+        """Return the lock of who delivers one lane of messages; it outlives a deliverer that was killed.
+
+        ``closes``: the lane of messages that withdraw or edit others.
+        """
+        return self._store.lock("line", _lane(gateway, session, closes), 0)
 
     def is_running(self, message: QueuedMessage) -> bool:
         """Whether a deliverer asks a gateway to deliver this message now. Takes no lock, and writes nothing.
@@ -55,9 +58,10 @@ class DeliveryLocks:
         """
         return (
             message.is_undecided
-            and self._store.lock_holder("line", _lane(message.gateway, message.session)) is not None
+            and self._store.lock_holder("line", _lane(message.gateway, message.session, message.closes is not None))
+            is not None
         )
 
 
-def _lane(gateway: str, session: str) -> str:
-    return f"{gateway}\0{session}"
+def _lane(gateway: str, session: str, closes: bool) -> str:
+    return f"{gateway}\0{session}\0closes" if closes else f"{gateway}\0{session}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.messaging.gateway import Message
+from hookrouter.messaging.gateway import Message, Sent
 from hookrouter.util.clock import iso, now, seconds
 from hookrouter.util.field_docs import with_field_docs
 
@@ -14,17 +14,31 @@ if TYPE_CHECKING:
 
     from hookrouter.messaging.gateway import ScheduledMessage
 
-__all__ = ["FRESH", "LONGEST_WAIT", "GivenUp", "QueuedMessage", "WhileOpen", "decode", "encode", "new_document"]
+__all__ = [
+    "CLOSED",
+    "FRESH",
+    "LONGEST_WAIT",
+    "GivenUp",
+    "QueuedMessage",
+    "WhileOpen",
+    "closing",
+    "decode",
+    "encode",
+    "new_document",
+]
 
 LONGEST_WAIT = 600.0
 """Upper limit in seconds of the wait between two tries, if the other side does not ask for a longer one."""
+
+CLOSED = "closed"
+"""The kind of a message that withdraws or edits an earlier one."""
 
 VERSION = 1
 
 _TEXTS = tuple(field for field in Message._fields if field not in ("data", "link"))
 """The fields of a message that every document has."""
 
-_FOLLOWING = "-then"
+_FOLLOWING, _CLOSING = "-then", "-closed"
 _CENTURY = 100 * 365 * 86400.0
 
 
@@ -42,7 +56,7 @@ class GivenUp(NamedTuple):
 
 @with_field_docs
 class WhileOpen(NamedTuple):
-    """Which document in ``state/`` must still be there when a message goes out."""
+    """Which document in ``state/`` a message depends on: as long as it is there, what it is about is open."""
 
     kind: str
     """The document's kind."""
@@ -111,6 +125,10 @@ class QueuedMessage(NamedTuple):
     """When it is to go out at the earliest; None for at once."""
     while_open: WhileOpen | None = None
     """What must still be there when it goes out; else it is dropped unsent."""
+    once_over: WhileOpen | None = None
+    """What must be there no more: until then it is not to go out."""
+    closes: Sent | None = None
+    """The delivered message that it withdraws or edits; None for one that is delivered itself."""
     then: tuple[Mapping[str, Any], ...] = ()
     """The documents of the messages that follow it, each with ``seconds`` and ``after_delivery``."""
     delivered_at: str | None = None
@@ -129,6 +147,11 @@ class QueuedMessage(NamedTuple):
     def is_early(self) -> bool:
         """Whether it is not to go out yet."""
         return self.not_before is not None and self.not_before > iso() and not self.failures
+
+    @property
+    def is_for_later(self) -> bool:
+        """Whether it is not to go out yet, because of the time, or of what it waits for to be over."""
+        return self.is_early or (self.once_over is not None and not self.failures)
 
     @property
     def may_have_arrived(self) -> bool:
@@ -162,21 +185,23 @@ class QueuedMessage(NamedTuple):
         moment = now()
         # One in the future was noted before the clock was set back.
         begin = moment if since is None or since > moment else since
+        # One that closes it is added when it is delivered, and what follows is counted anew after a part went in.
         return [
             (
-                f"{self.id}{_FOLLOWING}{number}",
+                name,
                 {
                     **_DELIVERY,
                     **entry,
                     "environment": self.environment,
                     "version": VERSION,
-                    "id": f"{self.id}{_FOLLOWING}{number}",
+                    "id": name,
                     "created_at": iso(moment),
                     "not_before": iso(begin + entry.get("seconds", 0)),
                 },
             )
             for number, entry in enumerate(self.then)
             if entry.get("after_delivery", True) == after_delivery
+            for name in [f"{self.id}{_CLOSING if entry.get('closes') else f'{_FOLLOWING}{number}'}"]
         ]
 
     def waits_for_delivery(self) -> tuple[Mapping[str, Any], ...]:
@@ -203,6 +228,8 @@ _DELIVERY: dict[str, Any] = {
     "fallbacks": [],
     "not_before": None,
     "while_open": None,
+    "once_over": None,
+    "closes": None,
     "then": [],
     "delivered_at": None,
 }
@@ -225,6 +252,29 @@ def new_document(
         "fallbacks": list(fallbacks),
         "then": [_scheduled(one, while_open) for one in then],
         "while_open": while_open,
+    }
+
+
+def closing(message: QueuedMessage, gateway: str, receipt: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return what follows a delivered message in order to close it later, as :attr:`QueuedMessage.then` has it.
+
+    ``receipt`` is what the gateway of this name has returned. None for a message that depends on nothing that ends.
+    """
+    if message.while_open is None:
+        return None
+    fields = message.for_gateway(gateway)._asdict()
+    del fields["id"], fields["created_at"]
+    return {
+        **fields,
+        "kind": CLOSED,
+        "subject": f"Over: {message.subject}",
+        "text": "What this was about is over; there is nothing to answer any more.",
+        "data": {},
+        "link": "",
+        "seconds": 0,
+        "after_delivery": True,
+        "once_over": message.while_open.as_json(),
+        "closes": Sent(message.id, receipt)._asdict(),
     }
 
 
@@ -258,6 +308,8 @@ def encode(message: QueuedMessage) -> dict[str, Any]:
         "given_up": None if message.given_up is None else message.given_up._asdict(),
         "not_before": message.not_before,
         "while_open": None if message.while_open is None else message.while_open.as_json(),
+        "once_over": None if message.once_over is None else message.once_over.as_json(),
+        "closes": None if message.closes is None else message.closes._asdict(),
         "then": list(message.then),
         "delivered_at": message.delivered_at,
     }
@@ -287,6 +339,8 @@ def decode(name: str, document: Mapping[str, Any]) -> QueuedMessage:
         given_up=_given_up(_table(kept, "given_up")),
         not_before=_text(kept, "not_before"),
         while_open=_while_open(_table(kept, "while_open")),
+        once_over=_while_open(_table(kept, "once_over")),
+        closes=_sent(_table(kept, "closes")),
         then=tuple(one for one in _list(kept.get("then")) if isinstance(one, dict)),
         delivered_at=_text(kept, "delivered_at"),
         fault=f"{wrong[0]!r} of the message is {kept.get(wrong[0])!r}, not a text" if wrong else "",
@@ -307,6 +361,13 @@ def _while_open(table: dict[str, Any] | None) -> WhileOpen | None:
     if kind is None or fields is None or not isinstance(names, list):
         return None
     return WhileOpen(kind, tuple(names), fields) if all(isinstance(name, str) for name in names) else None
+
+
+def _sent(table: dict[str, Any] | None) -> Sent | None:
+    if table is None:
+        return None
+    receipt = _table(table, "receipt") or {}
+    return Sent(_text(table, "id") or "", {key: value for key, value in receipt.items() if isinstance(value, str)})
 
 
 def _text(document: Mapping[str, Any], field: str) -> str | None:

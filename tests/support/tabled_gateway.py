@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from hookrouter._config.validation import FAULTS, problems_of
 from hookrouter._plugins.gateway_settings import read_gateway_settings
 from hookrouter._plugins.settings_schema import structure
-from hookrouter.messaging.gateway import ProbingGateway, SendResult
+from hookrouter.messaging.gateway import ClosingGateway, ProbingGateway, SendResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.messaging.gateway import Gateway, Message, Probe
+    from hookrouter.messaging.gateway import Gateway, Message, Probe, Sent
 
 __all__ = ["TabledGateway"]
 
@@ -36,6 +36,11 @@ class TabledGateway:
         if isinstance(settings, list):
             return SendResult(delivered=False, reason="; ".join(settings), retry=False)
         return self.gateway.deliver(message, settings)
+
+    def close(self, message: Message, sent: Sent, table: Mapping[str, object]) -> SendResult:
+        """Close with the settings of a table."""
+        assert isinstance(self.gateway, ClosingGateway)
+        return self.gateway.close(message, sent, self._settings(table))
 
     def probe(self, table: Mapping[str, object]) -> Probe:
         """Probe with the settings of a table."""

@@ -25,7 +25,7 @@ class OutboxCheck:
     def examine(self, place: Place) -> Iterator[Finding]:
         """Look, and return what was found."""
         app = place.app
-        messages = [message for message in app.outbox.pending() if not message.is_early]
+        messages = [message for message in app.outbox.pending() if not message.is_for_later]
         for message in messages:
             if app.outbox.locks.is_running(message):
                 since = local(message.last_attempt_at or "")

@@ -10,26 +10,28 @@ from __future__ import annotations
 import faulthandler
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from hookrouter._plugins.gateway_settings import GatewayFault, read_gateway_settings
-from hookrouter.messaging.gateway import SendResult
+from hookrouter.messaging.gateway import ClosingGateway, SendResult
+from hookrouter.messaging.message import closing
 from hookrouter.messaging.retry import BLOCKING_FAILURES, KEEP_TRYING
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso, now
 from hookrouter.util.time_limit import time_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from hookrouter.messaging.delivery.notes import Notes
     from hookrouter.messaging.delivery.routes import Routes
     from hookrouter.messaging.delivery.scheduler import Lane
     from hookrouter.messaging.delivery.workers import Tell
-    from hookrouter.messaging.gateway import Gateway, Message
+    from hookrouter.messaging.gateway import Gateway, Message, Sent
     from hookrouter.messaging.message import QueuedMessage
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.messaging.retry import RetryPolicy
@@ -220,6 +222,7 @@ class Turn:
         started = time.monotonic()
         result = self._ask(counted, gateway, *found)
         if result.delivered:
+            counted = _with_closing(counted, gateway, result.receipt)
             self.notes.delivered(counted)
             elapsed = round((time.monotonic() - started) * 1000, 1)
             self.notes.record(message, "delivered", result.reason, level="info", gateway=gateway, ms=elapsed)
@@ -227,6 +230,9 @@ class Turn:
         return result
 
     def _give_up(self, message: QueuedMessage, reason: str, refused: Mapping[str, str] | None = None) -> None:
+        if message.closes is not None:
+            self.notes.drop_unclosed(message, reason)
+            return
         given_up = self.routes.fingerprint(message.gateways)
         self.notes.failed(message.id, reason, given_up=given_up, refused=refused)
         self.notes.record(message, "given_up", reason, level="error")
@@ -239,13 +245,14 @@ class Turn:
             limit = max(limit, timeout + 60)
         try:
             with self.limits.applied(limit):
-                result: object = gateway.deliver(outgoing, settings)
+                result: object = _asked(gateway, outgoing, message.closes, settings)
                 fault = _fault(result)
         except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is a failed try
             return SendResult(delivered=False, reason=f"{type(error).__name__}: {error}")
         if fault or not isinstance(result, SendResult):
             place = f"{type(gateway).__module__}.{type(gateway).__qualname__}"
-            said = f"{PLUGIN_FAULT}{kind!r}: deliver() of {place} returned {fault}"
+            called = "deliver()" if message.closes is None else "close()"
+            said = f"{PLUGIN_FAULT}{kind!r}: {called} of {place} returned {fault}"
             return SendResult(delivered=False, reason=said, retry=False)
         return result
 
@@ -273,10 +280,30 @@ class Turn:
         return gateway, settings
 
 
+def _asked(gateway: Gateway, message: Message, closes: Sent | None, settings: Any) -> SendResult:
+    """Have a gateway deliver a message, or close another one with it."""
+    if closes is None:
+        return gateway.deliver(message, settings)
+    if isinstance(gateway, ClosingGateway):
+        return gateway.close(message, closes, settings)
+    return SendResult(delivered=False, reason="the gateway closes no messages any more", retry=False)
+
+
+def _with_closing(message: QueuedMessage, gateway: str, receipt: Mapping[str, str] | None) -> QueuedMessage:
+    """Return a delivered message with what closes it later, if its gateway can."""
+    entry = None if receipt is None else closing(message, gateway, receipt)
+    return message if entry is None else message._replace(then=(*message.then, entry))
+
+
 def _fault(result: object) -> str:
     """Return what is wrong with a gateway's answer, empty for nothing."""
     if not isinstance(result, SendResult):
         return f"{result!r}, not a SendResult"
     kinds = {"delivered": bool, "reason": str, "retry": bool, "retry_after": int | float | None}
     wrong = [field for field, kind in kinds.items() if not isinstance(getattr(result, field), kind)]
+    receipt: object = result.receipt
+    if receipt is not None and not (
+        isinstance(receipt, Mapping) and all(isinstance(one, str) for pair in receipt.items() for one in pair)
+    ):
+        wrong.append("receipt")
     return f"a SendResult whose {wrong[0]} is {getattr(result, wrong[0])!r}" if wrong else ""

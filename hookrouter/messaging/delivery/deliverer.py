@@ -27,7 +27,11 @@ ended. It gives way to a new one after an hour, and when ``config.toml`` changes
   up nobody else, and one that does not heed the upper limit of a try is ended.
 - A message that was put in with another environment is left to the deliverer that has it, while one is at work.
 - While a session is paused (:mod:`hookrouter.messaging.pauses`), its messages wait, and are not tried.
-- Nothing is removed but what was delivered, or was to go out only while a document is there that is gone.
+- A message that is about an open document, and whose gateway can withdraw or edit it, is followed by one that closes it
+  once the document is gone (:func:`hookrouter.messaging.message.closing`). It waits in the outbox until then, and what
+  comes later does not wait for it.
+- Nothing is removed but what was delivered, what was to go out only while a document is there that is gone, and what
+  was to close a message and cannot.
 """
 
 from __future__ import annotations
@@ -196,6 +200,10 @@ class Deliverer:
             wait = self._scheduler.until_due(message)
             if wait > 0:
                 times.append(started + wait)
+                continue
+            if not self._notes.is_over(message):
+                # Whoever watches the documents looks again at once when one goes.
+                times.append(started + LOOK_SECONDS)
                 continue
             lanes[Lane.of(message)].append(message)
         return lanes, times

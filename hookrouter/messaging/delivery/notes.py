@@ -94,6 +94,22 @@ class Notes:
         self.record(message, "dropped", "what it is about has ended", level="info")
         return True
 
+    def is_over(self, message: QueuedMessage) -> bool:
+        """Whether what a message waits for is over; it waits on if that cannot be seen."""
+        try:
+            return self.outbox.tries.is_over(message)
+        except StoreError as error:
+            self.complain(str(error))
+            return False
+
+    def drop_unclosed(self, message: QueuedMessage, reason: str) -> None:
+        """Remove a message that was to close another one and cannot, for which nobody need be troubled."""
+        try:
+            self.outbox.remove(message.id)
+        except StoreError as error:
+            self.complain(str(error))
+        self.record(message, "dropped", reason, level="warning")
+
     def is_held(self, message: QueuedMessage) -> bool:
         """Whether a message waits because its session is paused."""
         try:

@@ -35,11 +35,13 @@ class Lane(NamedTuple):
     """The first gateway of the messages."""
     session: str
     """The session that they are about."""
+    closes: bool = False
+    """Whether they withdraw or edit what was delivered: nothing new waits for that."""
 
     @classmethod
     def of(cls, message: QueuedMessage) -> Lane:
         """Return the lane of a message."""
-        return cls(message.gateway, message.session)
+        return cls(message.gateway, message.session, message.closes is not None)
 
 
 @attrs.define

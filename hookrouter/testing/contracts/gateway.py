@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hookrouter._plugins.gateway_settings import read_gateway_settings
-from hookrouter.messaging.gateway import Gateway, Message, Probe, ProbingGateway, SendResult
+from hookrouter.messaging.gateway import ClosingGateway, Gateway, Message, Probe, ProbingGateway, SendResult, Sent
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 from hookrouter.util.time_limit import time_limit
@@ -42,7 +42,7 @@ NAME = "contract"
 AT_ONCE = 4
 """How many messages of different sessions are delivered at the same time."""
 
-_OPTIONAL = ("check", "probe", "settings")
+_OPTIONAL = ("check", "close", "probe", "settings")
 _KNOWN = (*_OPTIONAL, "deliver", "type", "gateway")
 
 _VALUES = st.recursive(
@@ -179,6 +179,19 @@ class GatewayContract:
             assert probe.usable or break_it, probe
             assert probe.usable or probe.fix, "what to do is missing"
         assert list(host.arrived()) == []
+
+    def test_what_it_can_close_is_closed_again_and_again(self, gateway: Gateway, host: GatewayHost) -> None:
+        message = _message(kind="question")
+        result = self._deliver(gateway, message, host)
+        if result.receipt is None:
+            return
+        assert isinstance(gateway, ClosingGateway), "a receipt is for close(), which is missing"
+        over = _message(kind="closed", id=f"{message.id}-closed", text="over")
+        for _ in range(2):
+            with time_limit(self.seconds):
+                closed = gateway.close(over, Sent(message.id, result.receipt), self._settings(gateway, host.settings))
+            _delivered(_checked(closed))
+        assert message.text not in [one.text for one in host.arrived() if one.id == message.id]
 
     def test_four_processes_may_deliver_at_once(self, gateway: Gateway, host: GatewayHost) -> None:
         if self.in_memory:

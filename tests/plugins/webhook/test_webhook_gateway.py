@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import hookrouter_webhook
 from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter_webhook.templates import fill_body, message_values
 from support.tabled_gateway import TabledGateway
 
 SECRET = "a-secret-that-nobody-may-see"
@@ -104,6 +105,10 @@ def wake(text: str = 'say "hi" & go\n', **fields: str) -> Message:
     return made._replace(**fields)
 
 
+def values(message: Message) -> dict[str, str]:
+    return message_values(message, text_bytes=None, entities=False)
+
+
 def deliver(endpoint: Endpoint, made: Message | None = None, **settings: object) -> SendResult:
     return gateway().deliver(made or wake(), {"url": f"{endpoint.origin}/hook", **settings})
 
@@ -141,19 +146,15 @@ TEXTS = st.text(st.characters(exclude_categories=[]), max_size=30)
 
 @given(text=TEXTS)
 def test_a_template_makes_json_of_any_text(text: str) -> None:
-    from hookrouter_webhook.posting import _body
-
     template = '{"content": "$subject: $text", "price": "$$5", "who": "${agent}"}'
-    made = json.loads(_body(wake(text, subject="s"), template, "application/json"))
+    made = json.loads(fill_body(template, values(wake(text, subject="s")), "application/json"))
 
     assert made == {"content": f"s: {text}", "price": "$5", "who": "a"}
 
 
 @given(text=st.text(max_size=30))
 def test_a_template_makes_a_form_of_any_text(text: str) -> None:
-    from hookrouter_webhook.posting import _body
-
-    made = _body(wake(text), "a=1&text=$text&b=2", "application/x-www-form-urlencoded").decode("ascii")
+    made = fill_body("a=1&text=$text&b=2", values(wake(text)), "application/x-www-form-urlencoded").decode("ascii")
 
     assert parse_qs(made, keep_blank_values=True) == {"a": ["1"], "text": [text], "b": ["2"]}
 

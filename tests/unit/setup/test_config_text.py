@@ -15,7 +15,7 @@ from hookrouter._setup.choices import Choices, NewGateway
 from hookrouter._setup.config_text import new_file, new_tables
 from hookrouter_command.program import CommandSettings
 from hookrouter_openclaw.posting import OpenClawSettings
-from hookrouter_webhook.posting import WebhookSettings
+from hookrouter_webhook.settings import WebhookSettings
 
 CLASSES = {"command": CommandSettings, "openclaw": OpenClawSettings, "webhook": WebhookSettings}
 

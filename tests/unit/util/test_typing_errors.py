@@ -8,7 +8,7 @@ from hookrouter._config.reader import examine
 from hookrouter._plugins.commands import BUILT_IN
 from hookrouter.samples import find
 from hookrouter.util.text import did_you_mean
-from hookrouter_webhook.posting import FIELDS
+from hookrouter_webhook.templates import FIELDS
 
 COMMANDS = [*(command.name for command in BUILT_IN), "answer", "questions", "history", "pause", "resume", "skill"]
 CHANNELS = ["keys", "reply"]

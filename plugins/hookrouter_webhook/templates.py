@@ -1,0 +1,102 @@
+"""Templates of bodies and addresses: what they may name, how a value is escaped, and how a long text is cut."""
+
+from __future__ import annotations
+
+import json
+import re
+from string import Template
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus
+
+from hookrouter.messaging.gateway import Message
+from hookrouter.util.text import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+__all__ = ["FIELDS", "NAME", "fill_body", "fill_url", "message_values", "template_faults"]
+
+FIELDS = tuple(field for field in Message._fields if field not in ("gateway", "data"))
+"""The fields of a message that a template may name, and that a body without a template has beside ``data``."""
+
+ABOUT = "about"
+"""What all messages about one question share: ``$about`` is the tool call's id, or the message's own without one."""
+
+CLOSES = "closes"
+"""The id of the message that is withdrawn or edited."""
+
+NAME = re.compile(r"[a-z_][a-z0-9_]*")
+"""How a name of one's own is written: of a secret, or of a part of an answer."""
+
+_CUT = "\n… (cut here; hookrouter has the whole)\n"
+
+
+def message_values(message: Message, *, text_bytes: int | None, entities: bool, closes: str = "") -> dict[str, str]:
+    """Return the values that a template may name of a message.
+
+    Of the text at most ``text_bytes`` bytes of UTF-8 are taken, None for all. With ``entities`` the signs ``&``, ``<``
+    and ``>`` are written as Slack wants them, so that no text mentions or links anything. ``closes`` is the id of the
+    message that this one withdraws or edits.
+    """
+    values = {name: str(getattr(message, name)) for name in FIELDS}
+    values["text"] = _cut(values["text"], text_bytes)
+    values[ABOUT] = message.tool_use_id or closes or message.id
+    values[CLOSES] = closes
+    if not entities:
+        return values
+    # The link is hookrouter's own, and holds none of the three.
+    return {name: value if name == "link" else _as_entities(value) for name, value in values.items()}
+
+
+def fill_body(template: str, values: Mapping[str, str], content_type: str) -> bytes:
+    """Return a template with its values, escaped as the content type wants it."""
+    escape = _escape(content_type)
+    text = Template(template).substitute({name: escape(value) for name, value in values.items()})
+    # Half of a surrogate pair has no UTF-8 form, and the payload may hold one.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def fill_url(template: str, values: Mapping[str, str]) -> str:
+    """Return an address with its values, in which no value ends a part of it."""
+    # A colon ends none, and a bot's token of Telegram has one.
+    quoted = {name: quote(value, safe=":", errors="backslashreplace") for name, value in values.items()}
+    return Template(template).substitute(quoted)
+
+
+def template_faults(key: str, template: str, names: Collection[str], content_type: str = "") -> list[str]:
+    """Return what is wrong with a template that may name ``names``; with a JSON content type it must make JSON."""
+    problems = []
+    for name in Template(template).get_identifiers():
+        if name not in names:
+            hint = did_you_mean(name, names, f"known are {', '.join(names)}")
+            problems.append(f"{key}: ${name} is unknown; {hint}")
+    if not problems and _is_json(content_type):
+        try:
+            json.loads(Template(template).substitute(dict.fromkeys(names, "1")))
+        except ValueError as error:
+            problems.append(f'{key}: the template makes no JSON: {error}; a text needs its quotes, as in "$text"')
+    return problems
+
+
+def _is_json(content_type: str) -> bool:
+    return "json" in content_type.lower()
+
+
+def _escape(content_type: str) -> Callable[[str], str]:
+    if _is_json(content_type):
+        return lambda value: json.dumps(value)[1:-1]
+    if "x-www-form-urlencoded" in content_type.lower():
+        return lambda value: quote_plus(value, errors="backslashreplace")
+    return lambda value: value
+
+
+def _as_entities(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _cut(text: str, limit: int | None) -> str:
+    data = text.encode("utf-8", "backslashreplace")
+    if limit is None or len(data) <= limit:
+        return text
+    kept = data[: max(0, limit - len(_CUT.encode()))].decode("utf-8", "ignore")
+    return f"{kept.rstrip()}{_CUT}"
