@@ -6,6 +6,7 @@ import os
 import re
 from string import Template
 from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import quote_plus
 
 import attrs
 
@@ -13,7 +14,7 @@ from hookrouter.messaging import http
 from hookrouter.messaging.fields import FilePath, VariableName, Within, refuse
 from hookrouter.messaging.secrets import SecretError, named_secret, read_secret, secret_faults
 from hookrouter_webhook.answers import PATH
-from hookrouter_webhook.templates import ABOUT, CLOSES, FIELDS, NAME, fill_url, template_faults
+from hookrouter_webhook.templates import ABOUT, CLOSES, FIELDS, NAME, fill_url, template_faults, url_form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +49,12 @@ def _statuses(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
+_PATHS = "the keys on the way to a part of a JSON answer with dots between, as in result.message_id"
+
+
 def _path(value: str) -> str:
     if value and not PATH.fullmatch(value):
-        refuse(value, "the keys on the way to a part of a JSON answer with dots between, as in result.message_id")
+        refuse(value, _PATHS)
     return value
 
 
@@ -132,13 +136,13 @@ class WebhookSettings:
     )
     entities: bool = attrs.field(
         default=False,
-        metadata={"help": "whether &, < and > go out as &amp;, &lt; and &gt;, as Slack wants it", "example": "true"},
+        metadata={"help": "whether `&`, `<` and `>` go out as entities, as Slack wants it", "example": "true"},
     )
     accepted: Annotated[str, _path] = attrs.field(
         default="",
         metadata={"help": "the part of a JSON answer that is true if the message was taken", "example": '"ok"'},
     )
-    receipt: dict[str, Annotated[str, _path]] = attrs.field(
+    receipt: dict[str, str] = attrs.field(
         factory=dict,
         metadata={
             "help": "the parts of a JSON answer that templates of closed name",
@@ -204,8 +208,10 @@ class Secrets:
         hidden = [value for name, value in self.headers.items() if name not in settings.headers]
         # Of "Bearer abc", the other side may repeat the second part alone.
         parts = [part for value in hidden for part in value.split() if len(part) > 7]
+        # As they stand in an address or a form, too.
+        named = [form(value) for value in self.named.values() for form in (str, url_form, quote_plus)]
         # The path of an address in the table may be a secret as well.
-        return [*hidden, *parts, *self.named.values(), self.signing or "", *http.address_secrets(self.url)]
+        return [*hidden, *parts, *named, self.signing or "", *http.address_secrets(self.url)]
 
 
 def content_type(headers: Mapping[str, str]) -> str:
@@ -258,6 +264,9 @@ def _name_faults(settings: WebhookSettings, secrets: list[str]) -> list[str]:
             problems.append(f"secrets.{key}: allowed: {key}_env or {key}_file, which names where the secret is")
         else:
             problems += [f"secrets.{fault}" for fault in secret_faults({key: value}, name, "the secret")]
+    for name, path in settings.receipt.items():
+        if not PATH.fullmatch(path):
+            problems.append(f"receipt.{name}: found {path!r}; allowed: {_PATHS}")
     taken = {*FIELDS, ABOUT, CLOSES}
     for table, name in [("secrets", name) for name in secrets] + [("receipt", name) for name in settings.receipt]:
         if not NAME.fullmatch(name):

@@ -14,7 +14,7 @@ from hookrouter.util.text import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-__all__ = ["FIELDS", "NAME", "fill_body", "fill_url", "message_values", "template_faults"]
+__all__ = ["FIELDS", "NAME", "fill_body", "fill_url", "message_values", "template_faults", "url_form"]
 
 FIELDS = tuple(field for field in Message._fields if field not in ("gateway", "data"))
 """The fields of a message that a template may name, and that a body without a template has beside ``data``."""
@@ -58,9 +58,13 @@ def fill_body(template: str, values: Mapping[str, str], content_type: str) -> by
 
 def fill_url(template: str, values: Mapping[str, str]) -> str:
     """Return an address with its values, in which no value ends a part of it."""
-    # A colon ends none, and a bot's token of Telegram has one.
-    quoted = {name: quote(value, safe=":", errors="backslashreplace") for name, value in values.items()}
-    return Template(template).substitute(quoted)
+    return Template(template).substitute({name: url_form(value) for name, value in values.items()})
+
+
+def url_form(value: str) -> str:
+    """Return a value as it stands in an address."""
+    # A colon ends no part, and a bot's token of Telegram has one.
+    return quote(value, safe=":", errors="backslashreplace")
 
 
 def template_faults(key: str, template: str, names: Collection[str], content_type: str = "") -> list[str]:

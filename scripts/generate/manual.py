@@ -108,8 +108,14 @@ _OWN_TABLES = (
     (
         "[gateways.NAME], type webhook",
         "An HTTP endpoint gets the message. One of `url`, `url_env` and `url_file` is required.",
-        "hookrouter_webhook.posting",
+        "hookrouter_webhook.settings",
         "WebhookSettings",
+    ),
+    (
+        "[gateways.NAME.closed], type webhook",
+        "The request that withdraws or edits a message of this gateway once what it is about is over.",
+        "hookrouter_webhook.settings",
+        "ClosedSettings",
     ),
     (
         "[gateways.NAME], type openclaw",
@@ -123,6 +129,7 @@ _OWN_TABLES = (
 _TYPES = {
     "bool": "true or false",
     "str": "text",
+    "int": "whole number",
     "float": "seconds",
     "list[str]": "list of texts",
     "tuple[int, ...]": "list of numbers",
@@ -154,6 +161,8 @@ def _type_words(kind: Any) -> str:
         return " or ".join(f"`{json.dumps(one)}`" for one in args)
     if origin is Annotated or origin in (Union, UnionType):
         return _type_words(args[0])
+    if isinstance(kind, type) and attrs.has(kind):
+        return "table"
     return _TYPES[kind.__name__ if isinstance(kind, type) and origin is None else str(kind)]
 
 

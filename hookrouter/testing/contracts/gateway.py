@@ -71,7 +71,10 @@ class GatewayHost(Protocol):
     """What must be in no message for people: tokens, keys."""
 
     def arrived(self) -> Sequence[Arrived]:
-        """Return what has arrived so far; a message that came twice may be here once or twice."""
+        """Return what has arrived so far; a message that came twice may be here once or twice.
+
+        One that was withdrawn is not here, one that was edited is here as edited.
+        """
 
     def fail(self) -> None:
         """Take no message from now on, as in an outage that will end."""

@@ -51,6 +51,59 @@ def followers(session: Any) -> dict[str, Message]:
     return found
 
 
+CLOSED = Message("closed", "main", "chat", "work", "id-1", "toolu_1", "Over: Claude asks", "It is over.", "1-closed")
+
+
+def verdict(outcome: str = "verified", **fields: Any) -> Verdict:
+    return Verdict("work", "id-1", "toolu_1", outcome, **{"by": "agent", "agent": "main", **fields})
+
+
+@pytest.mark.parametrize(
+    ("ended", "subject", "texts"),
+    [
+        (
+            verdict(verification={"questions": [{"question": "Which?", "recorded": "Left\x1b"}]}),
+            "Answered by the agent main: session work",
+            ["> Which?", "> Left\\x1b", "recorded exactly what was meant"],
+        ),
+        (verdict(by="person", who="jo"), "Answered by jo: session work", ["recorded exactly"]),
+        (verdict(by="person"), "Answered by a person: session work", []),
+        (
+            verdict("answered_by_person", by="person", recorded={"Which?": "Right"}),
+            "Answered at the terminal: session work",
+            ["> Which?", "> Right"],
+        ),
+        (
+            verdict("mismatch", reason="other labels"),
+            "Answered by the agent main, and recorded otherwise than meant: session work",
+            ["Other labels."],
+        ),
+        (verdict("unverified"), "Answered by the agent main, and not compared: session work", []),
+        (verdict("chat"), "Talked about instead of answered: session work", []),
+        (
+            verdict("unanswered", reason="it was declined"),
+            "Ended without an answer: session work",
+            ["It was declined."],
+        ),
+    ],
+    ids=lambda value: value.subject if isinstance(value, Message) else None,
+)
+def test_a_message_that_closes_another_says_how_the_question_ended(
+    ask_session: Any, ended: Verdict, subject: str, texts: list[str]
+) -> None:
+    save_verdict(ask_session.app.store, ended)
+    found = composed(ask_session, CLOSED)
+    assert found.subject == subject
+    assert found.text.startswith(f"# {subject.removesuffix(': session work')}\n")
+    assert all(text in found.text for text in texts), found.text
+    assert found.text.endswith("There is nothing to answer any more.\n")
+
+
+def test_one_whose_end_nobody_has_noted_goes_out_as_it_is(ask_session: Any) -> None:
+    save_verdict(ask_session.app.store, verdict()._replace(tool_use_id="toolu_2"))
+    assert composed(ask_session, CLOSED) == CLOSED
+
+
 def delivered(session: Any) -> None:
     for wake in session.wakes():
         session.app.outbox.remove(wake.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import html
 import json
 import logging
 import ssl
@@ -21,7 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hookrouter_webhook
-from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.gateway import Message, SendResult, Sent
+from hookrouter_webhook.answers import PATH, is_accepted, receipt_of
 from hookrouter_webhook.templates import fill_body, message_values
 from support.tabled_gateway import TabledGateway
 
@@ -64,7 +66,7 @@ class Endpoint:
                 self.end_headers()
                 self.wfile.write(said)
 
-            do_POST = do_PUT = do_PATCH = answer  # noqa: N815
+            do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
@@ -187,6 +189,138 @@ def test_the_address_may_be_a_secret(endpoint: Endpoint, monkeypatch: pytest.Mon
     [problem] = gateway().check({"url_env": "WEBHOOK_URL"})
     assert problem.startswith("url_env: found an address of the form ftp://127.0.0.1")
     assert SECRET not in problem
+
+
+def test_secrets_are_part_of_address_and_body(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOT_TOKEN", "12:a/b?c")
+    table = {"url": f"{endpoint.origin}/bot$token/send", "secrets": {"token_env": "BOT_TOKEN"}}
+
+    assert gateway().deliver(wake(), {**table, "body": '{"t": "$token", "a": "$about"}'}).delivered
+
+    [request] = endpoint.requests
+    assert request.path == "/bot12:a%2Fb%3Fc/send"
+    assert json.loads(request.body) == {"t": "12:a/b?c", "a": "toolu_1"}
+    endpoint.status, endpoint.body = 400, b"no bot 12:a/b?c nor 12:a%2Fb%3Fc"
+    said = gateway().deliver(wake(), table).reason
+    assert "12:a/b" not in said
+    assert "%2Fb%3Fc" not in said
+
+
+@pytest.mark.parametrize(
+    ("said", "accepted"),
+    [
+        (b'{"ok": true}', True),
+        (b'{"ok": 1}', True),
+        (b'{"ok": false, "error": "invalid_auth"}', False),
+        (b'{"ok": "true"}', False),
+        (b"[]", False),
+        (b"no JSON", False),
+        (b"", False),
+    ],
+)
+def test_an_answer_must_say_that_it_was_taken(endpoint: Endpoint, said: bytes, accepted: bool) -> None:
+    endpoint.body = said
+    result = deliver(endpoint, accepted="ok")
+    assert (result.delivered, result.retry) == (accepted, True)
+    assert accepted or "because ok is not true in it" in result.reason
+
+
+def test_a_long_text_is_cut_and_says_so(endpoint: Endpoint) -> None:
+    assert deliver(endpoint, wake("日本 " * 500), body='{"text": "$text"}', text_bytes=1000).delivered
+    text = json.loads(endpoint.requests[0].body)["text"]
+    assert len(text.encode()) <= 1000
+    assert text.endswith("\n… (cut here; hookrouter has the whole)\n")
+
+
+@given(text=TEXTS, limit=st.integers(200, 400))
+def test_no_text_is_longer_than_the_service_takes(text: str, limit: int) -> None:
+    long = text * 40
+    made = message_values(wake(long), text_bytes=limit, entities=False)["text"]
+    assert len(made.encode("utf-8", "backslashreplace")) <= limit
+    assert made == long or made.endswith("has the whole)\n")
+
+
+@given(text=TEXTS)
+def test_entities_leave_no_markup(text: str) -> None:
+    made = message_values(wake(text, subject="<!channel> & co", link="https://x/?a&b"), text_bytes=None, entities=True)
+    assert not set("<>") & set("".join(made.values()))
+    assert html.unescape(made["subject"]) == "<!channel> & co"
+    assert made["link"] == "https://x/?a&b"
+
+
+RECEIPT = {"where": "result.chat.id", "message": "result.messages.0"}
+SENT = Sent("17-1-0", {"where": "7", "message": "m/1"})
+CLOSED_BODY = '{"chat": $where, "m": "$message", "was": "$closes", "text": "$text"}'
+
+
+def closed_wake(**fields: str) -> Message:
+    return wake("It is over.", kind="closed", id="17-1-0-closed", **fields)
+
+
+def test_parts_of_the_answer_are_the_receipt(endpoint: Endpoint) -> None:
+    endpoint.body = b'{"result": {"chat": {"id": 7}, "messages": ["m/1", "m/2"]}}'
+    assert deliver(endpoint, receipt=RECEIPT, closed={}).receipt == SENT.receipt
+    assert deliver(endpoint, closed={}).receipt == {}
+    assert deliver(endpoint).receipt is None
+    endpoint.body = b'{"result": {"chat": {"id": true}}}'
+    result = deliver(endpoint, receipt=RECEIPT, closed={})
+    assert (result.delivered, result.receipt) == (True, None)
+    assert "without result.chat.id: it cannot be closed later" in result.reason
+
+
+def close(endpoint: Endpoint, closed: dict[str, str], sent: Sent = SENT, **settings: object) -> SendResult:
+    table = {"url": f"{endpoint.origin}/hook", "receipt": RECEIPT, "closed": closed, **settings}
+    return gateway().close(closed_wake(), sent, table)
+
+
+def test_a_message_is_edited_by_its_receipt(endpoint: Endpoint) -> None:
+    url = f"{endpoint.origin}/chats/$where/$message"
+    assert close(endpoint, {"url": url, "method": "PATCH", "body": CLOSED_BODY}).delivered
+    [request] = endpoint.requests
+    assert (request.method, request.path) == ("PATCH", "/chats/7/m%2F1")
+    assert json.loads(request.body) == {"chat": 7, "m": "m/1", "was": "17-1-0", "text": "It is over."}
+    assert request.headers["idempotency-key"] == "17-1-0-closed"
+
+
+def test_a_message_is_withdrawn_without_a_body(endpoint: Endpoint) -> None:
+    assert close(endpoint, {"method": "DELETE"}, secret_env="WEBHOOK_SECRET").delivered
+    [request] = endpoint.requests
+    assert (request.method, request.path, request.body) == ("DELETE", "/hook", b"")
+    assert request.headers["x-hookrouter-signature"].startswith("sha256=")
+
+
+def test_without_a_template_the_whole_is_sent_as_json(endpoint: Endpoint) -> None:
+    assert close(endpoint, {}).delivered
+    told = json.loads(endpoint.requests[0].body)
+    assert (told["kind"], told["closes"], told["receipt"]) == ("closed", "17-1-0", SENT.receipt)
+
+
+def test_what_cannot_be_closed_is_not_tried_again(endpoint: Endpoint) -> None:
+    assert "no closed any more" in gateway().close(closed_wake(), SENT, GOOD).reason
+    older = close(endpoint, {}, Sent("17-1-0", {"where": "7"}))
+    assert (older.delivered, older.retry) == (False, False)
+    assert "before the table had receipt.message" in older.reason
+    assert endpoint.requests == []
+    endpoint.body = b'{"ok": false, "error": "message_not_found"}'
+    refused = close(endpoint, {}, accepted="ok")
+    assert (refused.delivered, refused.retry) == (False, False)
+    assert "message_not_found" in refused.reason
+    endpoint.status = 503
+    assert close(endpoint, {}).retry
+
+
+@given(
+    text=st.text(max_size=60)
+    | st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    ).map(json.dumps),
+    path=st.from_regex(PATH, fullmatch=True) | st.sampled_from(["a", "a.b", "a.0.b", "0", "a.b.c"]),
+)
+def test_any_answer_is_read(text: str, path: str) -> None:
+    found = receipt_of(text, {"x": path})
+    assert found == path or (isinstance(found, dict) and isinstance(found["x"], str))
+    assert is_accepted(text, path) in (True, False)
 
 
 @pytest.mark.parametrize(
@@ -340,6 +474,8 @@ def test_the_credentials_of_netrc_stay_there(endpoint: Endpoint) -> None:
 
 
 GOOD: dict[str, Any] = {"url": "https://example.org/hook"}
+SECRETIVE: dict[str, Any] = {**GOOD, "secrets": {"token_env": "WEBHOOK_SECRET"}}
+CLOSING: dict[str, Any] = {**GOOD, "receipt": {"ts": "ts"}, "closed": {}}
 
 
 @pytest.mark.parametrize(
@@ -368,6 +504,26 @@ GOOD: dict[str, Any] = {"url": "https://example.org/hook"}
         ({**GOOD, "success": [302]}, "success: found [302]; allowed: a list of statuses from 200 to 299"),
         ({**GOOD, "success": []}, "success: found []"),
         ({**GOOD, "timeout": 0}, "timeout: found 0; allowed: seconds above 0 and up to 3600"),
+        ({**GOOD, "secrets": {"token": "abc"}}, "secrets.token: allowed: token_env or token_file"),
+        ({**GOOD, "secrets": {"token_env": "NONE"}}, "secrets.token_env: the environment variable NONE is not set"),
+        ({**GOOD, "secrets": {"text_env": "HOME"}}, "secrets: $text is there already"),
+        ({**GOOD, "secrets": {"To-ken_env": "HOME"}}, "secrets: found the name 'To-ken'; allowed: small letters"),
+        ({**SECRETIVE, "url": "https://example.org/$tokn"}, "url: $tokn is unknown; did you mean 'token'?"),
+        ({**SECRETIVE, "url": "https://example.org/$"}, "url: allowed: an address in which $ begins"),
+        ({**SECRETIVE, "url": "http://example.org/$token"}, "url: found plain http to example.org"),
+        ({**GOOD, "text_bytes": 10}, "text_bytes: found 10; allowed: bytes above 199 and up to 65536"),
+        ({**GOOD, "accepted": "a b"}, "accepted: found 'a b'; allowed: the keys on the way"),
+        ({**CLOSING, "receipt": {"ts": "a..b"}}, "receipt.ts: found 'a..b'; allowed: the keys on the way"),
+        ({**CLOSING, "receipt": {"text": "a"}}, "receipt: $text is there already"),
+        ({**CLOSING, "receipt": {"a-b": "a"}}, "receipt: found the name 'a-b'; allowed: small letters"),
+        ({**GOOD, "receipt": {"ts": "ts"}}, "receipt: found without closed; allowed: with it"),
+        ({**GOOD, "closed": 3}, "closed: found 3; allowed: a table"),
+        ({**GOOD, "closed": {"methd": "PUT"}}, "closed.methd: unknown key, did you mean 'method'?"),
+        ({**GOOD, "closed": {"method": "GET"}}, "closed.method: found 'GET'; allowed:"),
+        ({**GOOD, "closed": {"url": "https://example.org/$ts"}}, "closed.url: $ts is unknown"),
+        ({**GOOD, "closed": {"url": "ftp://example.org/geheim"}}, "closed.url: found an address of the form ftp:"),
+        ({**GOOD, "closed": {"body": '{"a": $ts}'}}, "closed.body: $ts is unknown"),
+        ({**CLOSING, "closed": {"body": '{"a": $ts'}}, "closed.body: the template makes no JSON"),
         ({**GOOD, "metod": "PUT"}, "metod: unknown key, did you mean 'method'?"),
     ],
 )
@@ -395,7 +551,21 @@ def test_requests_is_not_imported_before_a_message_is_sent() -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from(["url", "headers", "secret_env", "url_file", "body", "timeout", "success", "x"]),
+        st.sampled_from(
+            [
+                "url",
+                "headers",
+                "secret_env",
+                "url_file",
+                "body",
+                "timeout",
+                "success",
+                "x",
+                "secrets",
+                "closed",
+                "receipt",
+            ]
+        ),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
             lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=9), inner),

@@ -177,6 +177,26 @@ class TestWebhook(GatewayContract):
             yield endpoint
 
 
+class EditedEndpoint(Endpoint):
+    """One that shows what it was told last of each message."""
+
+    @property
+    def settings(self) -> dict[str, object]:
+        return {**super().settings, "closed": {}}
+
+    def arrived(self) -> list[Arrived]:
+        latest = {one.id.removesuffix("-closed"): one.text for one in self._got}
+        return [Arrived(name, text) for name, text in latest.items()]
+
+
+class TestClosingWebhook(TestWebhook):
+    @pytest.fixture
+    def host(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+        monkeypatch.setenv("A_TOKEN", SECRET)
+        with EditedEndpoint() as endpoint:
+            yield endpoint
+
+
 class OpenClaw:
     """The stand-in for an OpenClaw gateway."""
 
