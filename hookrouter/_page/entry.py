@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hookrouter._serving.log import say
+from hookrouter._serving.page_tls import TlsError
 from hookrouter.cli.application import Application
 from hookrouter.dialogs.answers.answer import answer as give_answer
 from hookrouter.dialogs.answers.identity import Author
@@ -28,8 +30,8 @@ def main(argv: Sequence[str]) -> int:
     router, listener = (int(number) for number in argv)
     try:
         return run(Application.from_environ, router, listener)
-    except (HomeError, OSError) as error:
-        sys.stderr.write(f"hookrouter serve: page: {error}\n")
+    except (HomeError, OSError, TlsError) as error:
+        say(f"page: {error}")
         return 1
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from hookrouter._page.app import make_app
+from hookrouter._serving.page_tls import check_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,11 +37,15 @@ END_SECONDS = 2
 def run(make: Callable[[], Application], router: int, listener: int) -> int:
     """Serve on the listening socket ``listener`` until the process ``router`` is not the parent any more.
 
-    Returns the exit code. Raises HomeError and OSError if it cannot serve.
+    Returns the exit code. Raises HomeError, OSError and TlsError if it cannot serve.
     """
     os.set_inheritable(listener, False)
+    page = make().config.page
+    if page.certificate:
+        # The server would ask the terminal for the password of a key that has one.
+        check_files(page)
     with socket.socket(fileno=listener) as connection:
-        asyncio.run(_serve(make_app(make), make().config.page, router, connection))
+        asyncio.run(_serve(make_app(make), page, router, connection))
     return 0
 
 

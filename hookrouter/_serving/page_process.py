@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter._serving import address
 from hookrouter._serving.home_config import load_config
+from hookrouter._serving.log import say
+from hookrouter._serving.page_tls import FileStamps, TlsError
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
+    from hookrouter.config import PageConfig
     from hookrouter.storage.home import Home
 
 __all__ = ["EXTRA_MISSING", "INHERIT_VARIABLE", "NEEDED", "PageProcess"]
@@ -56,26 +59,50 @@ class PageProcess:
         self._place = place
         self._pid = 0
         self._problem = ""
+        """Why nobody gets a page; empty if nothing is known to be wrong."""
+        self._tls = FileStamps()
+        self._config: PageConfig | None = None
         self._pause = FIRST_PAUSE
         self._not_before = 0.0
         self._is_there = all(importlib.util.find_spec(name) is not None for name in NEEDED)
 
     def tend(self) -> None:
-        """Listen where config.toml says, or nowhere. Raises nothing."""
+        """Listen where config.toml says, or nowhere. What is wrong is said once, on stderr. Raises nothing."""
         page = load_config(self._home).page
-        place = page.address if page.enabled and self._is_there else ""
-        self._problem = "" if self._is_there or not page.enabled else EXTRA_MISSING
+        problem = self._obstacle(page) if page.enabled else ""
+        place = page.address if page.enabled and not problem else ""
         if place != self._place or not place:
             self.stop()
             self._close()
             self._place, self._not_before = place, 0.0
+            self._note(problem)
         if not place or self._listener is not None or time.monotonic() < self._not_before:
             return
         try:
             self._listener = _listen(place)
+            self._note("")
         except OSError as error:
-            self._problem = f"{place}: {describe_error(error)}"
+            self._note(f"{place}: {describe_error(error)}")
             self._not_before = time.monotonic() + LOOK_PAUSE
+
+    def _obstacle(self, page: PageConfig) -> str:
+        """Return what stands in the way of a page, whoever connects; empty if nothing does."""
+        if not self._is_there:
+            return EXTRA_MISSING
+        try:
+            if self._tls.are_new(page) or page != self._config:
+                # A page that runs has read the former files and keys.
+                self.stop()
+        except TlsError as error:
+            return str(error)
+        finally:
+            self._config = page
+        return ""
+
+    def _note(self, problem: str) -> None:
+        if problem and problem != self._problem:
+            say(f"no page: {problem}")
+        self._problem = problem
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when a page is to begin; -1 while one runs, or for none."""
@@ -92,6 +119,7 @@ class PageProcess:
         """Start it: somebody has connected. Raises nothing."""
         if self._listener is None:
             return
+        self._problem = ""
         try:
             self._listener.set_inheritable(True)
             words = [sys.executable, "-P", "-m", "hookrouter", "serve", "--page"]
@@ -145,7 +173,7 @@ class PageProcess:
         self._listener = None
 
     def _retry(self, how: str) -> None:
-        self._problem = f"the page has ended: {how}"
+        self._note(f"the page has ended: {how}")
         self._not_before = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from hookrouter import _wiring
 from hookrouter._serving.child import Served
 from hookrouter._serving.delivery import become_deliverer, fork_apart
 from hookrouter._serving.learned import Learned
+from hookrouter._serving.log import say
 from hookrouter._serving.router import Router, begin_anew
 from hookrouter._serving.sockets import AlreadyServed, RouterSockets
 from hookrouter.cli.deliver_process import main as deliver
@@ -20,7 +20,6 @@ from hookrouter.messaging.spawn import KIND, push
 from hookrouter.sessions.watching import WATCH_SECONDS, have_looked
 from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.home import HOME_VARIABLE, Home, HomeError
-from hookrouter.util.clock import iso
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         home = Home.from_environ(os.environ)
     except HomeError as error:
-        _say(str(error))
+        say(str(error))
         return 1
     if os.environ.get(HOME_VARIABLE):
         os.environ[HOME_VARIABLE] = home.root
@@ -52,10 +51,10 @@ def main(argv: Sequence[str]) -> int:
     try:
         sockets = RouterSockets.open(home.router, os.environ)
     except AlreadyServed as error:
-        _say(str(error))
+        say(str(error))
         return 0
     except OSError as error:
-        _say(f"cannot serve: {error}")
+        say(f"cannot serve: {error}")
         return 1
     served = Served(home, script_argv(), _wiring, deliver)
     watch = _Watch(home)
@@ -71,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
         try:
             begin_anew(os.environ, sockets, router)
         except OSError as error:
-            _say(f"cannot begin anew: {error}")
+            say(f"cannot begin anew: {error}")
     sockets.remove()
     return 0
 
@@ -118,8 +117,3 @@ def _leave_nothing_open() -> None:
             os.dup2(nothing, number)
     if nothing > 2:
         os.close(nothing)
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{iso()} hookrouter serve: {text}\n")
-    sys.stderr.flush()

@@ -99,17 +99,25 @@ class Journal:
         ``since`` leaves out sessions that were not written since this time in seconds since 1970. Raises nothing: what
         cannot be read is not there.
         """
+        for session in sorted(self._written(since)):
+            yield from self._lines(os.path.join(self.folder, session + _SUFFIX), None)
+
+    def _written(self, since: float | None) -> set[str]:
+        """Return the names of the sessions' files, without their ending, that were written since then.
+
+        Between a rotation and the next record, a session has older files only; within a rotation a look may find none
+        of them, but the lock.
+        """
+        found: set[str] = set()
         try:
             with os.scandir(self.folder) as entries:
-                paths = sorted(
-                    entry.path
-                    for entry in entries
-                    if entry.name.endswith(_SUFFIX) and (since is None or entry.stat().st_mtime >= since)
-                )
+                for entry in entries:
+                    session, is_journal, rest = entry.name.rpartition(_SUFFIX)
+                    if is_journal and _belongs(rest) and (since is None or _is_written(entry, since)):
+                        found.add(session)
         except OSError:
-            return
-        for path in paths:
-            yield from self._lines(path, None)
+            return found
+        return found
 
     def session_lines(self, session_id: str | None, since: float | None = None) -> Iterator[bytes]:
         """Return the lines of one session, or those without one, oldest first, as they are in the files.
@@ -137,7 +145,7 @@ class Journal:
             with os.scandir(self.folder) as entries:
                 for entry in entries:
                     session, found, rest = entry.name.rpartition(_SUFFIX)
-                    if found and (not rest or rest == ".lock" or rest[1:].isdecimal()) and session != GENERAL:
+                    if found and _belongs(rest) and session != GENERAL:
                         written = entry.stat(follow_symlinks=False).st_mtime
                         latest[session] = max(written, latest.get(session, 0.0))
                         files.setdefault(session, []).append(entry.path)
@@ -220,6 +228,20 @@ class Journal:
                 seen.add(status.st_ino)
                 descriptors.append(descriptor)
         return descriptors
+
+
+def _belongs(rest: str) -> bool:
+    """Say whether a file is of a session, by what its name has behind the ending: nothing, a number, or the lock's."""
+    return not rest or rest == ".lock" or rest[1:].isdecimal()
+
+
+def _is_written(entry: os.DirEntry[str], since: float) -> bool:
+    """Say whether a file was written since then."""
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime >= since
+    except FileNotFoundError:
+        # Renamed at this moment, and so just written.
+        return True
 
 
 def cap(value: object, max_string: int = MAX_STRING, max_items: int = _MAX_ITEMS, depth: int = _MAX_DEPTH) -> object:

@@ -9,6 +9,7 @@ from hookrouter import __version__
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._routing.auto_start import LOG
 from hookrouter._serving import address, control
+from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter._serving.units import UnitError, service, started_program
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
@@ -27,6 +28,14 @@ _MUCH_MEMORY = 512 * 1024
 """Kilobytes above which a router has grown: it needs some tens of megabytes."""
 
 _LOG_END = 4096
+
+_NO_END = (
+    "another router serves",
+    "hookrouter serve: gate: ",
+    "hookrouter serve: no page: ",
+    "hookrouter serve: page: ",
+)
+"""What is in lines of a router's log that are not about its end."""
 
 _AWAY = {
     "another installation": "hooks are registered for another installation of hookrouter",
@@ -90,7 +99,7 @@ def _last_words(app: Services) -> str:
     except OSError:
         return ""
     last = printable(lines[-1]) if lines else ""
-    return "" if "another router serves" in last else last
+    return "" if any(words in last for words in _NO_END) else last
 
 
 def _router(status: dict[str, Any], app: Services) -> Iterator[Finding]:
@@ -99,6 +108,12 @@ def _router(status: dict[str, Any], app: Services) -> Iterator[Finding]:
     if not wrong:
         calls, megabytes = _number(status, "calls"), _number(status, "memory_kb") // 1024
         yield Finding(OK, _NAME, f"runs since {_text(status, 'since')}: {calls} calls, {megabytes} MB")
+    page = status.get("page")
+    problem = printable(str(page.get("problem") or "")) if isinstance(page, dict) else ""
+    if problem == EXTRA_MISSING:
+        yield Finding(OK, _NAME, f"no page: {problem}")
+    elif problem:
+        yield Finding(WARNING, _NAME, f"no page: {problem}", "mend that; the router looks again by itself")
     refused = [printable(str(name)) for name in _list(status, "not_loaded")]
     if refused:
         message = "each call loads for itself what leaves a thread, a descriptor or a handler behind, or takes long: "

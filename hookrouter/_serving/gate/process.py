@@ -14,7 +14,6 @@ import resource
 import secrets
 import signal
 import socket
-import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +27,10 @@ from hookrouter._serving.gate.prompts import Mods
 from hookrouter._serving.gate_process import NO_UVICORN
 from hookrouter._serving.gate_sockets import NONE
 from hookrouter._serving.home_config import load_config
+from hookrouter._serving.log import say
 from hookrouter._serving.token import made_token
 from hookrouter.storage.home import Home, HomeError, ensure
 from hookrouter.util import unix_socket
-from hookrouter.util.clock import iso
 from hookrouter.util.text import describe_error
 
 try:
@@ -70,7 +69,7 @@ def main(argv: Sequence[str]) -> int:
     exit code.
     """
     if uvicorn is None:
-        _say("uvicorn is missing; install hookrouter[serve]")
+        say("gate: uvicorn is missing; install hookrouter[serve]")
         return NO_UVICORN
     try:
         home = Home.from_environ(os.environ)
@@ -79,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
         router, own, tcp = (int(number) for number in argv)
         asyncio.run(_Gate(home, router, _listener(own), None if tcp == NONE else _listener(tcp)).run())
     except (HomeError, OSError) as error:
-        _say(f"cannot serve: {error}")
+        say(f"gate: cannot serve: {error}")
         return 1
     return 0
 
@@ -174,7 +173,7 @@ class _Gate:
 
     def _note_problem(self, problem: str) -> None:
         if problem != self._problem:
-            _say(problem)
+            say(f"gate: {problem}")
         self._problem = problem
 
     async def _bring(self, call: BroughtCall) -> Outcome:
@@ -269,8 +268,3 @@ def _allow_many_files() -> None:
     # macOS allows no more than it says elsewhere, though it says that there is no limit.
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else 10240, hard))
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{iso()} hookrouter serve: gate: {text}\n")
-    sys.stderr.flush()

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from hookrouter._serving import address, control
+from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter.storage.home import Home
 from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv
@@ -273,7 +274,8 @@ def test_a_unit_is_switched_on_after_the_running_router_has_ended(place: Place, 
 
 
 def test_twenty_cold_runs_at_once_start_one_router_which_ends_when_nobody_calls(place: Place) -> None:
-    place.config(AUTO + "idle = 1\n")
+    # Another router of this machine may have the page's address, which the log would say.
+    place.config(AUTO + "idle = 1\n[page]\nenabled = false\n")
     runs = [place.start() for _ in range(20)]
     for run in runs:
         out, errors = run.communicate(timeout=120)
@@ -290,6 +292,31 @@ def test_twenty_cold_runs_at_once_start_one_router_which_ends_when_nobody_calls(
         assert targets == [os.devnull, os.devnull, str(log)]
     eventually(place.is_gone)
     assert not (place.folder / "calls").exists()
+
+
+def _without_the_extra(place: Place) -> None:
+    (place.plugins / "sitecustomize.py").write_text("import sys\nsys.modules['starlette'] = None\n")
+
+
+def test_without_the_extra_serve_says_how_to_add_the_page_and_serves(place: Place) -> None:
+    _without_the_extra(place)
+    errors = place.home / "stderr"
+    with errors.open("w") as file, subprocess.Popen([*script_argv(), "serve"], env=place.environ, stderr=file) as one:
+        try:
+            eventually(place.router.is_there)
+            assert place.router.status()["page"] == {"pid": 0, "url": "", "problem": EXTRA_MISSING}
+        finally:
+            one.terminate()
+    assert one.returncode == 0
+    assert errors.read_text().count(EXTRA_MISSING) == 1
+
+
+def test_without_the_extra_the_log_of_a_router_that_was_started_by_a_call_says_so(place: Place) -> None:
+    _without_the_extra(place)
+    place.config(AUTO)
+    assert place.run() == {}
+    eventually(place.router.is_there)
+    assert (place.home / "logs" / "serve.log").read_text().count(EXTRA_MISSING) == 1
 
 
 def test_a_router_that_is_there_is_not_started_again_by_a_call_that_it_sent_away(place: Place) -> None:

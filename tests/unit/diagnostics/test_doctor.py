@@ -26,6 +26,7 @@ from hookrouter._mod.folder import mod_folder, write_mod
 from hookrouter._mod.setup import current_files
 from hookrouter._plugins.registry import Plugins
 from hookrouter._serving import address, control
+from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter._serving.units import service
 from hookrouter.cli.application import Application
 from hookrouter.config import Config, PluginConfig
@@ -799,10 +800,17 @@ def test_modules_that_each_call_loads_are_named(router: dict[str, object]) -> No
     assert findings("router")[1].message.endswith(": starts_threads")
 
 
+@pytest.mark.parametrize(("problem", "level"), [(EXTRA_MISSING, OK), ("127.0.0.1:80: Permission denied", WARNING)])
+def test_a_page_that_nobody_gets_is_told(router: dict[str, object], problem: str, level: str) -> None:
+    router["page"] = {"pid": 0, "url": "", "problem": problem}
+    found = findings("router")[1]
+    assert (found.level, found.message) == (level, f"no page: {problem}")
+
+
 def test_an_answer_that_makes_no_sense_is_no_fault_of_doctor(
     router: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control, "ask", lambda _folder: {"sent_away": 3, "not_loaded": 1, "calls": "\x1b"})
+    monkeypatch.setattr(control, "ask", lambda _folder: {"sent_away": 3, "not_loaded": 1, "calls": "\x1b", "page": 1})
     assert {found.level for found in findings("router")} == {WARNING, ERROR}
 
 
@@ -825,6 +833,8 @@ def test_without_a_router_doctor_says_what_a_call_does(machine: Path) -> None:
     log = machine / "home" / "logs" / "serve.log"
     log.parent.mkdir(exist_ok=True)
     log.write_text("2026 hookrouter serve: another router serves this home, /h\n")
+    assert findings("router")[0].level == OK
+    log.write_text("2026 hookrouter serve: no page: the page needs the extra\n")
     assert findings("router")[0].level == OK
     log.write_text("2026 hookrouter serve: cannot serve: No space left on device\n")
     (found,) = findings("router")

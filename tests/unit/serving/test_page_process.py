@@ -49,12 +49,43 @@ def test_a_page_that_is_switched_off_is_nowhere(home: Home, port: int) -> None:
         socket.create_connection(("127.0.0.1", port)).close()
 
 
-def test_without_the_extra_it_says_how_to_add_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_it_says_once_how_to_add_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(page_process, "NEEDED", ("no_such_library",))
     page = PageProcess(home, {})
-    page.tend()
+    for _ in range(3):
+        page.tend()
     assert page.fileno() == -1
     assert page.status() == {"pid": 0, "url": "", "problem": EXTRA_MISSING}
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.endswith(f" hookrouter serve: no page: {EXTRA_MISSING}")
+
+
+def test_without_the_extra_nothing_is_said_of_a_page_that_is_switched_off(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(page_process, "NEEDED", ("no_such_library",))
+    with open(home.config_file, "a") as file:
+        file.write("enabled = false\n")
+    page = PageProcess(home, {})
+    page.tend()
+    assert (page.status(), capsys.readouterr().err) == (None, "")
+
+
+def test_a_page_that_runs_begins_anew_if_its_table_changes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(page_process.os, "kill", lambda pid, _number: killed.append(pid))
+    page = PageProcess(home, {})
+    page.tend()
+    page._pid = 12345
+    page.tend()
+    assert killed == []
+    with open(home.config_file, "a") as file:
+        file.write('user_header = "X-User"\n')
+    page.tend()
+    assert (killed, page.is_running, page.fileno() >= 0) == ([12345], False, True)
+    page.let_go()
 
 
 def test_an_address_that_cannot_be_had_is_said(home: Home, port: int) -> None:

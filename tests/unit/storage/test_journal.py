@@ -63,6 +63,42 @@ def test_search_finds_records_of_all_sessions_and_of_rotated_files(tmp_path):
     assert list(Journal(str(tmp_path / "none")).search(["Stop"])) == []
 
 
+def test_a_session_whose_only_file_was_just_rotated_is_read_and_found(tmp_path):
+    journal = Journal(str(tmp_path), max_bytes=100, backups=3)
+    for number in range(2):
+        journal.write({"event": "Stop", "n": number, "filling": "x" * 100}, "s")
+    assert sorted(os.listdir(tmp_path)) == ["s.jsonl.1", "s.jsonl.2", "s.jsonl.lock"]
+    assert [record["n"] for record in journal.search(["Stop"])] == [0, 1]
+    assert len(list(journal.lines(since=time.time() - 60))) == 2
+    os.utime(tmp_path / "s.jsonl.2", (0, 0))
+    assert len(list(journal.lines(since=time.time() - 60))) == 2, "the session was written, if not that file of it"
+    assert list(journal.lines(since=time.time() + 60)) == []
+
+
+def test_a_file_that_is_rotated_while_the_folder_is_read_hides_no_other(tmp_path, monkeypatch):
+    journal = Journal(str(tmp_path), max_bytes=1000, backups=3)
+    for session in ("a", "b"):
+        journal.write({"session": session}, session)
+    scandir = os.scandir
+
+    class Renaming:
+        """Gives a folder's entries, and renames the file of each before anybody can ask for more than its name."""
+
+        def __init__(self, folder: str) -> None:
+            self.entries = list(scandir(folder))
+
+        def __enter__(self):
+            for entry in self.entries:
+                os.rename(entry.path, f"{entry.path}.1")
+            return iter(self.entries)
+
+        def __exit__(self, *_error: object) -> None:
+            return
+
+    monkeypatch.setattr("os.scandir", Renaming)
+    assert len(list(journal.lines(since=time.time() - 60))) == 2
+
+
 def test_since_leaves_out_what_is_older(journal):
     now = time.time()
     for age in (100, 50, 1):

@@ -1,0 +1,91 @@
+"""The certificate and the key of the page: read, checked, and looked at again when their files change."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hookrouter.util.errors import HookrouterError
+from hookrouter.util.text import describe_error
+
+if TYPE_CHECKING:
+    from hookrouter.config import PageConfig
+
+__all__ = ["FileStamps", "TlsError", "check_files"]
+
+_CERTIFICATE, _KEY = "[page] certificate", "[page] private_key"
+
+
+class TlsError(HookrouterError):
+    """A certificate or a key that cannot be used; the message names the key of config.toml and the file."""
+
+
+class FileStamps:
+    """Notices when the files of a page's certificate are replaced, such as by a renewal."""
+
+    def __init__(self) -> None:
+        """Nothing is looked at yet."""
+        self._stamps: tuple[tuple[object, ...], ...] = ()
+        self._problem = ""
+
+    def are_new(self, page: PageConfig) -> bool:
+        """Return whether the files are others than at the last call, and can be used.
+
+        Without a certificate they never are. Raises TlsError as long as they cannot be used; they are read anew only
+        when they change.
+        """
+        stamps = tuple(_stamp(path) for path in (page.certificate, page.private_key)) if page.certificate else ()
+        is_new = stamps != self._stamps
+        if is_new:
+            self._stamps, self._problem = stamps, ""
+            try:
+                if page.certificate:
+                    check_files(page)
+            except TlsError as error:
+                self._problem = str(error)
+        if self._problem:
+            raise TlsError(self._problem)
+        return is_new and bool(page.certificate)
+
+
+def check_files(page: PageConfig) -> None:
+    """See whether a page's certificate and key can be used with each other. Raises TlsError."""
+    # Megabytes that a router without a certificate does without.
+    import ssl
+
+    certificate, key = (os.path.expanduser(path) for path in (page.certificate, page.private_key))
+    for name, path in ((_CERTIFICATE, certificate), (_KEY, key)):
+        try:
+            with open(path, "rb") as file:
+                file.read(1)
+        except OSError as error:
+            raise TlsError(f"{name}: {path}: {describe_error(error)}") from None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(certificate)
+    except ssl.SSLError:
+        raise TlsError(f"{_CERTIFICATE}: {certificate} holds no certificate in PEM") from None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
+    except _Encrypted:
+        raise TlsError(f"{_KEY}: {key} is encrypted; a key without a password is needed") from None
+    except ssl.SSLError as error:
+        if error.reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"):
+            raise TlsError(f"{_KEY}: {key} is not the key of the certificate {certificate}") from None
+        raise TlsError(f"{_KEY}: {key} holds no key in PEM that can be used ({error.reason})") from None
+
+
+class _Encrypted(Exception):
+    """Somebody would have to type a password."""
+
+
+def _no_password() -> str:
+    raise _Encrypted
+
+
+def _stamp(path: str) -> tuple[object, ...]:
+    """Return what changes whenever a file does: its name, what the name leads to, and its size and time."""
+    try:
+        status = os.stat(os.path.expanduser(path))
+    except OSError as error:
+        return path, error.errno
+    return path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid
