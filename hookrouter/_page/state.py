@@ -11,15 +11,17 @@ from starlette.responses import HTMLResponse
 
 from hookrouter import __version__
 from hookrouter._page.live import Live
+from hookrouter._page.plugins.plugin_pages import PluginPages
 from hookrouter._page.reading.figures import Counting
 from hookrouter._page.reading.health import Health
 from hookrouter._page.reading.sessions import Sessions
 from hookrouter._page.reading.stories import StoryIndex
 from hookrouter._page.security.guard import user_of
 from hookrouter._page.security.limits import WrongTokens
-from hookrouter._page.security.logins import COOKIE, Logins
+from hookrouter._page.security.logins import COOKIE, VIEW, Logins
 from hookrouter._page.tasks import Tasks
 from hookrouter.dialogs.answers.identity import login_name
+from hookrouter.pages import PageRequest
 from hookrouter.util.clock import local, now, seconds
 from hookrouter.util.text import duration, printable
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from hookrouter._page.security.logins import Login
     from hookrouter.cli.application import Application
+    from hookrouter.context import Services
 
 __all__ = ["PageState", "state_of"]
 
@@ -56,6 +59,7 @@ class PageState:
         self.health = Health()
         self.stories = StoryIndex(self._services.journal, self._services.store)
         self.counting = Counting(self.stories)
+        self.plugin_pages = PluginPages()
         self._templates = Environment(
             loader=FileSystemLoader(os.path.join(_FOLDER, "templates")),
             autoescape=True,
@@ -87,6 +91,11 @@ class PageState:
         """Return the name under which a browser's person answers."""
         return user_of(request, self.page, login_name())
 
+    def asked(self, request: Request, services: Services) -> PageRequest:
+        """Return what the function of a plugin is told of a request."""
+        login = self.login(request)
+        return PageRequest(dict(request.query_params), VIEW if login is None else login.role, services)
+
     def draw(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page, or of one that htmx asks for only the part that it puts into the page."""
         login = self.login(request)
@@ -94,6 +103,7 @@ class PageState:
             login=login,
             csrf=self.logins.csrf_token(login.id) if login is not None else "",
             path=request.url.path,
+            plugin_links=self.plugin_pages.contributed.links,
             is_part=request.headers.get("hx-request") == "true",
             **values,
         )

@@ -42,8 +42,12 @@ CONTRIBUTIONS = {
     "prompt_channel": "name",
     "statistics_section": "name",
     "terminal_backend": "name",
+    "web_pages": "title",
 }
 """The hooks by which plugins contribute, each with what a contribution is known by."""
+
+_LISTS = ("cli_commands", "dialog_kinds", "web_pages")
+"""Those that return several."""
 
 MAX_ERROR = 1000
 """Characters of an error that are kept."""
@@ -149,7 +153,7 @@ def _contributions(found: Mapping[str, Callable[..., Any]]) -> list[dict[str, ob
             continue
         try:
             result: Any = found[hook]()
-            items = result if hook in ("cli_commands", "dialog_kinds") else [result]
+            items = result if hook in _LISTS else [result]
             names = [str(getattr(item, attribute)) for item in items or () if item is not None]
             keys = _gateway_keys(result) if hook == "gateway" else []
             rows.append({"hook": hook, "names": names, "error": "", "keys": keys})

@@ -265,6 +265,13 @@ class Plugins:
         """Return what looks at sessions every few seconds, of the active plugins that contribute it, by name."""
         return self._contributions("session_watcher", "name")
 
+    def web_pages(self, plugin: str, report: Callable[[str, str], None]) -> object:
+        """Return what one active plugin adds to the page for people, unchecked; None for nothing.
+
+        ``report`` hears of its failures in the place of the registry's own.
+        """
+        return next((given for _, given in self._collect("web_pages", plugin, report)), None)
+
     def cli_commands(self) -> list[tuple[str, Command]]:
         """Return the commands that active plugins contribute, each with its plugin's name."""
         return [(name, command) for name, commands in self._collect("cli_commands") for command in commands]
@@ -283,13 +290,18 @@ class Plugins:
                 result[key] = contribution
         return result
 
-    def _collect(self, hook: str) -> list[tuple[str, Any]]:
+    def _collect(
+        self, hook: str, only: str | None = None, report: Callable[[str, str], None] | None = None
+    ) -> list[tuple[str, Any]]:
         from hookrouter._plugins.manager import collect
         from hookrouter.util.text import describe_error
         from hookrouter.util.time_limit import time_limit
 
         loaded = []
+        report = report or self._report
         for info in self.listeners([hook]):
+            if only not in (None, info.name):
+                continue
             self.has_called_unmarked |= hook not in info.stateless
             try:
                 with time_limit(self.config(info.name).timeout):
@@ -297,8 +309,8 @@ class Plugins:
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt):
                     raise
-                self._report(info.name, f"could not be imported: {describe_error(error)}")
-        return collect(hook, loaded, self._report)
+                report(info.name, f"could not be imported: {describe_error(error)}")
+        return collect(hook, loaded, report)
 
 
 def build_settings(kind: type[T], own: OwnSettings, table: Mapping[str, object]) -> T:

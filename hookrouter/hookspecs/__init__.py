@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.answering import *
     from hookrouter.hookspecs.commands import CommandSpecs as CommandSpecs
     from hookrouter.hookspecs.events import *
+    from hookrouter.hookspecs.pages import *
     from hookrouter.hookspecs.permission_denied import *
     from hookrouter.hookspecs.permission_request import *
     from hookrouter.hookspecs.post_tool_use import *
@@ -38,6 +39,7 @@ _SPECS = {
     "hookrouter.hookspecs.post_tool_use_failure": "PostToolUseFailureSpecs",
     "hookrouter.hookspecs.answering": "AnswerSpecs",
     "hookrouter.hookspecs.commands": "CommandSpecs",
+    "hookrouter.hookspecs.pages": "PageSpecs",
     "hookrouter.hookspecs.prompting": "PromptSpecs",
     "hookrouter.hookspecs.settings": "SettingsSpecs",
     "hookrouter.hookspecs.watching": "WatchSpecs",

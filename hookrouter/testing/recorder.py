@@ -7,7 +7,7 @@ import inspect
 from collections import UserDict
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.hookspecs import AnswerSpecs, CommandSpecs, SettingsSpecs, WatchSpecs, all_spec_classes
+from hookrouter.hookspecs import AnswerSpecs, CommandSpecs, PageSpecs, SettingsSpecs, WatchSpecs, all_spec_classes
 from hookrouter.markers import PROJECT_NAME, hookimpl
 from hookrouter.testing.hooks import HookCall
 from hookrouter.util.text import did_you_mean
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HookRecorder"]
 
-_CONTRIBUTIONS = (AnswerSpecs, CommandSpecs, SettingsSpecs, WatchSpecs)
+_CONTRIBUTIONS = (AnswerSpecs, CommandSpecs, PageSpecs, SettingsSpecs, WatchSpecs)
 
 
 class _Replies(UserDict[str, Any]):

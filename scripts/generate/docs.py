@@ -21,6 +21,7 @@ from hookrouter.context import Context, Services
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.hookspecs.answering import AnswerSpecs
 from hookrouter.hookspecs.commands import CommandSpecs
+from hookrouter.hookspecs.pages import PageSpecs
 from hookrouter.hookspecs.prompting import PromptSpecs
 from hookrouter.hookspecs.settings import SettingsSpecs
 from hookrouter.hookspecs.watching import WatchSpecs
@@ -58,6 +59,7 @@ _CONTRIBUTIONS = {
     "Answering": AnswerSpecs,
     "Prompting": PromptSpecs,
     "Watching": WatchSpecs,
+    "The page": PageSpecs,
     "Commands": CommandSpecs,
     "Settings": SettingsSpecs,
 }
@@ -94,7 +96,8 @@ def _hooks_page(contract: Contract) -> Iterator[str]:
     yield f"What is said about Claude Code was measured on {contract.version}.\n"
     yield "- [Events](#events): one hook each; their fields are in [Events](events.md)."
     yield "- [Tools](#tools): one hook for each event of a call and each tool; their fields are in [Tools](tools.md)."
-    yield "- [All payloads](#all-payloads), [Answering](#answering), [Commands](#commands), [Settings](#settings)."
+    anchors = {title: title.lower().replace(" ", "-") for title in ("All payloads", *_CONTRIBUTIONS)}
+    yield f"- {', '.join(f'[{title}](#{anchor})' for title, anchor in anchors.items())}."
     yield "- [Replies](replies.md): what hooks return.\n"
     yield "## The context\n\n`context`, the last argument of every event's hook, is the run:\n"
     yield from _member_table()

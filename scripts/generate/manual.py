@@ -235,6 +235,7 @@ API = (
     ("Answering: channels, planners, terminals", ("answering.",)),
     ("Messages: gateways, outbox, pauses", ("messaging.",)),
     ("Commands", _COMMANDS),
+    ("Pages, panels and links", ("pages",)),
     ("Tests", ("testing.",)),
     ("Helpers", ("util.",)),
 )

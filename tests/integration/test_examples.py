@@ -22,6 +22,7 @@ HOOKS = {
     "audit-log": ["plugin_settings", "raw_event"],
     "bash-guard": ["plugin_settings", "pre_tool_use_bash"],
     "formatter": ["plugin_settings", "post_tool_use_edit", "post_tool_use_write"],
+    "git-state": ["plugin_settings", "web_pages"],
     "gnu-screen": ["terminal_backend"],
     "mcp-guard": ["plugin_settings", "pre_tool_use_mcp"],
     "notify": ["notification", "plugin_settings", "stop"],
@@ -148,6 +149,11 @@ def test_the_project_context_is_told_at_the_start(site: Path, tmp_path: Path) ->
     configure(home, "[plugins.project-context.settings]\nfiles = ['TODO.md']\n")
     told = reply(site, home, "session-start", {**sample("SessionStart"), "cwd": str(tmp_path)})
     assert "Mend the roof." in told["additionalContext"]
+
+
+def test_the_git_state_is_told_in_the_plugins_info(site: Path, tmp_path: Path) -> None:
+    info = json.loads(run(site, tmp_path, "plugins", "info", "git-state", "--json"))
+    assert info["contributions"] == [{"hook": "web_pages", "names": ["Git", "Folders"], "error": "", "keys": []}]
 
 
 def test_the_screen_backend_is_chosen_in_the_config(site: Path, tmp_path: Path) -> None:

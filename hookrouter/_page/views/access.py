@@ -32,6 +32,7 @@ def seeing(view: View) -> View:
         state = state_of(request)
         if state.login(request) is None:
             return state.draw(request, "no_login.html", 401)
+        await state.plugin_pages.refresh(state.services)
         try:
             return await view(request)
         except StoreError as error:

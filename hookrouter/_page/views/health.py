@@ -52,6 +52,7 @@ async def _drawn(request: Request, problem: str = "", status: int = 200) -> Resp
         plugins=services.plugins.listing(),
         gateways=services.config.gateways,
         problems=services.config.problems,
+        page_problems=state.plugin_pages.problems,
     )
 
 

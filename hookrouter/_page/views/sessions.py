@@ -88,11 +88,21 @@ def _command(name: str, fields: Mapping[str, str], author: str) -> tuple[list[st
 
 async def _drawn(request: Request, problem: str = "", status: int = 200) -> Response:
     state, name = state_of(request), request.path_params["name"]
-    view = await run_in_threadpool(state.sessions.one, state.services, name)
+    services = state.services
+    view = await run_in_threadpool(state.sessions.one, services, name)
     if view is None:
         return state.draw(request, "problem.html", 404, what="There is no such session.", why="")
+    panels = await state.plugin_pages.fill_panels(services, view, state.asked(request, services))
     return state.draw(
-        request, "session.html", status, view=view, problem=problem, queued=QUEUED, here=quote(name, safe=""), **_WORDS
+        request,
+        "session.html",
+        status,
+        view=view,
+        problem=problem,
+        panels=panels,
+        queued=QUEUED,
+        here=quote(name, safe=""),
+        **_WORDS,
     )
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from hookrouter import hookimpl, override
-from hookrouter.hookspecs import CommandSpecs, EventSpecs, PostToolUseSpecs, PreToolUseSpecs, SettingsSpecs
+from hookrouter.hookspecs import CommandSpecs, EventSpecs, PageSpecs, PostToolUseSpecs, PreToolUseSpecs, SettingsSpecs
+from hookrouter.pages import Page, PageRequest, Table
 from hookrouter.replies import PreToolUseReply, StopReply
 from hookrouter.tools import BashInput, typed_input
 
@@ -98,6 +99,20 @@ class WrongCommands(CommandSpecs):
 @attrs.frozen
 class Settings:
     words: tuple[str, ...] = ()
+
+
+def texts(request: PageRequest) -> list[str]:
+    return ["All."]
+
+
+Table(["name"], [[3]])  # error: list-item, reportArgumentType
+Page("all", "All", texts)  # error: arg-type, reportArgumentType
+
+
+class WrongPages(PageSpecs):
+    @hookimpl
+    def web_pages(self) -> list[str]:  # error: override, reportIncompatibleMethodOverride
+        return ["all"]
 
 
 class WrongSettings(SettingsSpecs):

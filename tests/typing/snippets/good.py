@@ -13,11 +13,13 @@ from hookrouter.hookspecs import (
     AnswerSpecs,
     CommandSpecs,
     EventSpecs,
+    PageSpecs,
     PostToolUseSpecs,
     PreToolUseSpecs,
     SettingsSpecs,
 )
 from hookrouter.hookspecs.commands import Command
+from hookrouter.pages import Contribution, Facts, Link, Page, PageRequest, SessionPanel, Table, Text
 from hookrouter.replies import PostToolUseReply, PreToolUseReply, StopReply
 from hookrouter.tools import (
     AskUserQuestionInput,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.events import PostToolUse, PreToolUse, Stop
     from hookrouter.messaging.gateway import Gateway
+    from hookrouter.pages import Block, Cell
+    from hookrouter.queue.overview import SessionView
     from hookrouter.tools import BashOutput, WebSearchInput, WebSearchOutput
 
 
@@ -45,7 +49,7 @@ class Settings:
     words: tuple[str, ...] = ()
 
 
-class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, CommandSpecs, SettingsSpecs):
+class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, CommandSpecs, PageSpecs, SettingsSpecs):
     @hookimpl
     @override
     def plugin_settings(self) -> type[Settings]:
@@ -139,6 +143,22 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
     @override
     def cli_commands(self) -> list[Command]:
         return [Command("greet", "Say hello.", "greet.cli:greet")]
+
+    @hookimpl
+    @override
+    def web_pages(self) -> list[Contribution]:
+        return [Page("all", "All", all_of_them), SessionPanel("One", one_of_them), Link("Home", "/")]
+
+
+def all_of_them(request: PageRequest) -> list[Block]:
+    assert_type(request.query.get("q"), str | None)
+    assert_type(request.role, str)
+    rows: list[list[Cell]] = [["a", Link("b", "/sessions/b")]]
+    return [Text("All."), Table(["name", "link"], rows), Facts({"role": request.role}.items())]
+
+
+def one_of_them(view: SessionView, request: PageRequest) -> tuple[Text] | None:
+    return (Text(view.session),) if view.cwd else None
 
 
 def from_json(raw: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from hookrouter.hookspecs.commands import Command
 from hookrouter.markers import PROJECT_NAME
 from hookrouter.messaging.composer import MessageComposer
 from hookrouter.messaging.gateway import Gateway
+from hookrouter.pages import Contribution
 from hookrouter.queue.channels import PromptChannel
 from hookrouter.sessions.watching import SessionWatcher
 from hookrouter.testing import Hooks
@@ -32,12 +33,14 @@ NAMES = {
     "Any": Any,
     "Command": Command,
     "Context": context.Context,
+    "Contribution": Contribution,
     "DialogKind": DialogKind,
     "Gateway": Gateway,
     "MessageComposer": MessageComposer,
     "KeystrokePlanner": KeystrokePlanner,
     "Mapping": Mapping,
     "PromptChannel": PromptChannel,
+    "Sequence": Sequence,
     "SessionWatcher": SessionWatcher,
     "TerminalBackend": TerminalBackend,
 }

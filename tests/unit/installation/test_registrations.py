@@ -34,7 +34,7 @@ def plugin(name: str, status: str, hooks: tuple[str, ...] | None) -> PluginInfo:
     ("hooks", "expected"),
     [
         (["stop"], [("Stop", None)]),
-        (["gateway", "cli_commands"], []),
+        (["gateway", "cli_commands", "web_pages"], []),
         (["pre_tool_use_ask_user_question"], [("PreToolUse", "AskUserQuestion")]),
         (["pre_tool_use_write", "pre_tool_use_bash"], [("PreToolUse", "Bash|Write")]),
         (["pre_tool_use_mcp"], [("PreToolUse", "mcp__.*")]),

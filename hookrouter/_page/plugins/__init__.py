@@ -1,0 +1,1 @@
+"""What plugins add to the page."""
