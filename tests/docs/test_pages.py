@@ -311,6 +311,7 @@ PARTS_PAGES = {
     "docs/plugins/channel.md": "answer_channel",
     "docs/plugins/prompt-channel.md": "prompt_channel",
     "docs/plugins/command.md": "cli_commands",
+    "docs/plugins/web-pages.md": "web_pages",
 }
 
 

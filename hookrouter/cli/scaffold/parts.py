@@ -1,4 +1,4 @@
-"""Packages that bring a part of hookrouter: a gateway, a terminal, a planner, channels, a command, figures."""
+"""Packages that bring a part of hookrouter: a gateway, a terminal, a planner, channels, a command, figures, pages."""
 
 from __future__ import annotations
 
@@ -66,6 +66,14 @@ PARTS: Mapping[str, Part] = {
             "hookrouter stats",
             (),
             "`tests/test_{module_name}.py` counts records, and asks the real `hookrouter`.",
+            (),
+        ),
+        Part(
+            "web_pages",
+            "Shows on the page for people how much of the disk is free.",
+            "hookrouter plugins info {plugin}",
+            (),
+            "`tests/test_{module_name}.py` looks at what is shown of sessions.",
             (),
         ),
     )
