@@ -87,12 +87,25 @@ def _measure_hooks(served: Served, home: Home, visitor: requests.Session, rounds
                 for _ in range(LISTENERS if name == "with" else 0):
                     # What comes is little, and waits in the socket: nobody has to read it.
                     stack.enter_context(visitor.get(f"{base}/live", stream=True, timeout=120))
+                _wait_idle(served.pid)
                 for _ in range(HOOKS):
                     found["pass"].append(_took([sys.executable, "-c", "pass"], "", home))
                     found[name].append(_took(hook, json.dumps(CALL), home))
     bare = statistics.median(found["pass"])
     for name in ("without", "with"):
         print(f"a hook {name} {LISTENERS} pages that listen: {statistics.median(found[name]) / bare:.2f}")
+
+
+def _wait_idle(pid: int) -> None:
+    """Wait until a process has used no time for half a second: to be opened costs a page's process more than to be."""
+
+    def used() -> list[str]:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+
+    before = None
+    while (now := used()) != before:
+        before = now
+        time.sleep(0.5)
 
 
 def _took(words: list[str], given: str, home: Home) -> float:

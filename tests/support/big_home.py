@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import Question
+from hookrouter.sessions.records import IDLE, SessionRecord, change_record
 from hookrouter.storage.documents import Store, durable_together
 from hookrouter.storage.journal import Journal
 from hookrouter.util.clock import iso, now
@@ -30,6 +31,8 @@ def make_big_home(root: Path, *, questions: int, sessions: int, stories: int) ->
     for number in range(stories):
         _write_story(journal, number, f"big-{number % sessions:04d}", end - _MONTH * (stories - number) / stories)
     with durable_together():
+        for number in range(sessions):
+            _write_session(store, f"big-{number:04d}", iso(end))
         for number in range(questions):
             name, session_id = _names(f"big-{number % sessions:04d}")
             call = f"toolu_open_{number}"
@@ -39,6 +42,12 @@ def make_big_home(root: Path, *, questions: int, sessions: int, stories: int) ->
                 store, Question(**asked, questions=form, terminal=None, gateway="big", saved_at=iso(end))
             )
             _asked(journal, asked, form, end)
+
+
+def _write_session(store: Store, session: str, since: str) -> None:
+    name, session_id = _names(session)
+    record = SessionRecord(name, session_id, IDLE, since, cwd="/tmp")
+    change_record(store, name, lambda _before: record)
 
 
 def _write_story(journal: Journal, number: int, session: str, at: float) -> None:
