@@ -142,8 +142,6 @@ def test_a_killed_client_and_the_one_that_takes_its_session_up_again(replying: L
         question = json.load(file)
     os.kill(question["client_pid"], signal.SIGKILL)
     wait_until(replying.client.pane.dead, 10, "end of the client")
-    assert len(replying.stage.documents("question")) == 1
-
     replying.client.stop()
     program = find_client()
     assert program is not None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, bash
@@ -90,7 +91,7 @@ def test_a_question_is_answered_by_the_keyboard_alone(tmux_server: PrivateTmux, 
         page.get_by_text("Which way now?").wait_for()
         page.keyboard.press("2")
         page.keyboard.press("Enter")
-        page.get_by_role("heading", name="This will be sent").wait_for()
+        expect(page.get_by_role("button", name="Send")).to_be_focused()
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Recorded exactly").wait_for()
         one.wait_stop()

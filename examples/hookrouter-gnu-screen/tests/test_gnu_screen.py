@@ -85,7 +85,7 @@ class Host:
             ["screen", "-U", "-c", os.devnull, "-dmS", session, *command], env=self.environ, check=True, timeout=10
         )
         if (width, height) != (80, 24):
-            self.view(session, width, height).close()
+            self.give_size(session, width, height)
 
     def view(self, session: str, width: int, height: int) -> Viewer:
         options = (self, session, width, height, "-x", "-p", "0")
@@ -98,13 +98,25 @@ class Host:
                 viewer.close()
                 viewer = Viewer(*options)
             viewer.tell_size()
-            return f"/({width},{height})" in self.screen("-S", session, "-p", "0", "-Q", "info")
+            return self.has_size(session, width, height)
 
         wait_until(probe, 10, "size", lambda: self.screen("-ls"))
         return viewer
 
+    def has_size(self, session: str, width: int, height: int) -> bool:
+        return f"/({width},{height})" in self.screen("-S", session, "-p", "0", "-Q", "info")
+
+    def give_size(self, session: str, width: int, height: int) -> None:
+        def keeps_it() -> bool:
+            # What the viewer was told last may reach the session after its terminal has gone: then it has 80 columns
+            # again. The session answers in order, so it has heard all of it when it says its size.
+            self.view(session, width, height).close()
+            return self.has_size(session, width, height)
+
+        wait_until(keeps_it, 30, "size without a viewer", lambda: self.screen("-ls"))
+
     def resize(self, address: TerminalAddress, width: int, height: int) -> None:
-        self.view(address.target.partition(":")[0], width, height).close()
+        self.give_size(address.target.partition(":")[0], width, height)
 
     def enter_mode(self, address: TerminalAddress, mode: str) -> None:
         assert mode == "copy"

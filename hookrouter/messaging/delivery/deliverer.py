@@ -187,6 +187,7 @@ class Deliverer:
         lanes: dict[Lane, list[QueuedMessage]] = defaultdict(list)
         times = []
         served: dict[str, bool] = {}
+        working = {name for _gateway, names in self._running.values() for name in names}
         for name in sorted(self._messages):
             message = self._messages[name]
             if name in self._sent:
@@ -195,7 +196,8 @@ class Deliverer:
                 continue
             if self._routes.is_given_up(message) or self._is_anothers(message, served):
                 continue
-            if self._notes.drop_unwanted(message):
+            # What a worker has in hand may be what ends the question: only the worker knows what came of it.
+            if name not in working and self._notes.drop_unwanted(message):
                 continue
             wait = self._scheduler.until_due(message)
             if wait > 0:
