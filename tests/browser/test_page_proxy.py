@@ -161,3 +161,13 @@ def test_the_page_itself_takes_nobody_without_a_name_or_with_two(behind: Behind)
 )
 def test_names_and_origins_are_checked_behind_it(behind: Behind, headers: dict[str, str], status: int) -> None:
     assert Visitor(behind, ANNA).log_in(behind.token, **headers) == status
+
+
+def test_wrong_tokens_shut_out_their_sender_and_nobody_else(behind: Behind) -> None:
+    anna = Visitor(behind, ANNA)
+    for number in range(10):
+        assert anna.log_in(f"wrong-{number}") == 403
+    for sent in ({}, {HEADER: "mallory"}, {"X-Forwarded-For": "192.0.2.7"}):
+        assert anna.log_in(behind.token, **sent) == 429
+    assert anna.ask("GET", "/link/wrong").status_code == 429
+    assert Visitor(behind, BOB).log_in(behind.token) == 303
