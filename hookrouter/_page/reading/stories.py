@@ -7,6 +7,7 @@ changed.
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import threading
@@ -140,6 +141,8 @@ class StoryIndex:
         # What is wrong is told to whoever looks.
         with suppress(StoreError):
             self.refresh(is_awaited=False)
+        # Nothing of 20,000 stories is garbage, and all stands still while the collector looks through them.
+        gc.freeze()
 
     def refresh(self, *, is_awaited: bool = True) -> None:
         """Read what is new in the journal and in the documents. Raises StoreError.
