@@ -39,6 +39,7 @@ def make_app(make: Callable[[], Application]) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         state.live.start()
+        state.stories.read_ahead()
         try:
             yield
         finally:

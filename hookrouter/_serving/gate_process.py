@@ -7,13 +7,11 @@ What the gate does is in :mod:`hookrouter._serving.gate`, which the router does 
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._serving.home_config import load_config
+from hookrouter._serving.kept_process import GrowingPause, KeptProcess
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -44,15 +42,15 @@ class GateProcess:
         """Take the home, and the sockets for the gate; nothing is started."""
         self._home = home
         self._sockets = sockets
-        self._pid = 0
+        self._process = KeptProcess()
         self._settings: tuple[str, bool] | None = None
         self._began = 0.0
         self._not_before = 0.0
-        self._pause = FIRST_PAUSE
+        self._pause = GrowingPause(FIRST_PAUSE, LONGEST_PAUSE)
         self._ended = ""
         self._problem = ""
         """Why nothing listens at the address for http hooks."""
-        self._address_pause = ADDRESS_PAUSE
+        self._address_pause = GrowingPause(ADDRESS_PAUSE, LONGEST_ADDRESS_PAUSE)
 
     def tend(self) -> None:
         """Begin it if it is due, and end one that the configuration no longer asks for. Raises nothing."""
@@ -60,28 +58,28 @@ class GateProcess:
         settings = (config.http, config.mod)
         if settings != self._settings:
             self.stop()
-            self._settings, self._not_before, self._pause = settings, 0.0, FIRST_PAUSE
-            self._problem, self._address_pause = "", ADDRESS_PAUSE
+            self._settings, self._not_before, self._problem = settings, 0.0, ""
+            self._pause.reset()
+            self._address_pause.reset()
             if not any(settings):
                 self._sockets.remove()
         if not any(settings) or time.monotonic() < self._not_before:
             return
-        if not self._pid:
+        if not self._process.pid:
             self._begin()
         elif self._problem:
             self._try_address()
 
     def next_due(self) -> float:
         """Return in how many seconds :meth:`tend` has something to do; infinity for nothing."""
-        if (self._pid and not self._problem) or not self._settings or not any(self._settings):
+        if (self._process.pid and not self._problem) or not self._settings or not any(self._settings):
             return float("inf")
         return max(0.0, self._not_before - time.monotonic())
 
     def ended(self, pid: int, exit_code: int) -> bool:
         """Note that a child has ended; return whether it was the gate."""
-        if not pid or pid != self._pid:
+        if not self._process.has_ended(pid):
             return False
-        self._pid = 0
         if exit_code == NO_UVICORN:
             self._retry("the extra hookrouter[serve] is not installed")
             self._sockets.remove()
@@ -91,17 +89,14 @@ class GateProcess:
 
     def stop(self) -> None:
         """Have it take no new connection, and end once nobody waits by it; forget it."""
-        if self._pid:
-            with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGTERM)
-        self._pid = 0
+        self._process.stop()
 
     def status(self) -> dict[str, Any] | None:
         """Return what the router's status says of it; None if none is asked for."""
         if not self._settings or not any(self._settings):
             return None
         http, mod = self._settings
-        return {"pid": self._pid, "http": http, "mod": mod, "ended": self._ended, "problem": self._problem}
+        return {"pid": self._process.pid, "http": http, "mod": mod, "ended": self._ended, "problem": self._problem}
 
     @property
     def _http(self) -> str:
@@ -114,9 +109,7 @@ class GateProcess:
         try:
             self._note_address(self._sockets.make(self._http))
             with self._sockets.inheritable() as descriptors:
-                words = [sys.executable, "-P", "-m", "hookrouter", "serve", "--gate", str(os.getpid())]
-                words += [str(number) for number in descriptors]
-                self._pid = os.posix_spawn(sys.executable, words, os.environ)
+                self._process.begin("--gate", str(os.getpid()), *map(str, descriptors))
         except OSError as error:
             self._retry(describe_error(error))
 
@@ -133,19 +126,17 @@ class GateProcess:
     def _note_address(self, problem: str) -> None:
         self._problem = problem
         if problem:
-            self._not_before = time.monotonic() + self._address_pause
-            self._address_pause = min(2 * self._address_pause, LONGEST_ADDRESS_PAUSE)
+            self._not_before = time.monotonic() + self._address_pause.take()
         else:
-            self._address_pause = ADDRESS_PAUSE
+            self._address_pause.reset()
 
     def _retry(self, how: str) -> None:
         """Note how it ended, and when it may begin again."""
         now = time.monotonic()
         if now - self._began >= WELL:
-            self._pause = FIRST_PAUSE
+            self._pause.reset()
         self._ended = how
-        self._not_before = now + self._pause
-        if self._pause > FIRST_PAUSE:
+        if self._pause.has_grown:
             # It does not come up. Better refused than kept waiting.
             self._sockets.remove()
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._not_before = now + self._pause.take()

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import signal
 import socket
-import sys
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._serving import address
 from hookrouter._serving.home_config import load_config
+from hookrouter._serving.kept_process import GrowingPause, KeptProcess
 from hookrouter._serving.log import say
 from hookrouter._serving.page_tls import FileStamps, TlsError
 from hookrouter.util.text import describe_error
@@ -57,12 +55,12 @@ class PageProcess:
             os.set_inheritable(int(number), False)
             self._listener = socket.socket(fileno=int(number))
         self._place = place
-        self._pid = 0
+        self._process = KeptProcess()
         self._problem = ""
         """Why nobody gets a page; empty if nothing is known to be wrong."""
         self._tls = FileStamps()
         self._config: PageConfig | None = None
-        self._pause = FIRST_PAUSE
+        self._pause = GrowingPause(FIRST_PAUSE, LONGEST_PAUSE)
         self._not_before = 0.0
         self._is_there = all(importlib.util.find_spec(name) is not None for name in NEEDED)
 
@@ -106,14 +104,14 @@ class PageProcess:
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when a page is to begin; -1 while one runs, or for none."""
-        if self._pid or self._listener is None or time.monotonic() < self._not_before:
+        if self._process.pid or self._listener is None or time.monotonic() < self._not_before:
             return -1
         return self._listener.fileno()
 
     @property
     def is_running(self) -> bool:
         """Whether somebody has the page open, or had it open a moment ago."""
-        return bool(self._pid)
+        return bool(self._process.pid)
 
     def begin(self) -> None:
         """Start it: somebody has connected. Raises nothing."""
@@ -122,9 +120,7 @@ class PageProcess:
         self._problem = ""
         try:
             self._listener.set_inheritable(True)
-            words = [sys.executable, "-P", "-m", "hookrouter", "serve", "--page"]
-            words += [str(os.getpid()), str(self._listener.fileno())]
-            self._pid = os.posix_spawn(sys.executable, words, os.environ)
+            self._process.begin("--page", str(os.getpid()), str(self._listener.fileno()))
         except OSError as error:
             self._retry(describe_error(error))
         finally:
@@ -132,21 +128,17 @@ class PageProcess:
 
     def ended(self, pid: int, exit_code: int) -> bool:
         """Note that a child has ended; return whether it was the page."""
-        if not pid or pid != self._pid:
+        if not self._process.has_ended(pid):
             return False
-        self._pid = 0
         if exit_code:
             self._retry(f"exit code {exit_code}")
         else:
-            self._pause = FIRST_PAUSE
+            self._pause.reset()
         return True
 
     def stop(self) -> None:
         """Have it end, and forget it."""
-        if self._pid:
-            with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGTERM)
-        self._pid = 0
+        self._process.stop()
 
     def status(self) -> dict[str, Any] | None:
         """Return what the router's status says of it; None if config.toml switches it off."""
@@ -154,7 +146,7 @@ class PageProcess:
         if not page.enabled:
             return None
         is_served = self._listener is not None
-        return {"pid": self._pid, "url": page.base_url if is_served else "", "problem": self._problem}
+        return {"pid": self._process.pid, "url": page.base_url if is_served else "", "problem": self._problem}
 
     def hand_over(self) -> dict[str, str]:
         """Let the program that takes the place of this one have the socket; return the variable that tells it."""
@@ -174,8 +166,7 @@ class PageProcess:
 
     def _retry(self, how: str) -> None:
         self._note(f"the page has ended: {how}")
-        self._not_before = time.monotonic() + self._pause
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._not_before = time.monotonic() + self._pause.take()
 
 
 def _listen(place: str) -> socket.socket:

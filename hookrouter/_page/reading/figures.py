@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._diagnostics.statistics import Figures, Times
+from hookrouter._page.reading.pace import Pace
 from hookrouter.storage.journal import parsed
 from hookrouter.storage.journal_query import Tail
 from hookrouter.util.clock import iso, now, seconds
@@ -65,6 +66,7 @@ class Counting:
     def __init__(self, stories: StoryIndex) -> None:
         """Nothing is counted yet."""
         self._stories = stories
+        self._pace = Pace()
         self._lock = threading.Lock()
         self._is_running = False
         self._due = float("-inf")
@@ -91,7 +93,8 @@ class Counting:
                 record = parsed(line)
                 if record is not None:
                     self._figures.add(record)
-            self._stories.refresh()
+                self._pace.rest()
+            self._stories.refresh(is_awaited=False)
             self.counted = self._told(self._figures)
         finally:
             with self._lock:

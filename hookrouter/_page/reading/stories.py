@@ -7,15 +7,19 @@ changed.
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter._page.reading.pace import Pace
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.stories.story import OPEN, UNKNOWN, WORDS, Stories, shown_id
 from hookrouter.dialogs.verdicts import list_verdicts
+from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal import parsed
 from hookrouter.util.clock import seconds
 from hookrouter.util.field_docs import with_field_docs
@@ -117,7 +121,7 @@ class StoryIndex:
     """The stories of a home's questions. May be used by many threads at once."""
 
     def __init__(self, journal: Journal, store: DocumentStore) -> None:
-        """Read nothing yet: the first :meth:`refresh` reads the whole journal."""
+        """Read nothing yet: the first :meth:`refresh`, or :meth:`read_ahead`, reads the whole journal."""
         self._journal = journal
         self._store = store
         self._lock = threading.RLock()
@@ -127,9 +131,26 @@ class StoryIndex:
         self._verdicts: dict[_Key, Verdict] = {}
         self._told: dict[_Key, _Told] = {}
         self._ordered: list[_Told] = []
+        self._pace = Pace()
 
-    def refresh(self) -> None:
-        """Read what is new in the journal and in the documents. Raises StoreError."""
+    def read_ahead(self) -> None:
+        """Begin to read in a thread, so that whoever looks first need not wait for all of it. Raises nothing."""
+        threading.Thread(target=self._read_ahead, name="history", daemon=True).start()
+
+    def _read_ahead(self) -> None:
+        # What is wrong is told to whoever looks.
+        with suppress(StoreError):
+            self.refresh(is_awaited=False)
+        # Nothing of 20,000 stories is garbage, and all stands still while the collector looks through them.
+        gc.freeze()
+
+    def refresh(self, *, is_awaited: bool = True) -> None:
+        """Read what is new in the journal and in the documents. Raises StoreError.
+
+        If nobody waits for it, it leaves time to others, until somebody does.
+        """
+        if is_awaited:
+            self._pace.hurry()
         with self._lock:
             changed = self._follow()
             # The questions before the verdicts, as in history(): one that is closed meanwhile is open, over, or both.
@@ -140,6 +161,7 @@ class StoryIndex:
             self._open, self._verdicts = opened, verdicts
             for key in changed:
                 self._tell(key)
+                self._pace.rest()
             if changed:
                 self._ordered = sorted(self._told.values(), key=_order, reverse=True)
 
@@ -243,6 +265,7 @@ class StoryIndex:
                 if any(needle in line for needle in _NEEDLES):
                     changed |= self._add(file, line)
                 file.offset += len(line)
+                self._pace.rest()
             file.head = os.pread(descriptor, min(_HEAD, file.offset), 0)
         return changed
 

@@ -90,8 +90,9 @@ class Guard:
     def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
         if headers.get("host", "").lower() not in self._hosts:
             return _refused(421, "This name is not the page's: it is reached by what `hookrouter open` prints.")
-        if self._user_header and not headers.get(self._user_header, "").strip():
-            return _refused(403, f"The proxy in front of this page has to name the user in {self._user_header}.")
+        # Of two names one may be the browser's own, which a proxy has added its header to.
+        if self._user_header and [bool(name.strip()) for name in headers.getlist(self._user_header)] != [True]:
+            return _refused(403, f"The proxy in front of this page has to name the user, once, in {self._user_header}.")
         if method in _SAFE:
             return None
         if headers.get("origin", "").lower() not in self._origins:

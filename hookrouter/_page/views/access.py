@@ -8,7 +8,8 @@ from urllib.parse import parse_qs
 
 from starlette.responses import RedirectResponse, Response
 
-from hookrouter._page.security.guard import is_own_form
+from hookrouter._page.security.guard import is_own_form, user_of
+from hookrouter._page.security.limits import Sender
 from hookrouter._page.state import state_of
 from hookrouter.storage.interface import StoreError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     View = Callable[[Request], Awaitable[Response]]
 
-__all__ = ["acting", "client_of", "field_of", "fields_of", "redirect", "seeing"]
+__all__ = ["acting", "field_of", "fields_of", "redirect", "seeing", "sender_of"]
 
 MOST_FIELDS = 1000
 
@@ -63,9 +64,10 @@ def redirect(where: str) -> Response:
     return RedirectResponse(where, 303)
 
 
-def client_of(request: Request) -> str:
-    """Return the address that a request came from."""
-    return request.client.host if request.client is not None else "unknown"
+def sender_of(request: Request) -> Sender:
+    """Return who sent a request, as far as wrong tokens go: only the proxy's header is believed, if there is one."""
+    address = request.client.host if request.client is not None else "unknown"
+    return Sender(address, user_of(request, state_of(request).page, otherwise=""))
 
 
 async def fields_of(request: Request) -> dict[str, list[str]]:

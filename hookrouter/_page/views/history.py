@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from hookrouter._page.reading.stories import Step, StoryIndex
+    from hookrouter.dialogs.stories.story import Story
+
 __all__ = ["ROUTES"]
 
 _LONGEST = 200
@@ -53,15 +56,22 @@ async def _all(request: Request) -> Response:
 @seeing
 async def _one(request: Request) -> Response:
     state = state_of(request)
-    await run_in_threadpool(state.stories.refresh)
     try:
         _, session_id, tool_use_id = read_key(request.path_params["key"])
     except ValueError:
         session_id = tool_use_id = ""
-    story = state.stories.story(session_id, tool_use_id)
-    if story is None:
+    found = await run_in_threadpool(_told, state.stories, session_id, tool_use_id)
+    if found is None:
         return state.draw(request, "problem.html", 404, what="There is no such question.", why="")
-    return state.draw(request, "story.html", story=story, steps=state.stories.steps(story))
+    story, steps = found
+    return state.draw(request, "story.html", story=story, steps=steps)
+
+
+def _told(stories: StoryIndex, session_id: str, tool_use_id: str) -> tuple[Story, list[Step]] | None:
+    """Return one question's story and its steps. May take as long as whoever reads the journal at this moment."""
+    stories.refresh()
+    story = stories.story(session_id, tool_use_id)
+    return None if story is None else (story, stories.steps(story))
 
 
 def _query(asked: Mapping[str, str]) -> StoryQuery:

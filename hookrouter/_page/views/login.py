@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from hookrouter._page.security.logins import COOKIE, LoginError
 from hookrouter._page.state import state_of
-from hookrouter._page.views.access import client_of, field_of, redirect
+from hookrouter._page.views.access import field_of, redirect, sender_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -23,15 +23,15 @@ async def _ask(request: Request) -> Response:
 
 
 async def _enter(request: Request) -> Response:
-    state, client = state_of(request), client_of(request)
+    state, sender = state_of(request), sender_of(request)
     token = await field_of(request, "token")
-    if state.wrong_tokens.is_too_many(client):
+    if state.wrong_tokens.is_too_many(sender):
         problem = "Too many wrong links; wait a minute."
         return state.draw(request, "login.html", 429, token="", problem=problem)
     try:
         _, cookie = state.logins.cookie(token)
     except LoginError as error:
-        state.wrong_tokens.note(client)
+        state.wrong_tokens.note(sender)
         return state.draw(request, "login.html", 403, token="", problem=str(error))
     response = redirect("/")
     is_secure = state.page.base_url.startswith("https:")

@@ -1,14 +1,20 @@
 """The index of the history tells what ``history`` tells, however the journal grew."""
 
+import gc
 import os
+import threading
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrouter._page.reading.stories import StoryIndex, StoryQuery
 from hookrouter.dialogs.stories.history import history
 from hookrouter.storage.documents import Store
+from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal import Journal
+from support.memory_storage import MemoryStore
+from support.resident import eventually
 
 _AT = st.integers(0, 99).map(lambda number: f"2026-11-25T07:00:{number // 2:02d}.000Z")
 _SESSION = st.sampled_from(["s1", "s2"])
@@ -107,3 +113,30 @@ def test_tells_the_steps_in_order_of_time(tmp_path):
     steps = index.steps(index.story("s1", "t1"))
     assert [step.name for step in steps] == ["asked", "reminded", "attempt", "ended"]
     assert steps[2].details == ("Enter",)
+
+
+class _Broken(MemoryStore):
+    def entries(self, kind, wanted=None):
+        raise StoreError(f"no {kind}")
+
+
+def test_reads_ahead_what_nobody_has_asked_for(tmp_path, monkeypatch):
+    journal, store = Journal(str(tmp_path / "logs")), Store(str(tmp_path / "state"), lambda text: None)
+    for number in range(120):
+        _asked(journal, f"t{number}")
+    index = StoryIndex(journal, store)
+    frozen = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(index.find(StoryQuery(), 1).total))
+    index.read_ahead()
+    eventually(lambda: frozen == [120])
+    _asked(journal, "t120")
+    index.refresh()
+    assert index.find(StoryQuery(), 1).total == 121
+
+
+def test_what_is_wrong_is_told_to_whoever_looks(tmp_path):
+    index = StoryIndex(Journal(str(tmp_path / "logs")), _Broken())
+    index.read_ahead()
+    eventually(lambda: "history" not in [thread.name for thread in threading.enumerate()])
+    with pytest.raises(StoreError):
+        index.refresh()

@@ -78,7 +78,7 @@ def test_a_page_that_runs_begins_anew_if_its_table_changes(home: Home, monkeypat
     monkeypatch.setattr(page_process.os, "kill", lambda pid, _number: killed.append(pid))
     page = PageProcess(home, {})
     page.tend()
-    page._pid = 12345
+    page._process.pid = 12345
     page.tend()
     assert killed == []
     with open(home.config_file, "a") as file:
@@ -116,7 +116,7 @@ def test_the_next_router_takes_the_socket_over(home: Home, port: int) -> None:
 def test_one_that_fails_is_not_begun_again_at_once(home: Home) -> None:
     page = PageProcess(home, {})
     page.tend()
-    page._pid = 12345
+    page._process.pid = 12345
     assert page.ended(12345, 1)
     assert page.fileno() == -1
     status = page.status()
