@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.interface import DocumentStore, DocumentWatch, Storage
 
-__all__ = ["COMMANDS", "Done", "ErrandError", "Errands", "run_elsewhere"]
+__all__ = ["ALONE_VARIABLE", "COMMANDS", "Done", "ErrandError", "Errands", "run_elsewhere"]
 
-COMMANDS = ("answer", "send", "queue", "pause", "resume", "claim")
+COMMANDS = ("answer", "send", "queue", "pause", "resume", "questions", "sessions", "history")
 """The commands that another machine may ask for: those by which agents and people answer and steer."""
+
+ALONE_VARIABLE = "HOOKROUTER_THIS_MACHINE"
+"""Set for a command that is about this machine alone, as one is that another machine asked for: it asks no others."""
 
 _KIND = "errand"
 _ASKING = "asking"
@@ -117,7 +120,7 @@ class Errands:
         from concurrent.futures import ThreadPoolExecutor
 
         self._store = storage.store(FLEET, report)
-        self._environ = dict(environ)
+        self._environ = {**environ, ALONE_VARIABLE: "1"}
         self._report = report
         self._wake = wake
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="errand")
