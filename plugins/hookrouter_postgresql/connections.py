@@ -12,7 +12,7 @@ import queue
 import select
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
@@ -187,18 +187,18 @@ class Connections:
         else:
             action()
 
-    def close(self) -> None:
-        """Close the unused connections of this process; others close when they are given back."""
+    def close_unused(self, seconds: float = 0.0) -> None:
+        """Close the connections of this process that were not used for so long; those in use are left alone."""
         if self._pid != os.getpid():
             return
-        for _ in range(self.settings.pool):
-            try:
-                session = self._places.get_nowait()
-            except queue.Empty:
-                return
-            if session is not None:
+        taken: list[Session | None] = []
+        with suppress(queue.Empty):
+            while True:
+                taken.append(self._places.get_nowait())
+        for session in reversed(taken):
+            if session is not None and time.monotonic() - session.unused_since >= seconds:
                 session.close()
-        self._renew()
+            self._places.put(None if session is None or session.closed else session)
 
     def _mine(self) -> Session | None:
         """Return the session of the open transaction; None in a child that was forked in the middle of one."""

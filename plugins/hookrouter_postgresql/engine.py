@@ -73,7 +73,7 @@ class PostgresqlStorage:
     def close(self) -> None:
         """Close the connections that are not in use."""
         if self._access is not None:
-            self._access.connections.close()
+            self._access.connections.close_unused()
 
     def _connections(self) -> Connections:
         return self._opened().connections

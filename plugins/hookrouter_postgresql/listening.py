@@ -28,6 +28,8 @@ __all__ = ["Listening"]
 
 _TURN = 2.0
 """Seconds between two readings of what has changed, and about as many between two looks for a listener."""
+_UNUSED = 1.0
+"""Seconds after which a process that waits gives up a connection that it does not use: many may wait for long."""
 _AGAIN = 1.0
 """Seconds until a connection that was lost is made again."""
 _STALE = 10.0
@@ -111,6 +113,7 @@ class _Listener:
         try:
             # Not all processes at once.
             while not self._stops_within(0 if self._is_needed() else _TURN * random.uniform(0.8, 1.2)):  # noqa: S311
+                self._connections.close_unused(_UNUSED)
                 if self._place >= 0:
                     self._serve()
         finally:
@@ -122,7 +125,9 @@ class _Listener:
         return bool(poll.poll(seconds * 1000))
 
     def _is_needed(self) -> bool:
-        """Take the first free place, unless one before it is taken by a process that gives signs."""
+        """Take the first free place, unless one before it is taken by a process that gives signs; or keep the own one."""
+        if self._place >= 0:
+            return True
         for number in range(_PLACES):
             path = os.path.join(self._markers.folder, f"listener-{number}")
             try:
@@ -174,6 +179,7 @@ class _Listener:
             self._tell_changes(session, watched, position)
             position = now
             os.utime(self._place)
+            self._connections.close_unused(_UNUSED)
             deadline = time.monotonic() + _TURN
             while (left := deadline - time.monotonic()) > 0:
                 poll = select.poll()

@@ -78,9 +78,7 @@ def test_a_stopped_process_keeps_its_lock_on_its_machine(storage, open_storage, 
         assert child.heard() == "released"
 
 
-def test_a_stopped_process_loses_its_lock_to_another_machine_and_says_so(
-    storage, open_storage, elsewhere, short_lease
-):
+def test_a_stopped_process_loses_its_lock_to_another_machine_and_says_so(storage, open_storage, elsewhere, short_lease):
     with holding(open_storage) as child:
         child.send(signal.SIGSTOP)
         elsewhere()
