@@ -49,8 +49,8 @@ def read_target(settings: PostgresqlSettings) -> Target:
         raise StoreError(f"[storage] {error}") from None
     try:
         given = conninfo_to_dict(text)
-    except ProgrammingError:
-        # What libpq says of it repeats parts of it.
+    except (ProgrammingError, UnicodeDecodeError):
+        # What is said of it repeats parts of it.
         raise StoreError(
             f"[storage] {key}: what {settings.dsn_env or settings.dsn_file} holds is not where a database is; "
             "allowed: a URL as postgresql://user@host/database, or words as host=... dbname=... user=..."

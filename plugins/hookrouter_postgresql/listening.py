@@ -125,7 +125,7 @@ class _Listener:
         return bool(poll.poll(seconds * 1000))
 
     def _is_needed(self) -> bool:
-        """Take the first free place, unless one before it is taken by a process that gives signs; or keep the own one."""
+        """Take the first free place, unless one before it is taken by a process that gives signs."""
         if self._place >= 0:
             return True
         for number in range(_PLACES):

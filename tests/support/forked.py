@@ -32,7 +32,7 @@ class Forked:
         try:
             work(self)
             self.say("end")
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - the parent is told
             self.say(f"{type(error).__name__}: {error}")
         finally:
             os._exit(0)

@@ -18,11 +18,13 @@ import psycopg
 
 from hookrouter.testing.pytest_plugin import skip_without
 
-__all__ = ["Server", "postgres_server", "programs", "unprivileged"]
+__all__ = ["GUARDED", "PASSWORD", "USER", "Server", "postgres_server", "programs", "unprivileged"]
 
 _SECONDS = 60.0
 USER = "hookrouter"
-SUFFIX = "a-password-that-nobody-may-see"
+GUARDED = "guarded"
+"""A role, if a test makes it, of which the server wants a password."""
+PASSWORD = "a-password-that-nobody-may-see"
 _numbers = count()
 
 
@@ -72,6 +74,7 @@ class Server:
             cwd=self.folder,
         )
         assert done.returncode == 0, done.stderr
+        (self._data / "pg_hba.conf").write_text(f"local all {GUARDED} scram-sha-256\nlocal all all trust\n")
         with (self._data / "postgresql.conf").open("a") as file:
             file.write(
                 f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nfsync = off\n"
@@ -122,7 +125,7 @@ class Server:
             for pid in self._pids():
                 os.kill(pid, signal.SIGCONT)
 
-    def dsn(self, user: str = USER, password: str = SUFFIX) -> str:
+    def dsn(self, user: str = USER, password: str = PASSWORD) -> str:
         """Return where it is; the password is not asked for, and is to be seen nowhere."""
         return f"host={self.folder} dbname=postgres user={user} password={password}"
 

