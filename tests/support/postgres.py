@@ -63,8 +63,7 @@ class Server:
         self.start()
 
     def _initialise(self) -> None:
-        if os.geteuid() == 0:
-            os.chown(self.folder, _user().pw_uid, _user().pw_gid)
+        self.give(self.folder)
         words = ["--pgdata", str(self._data), "--username", USER, "--auth", "trust", "--encoding", "UTF8", "--no-sync"]
         done = subprocess.run(
             [*unprivileged(), str(self._bin / "initdb"), *words, "--locale", "C.UTF-8"],
@@ -80,6 +79,17 @@ class Server:
                 f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nfsync = off\n"
                 "shared_buffers = 32MB\nmax_connections = 60\n"
             )
+
+    def give(self, path: Path) -> None:
+        """Make a file or folder that of the user that the server runs as."""
+        if os.geteuid() == 0:
+            os.chown(path, _user().pw_uid, _user().pw_gid)
+
+    def subfolder(self, name: str) -> Path:
+        """Return a new folder beside the data."""
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.folder))
+        self.give(folder)
+        return folder
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
