@@ -51,10 +51,40 @@ class Session(psycopg.Connection["Row"]):
     deadline: float | None = None
     """A time of the monotonic clock."""
     unused_since = 0.0
+    _pid = -1
+
+    @classmethod
+    def opened(cls, target: Target) -> Session:
+        """Return a new one, which is this process's. Raises StoreError."""
+        try:
+            session = cls.connect("", autocommit=True, prepare_threshold=None, **target.parameters)  # type: ignore[arg-type]
+        except psycopg.Error as error:
+            raise explain(error, target) from None
+        session._pid = os.getpid()
+        return session
+
+    def is_parents(self) -> bool:
+        """Whether this is a forked child's copy, which must send nothing, not even that it ends."""
+        return self._pid not in (os.getpid(), -1)
 
     def wait(self, gen: Generator[Any, Any, T], *arguments: Any, **options: Any) -> T:
-        """Wait as psycopg does, until the deadline. Raises TimedOut."""
-        return super().wait(self._limited(gen), *arguments, **options)
+        """Wait as psycopg does, until the deadline. Raises TimedOut.
+
+        What is interrupted has an unknown end: the connection is given up, so that nobody waits for it again.
+        """
+        if self.is_parents():
+            raise psycopg.InterfaceError("the connection is that of the process that this one was forked from")
+        is_over = False
+        try:
+            done = super().wait(self._limited(gen), *arguments, **options)
+            is_over = True
+            return done
+        except psycopg.Error as error:
+            is_over = not isinstance(error, TimedOut)
+            raise
+        finally:
+            if not is_over:
+                self.pgconn.finish()
 
     def _limited(self, work: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
         try:
@@ -115,13 +145,7 @@ class Connections:
 
     def connect(self) -> Session:
         """Return a new connection that is the caller's own. Raises StoreError."""
-        target = self.target()
-        try:
-            session = Session.connect("", autocommit=True, prepare_threshold=None, **target.parameters)  # type: ignore[arg-type]
-        except psycopg.Error as error:
-            raise explain(error, target) from None
-        session.prepare_threshold = None
-        return session
+        return Session.opened(self.target())
 
     def run(
         self,
@@ -236,7 +260,7 @@ class Connections:
             with self._explained():
                 yield self._limit(session, seconds)
         finally:
-            if session is not None and os.getpid() == self._pid:
+            if session is not None and not session.is_parents():
                 if session.closed or session.info.transaction_status is not TransactionStatus.IDLE:
                     session.close()
                 session.unused_since = time.monotonic()

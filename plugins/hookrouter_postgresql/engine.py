@@ -27,7 +27,12 @@ class PostgresqlEngine:
     settings = PostgresqlSettings
 
     def open(self, settings: PostgresqlSettings, machine: str, state: str) -> PostgresqlStorage:
-        """Return the documents of the database; makes no connection, and imports no driver, yet."""
+        """Return the documents of the database; makes no connection, and imports no driver, yet.
+
+        Raises StoreError for a name of this machine that is not one line of text.
+        """
+        if not machine.isprintable() or not machine.strip():
+            raise StoreError(f"[storage] machine: found {machine!r}; allowed: one line of text that is not empty")
         return PostgresqlStorage(settings, machine, state)
 
 

@@ -60,10 +60,14 @@ _AT_LOGIN = {
     "too many": _BY_STATE["53300"],
     "connection slots": _BY_STATE["53300"],
     "no more connections": _BY_STATE["53300"],
+    "query_wait_timeout": _BY_STATE["53300"],
     "no such database": _BY_STATE["3D000"],
     "timeout": f"it timed out: no answer when connecting; {_AWAY}",
 }
 """By words of the server's or the pooler's text: an error at the login comes without a SQLSTATE."""
+
+_POOLERS = "08P01"
+"""The SQLSTATE of all that a pooler refuses."""
 
 
 def explain(error: psycopg.Error, target: Target) -> StoreError:
@@ -75,14 +79,15 @@ def _meaning(error: psycopg.Error) -> str:
     if isinstance(error, TimedOut):
         return _BY_STATE["57014"]
     state = error.sqlstate or ""
-    if state:
+    if state and state != _POOLERS:
         return _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or f"it refuses (SQLSTATE {state})"
     text = str(error)
     if 'role "' in text and "does not exist" in text:
         return _REFUSED
     if 'database "' in text and "does not exist" in text:
         return _BY_STATE["3D000"]
-    return next((meaning for words, meaning in _AT_LOGIN.items() if words in text), _AWAY)
+    otherwise = _AWAY if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) else "it refuses"
+    return next((meaning for words, meaning in _AT_LOGIN.items() if words in text), otherwise)
 
 
 def _said(error: psycopg.Error, target: Target) -> str:

@@ -72,9 +72,7 @@ class Listening:
                 self._thread.start()
 
     def end(self) -> None:
-        """Count one watch less. With the last one the thread ends."""
-        if self._pid != os.getpid():
-            return
+        """Count one watch less of this process. With the last one the thread ends."""
         with self._lock:
             self._watches -= 1
             thread = None if self._watches else self._thread

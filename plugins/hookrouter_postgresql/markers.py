@@ -29,6 +29,10 @@ _LINE_LENGTH = _ID_LENGTH + 1 + 20 + 1
 """An id, a blank, a version of 20 digits, and the end of the line."""
 
 
+_LONG = 1 << 20
+"""Bytes after which a marker begins anew; whoever watches or tells goes on in a new file."""
+
+
 @attrs.frozen
 class Watched:
     """What a marker is about."""
@@ -43,15 +47,30 @@ class Watched:
 class Marker:
     """An open marker; while it is open its file stays."""
 
-    def __init__(self, path: str, descriptor: int) -> None:
-        """Takes over the descriptor. News count from here on."""
+    def __init__(self, path: str, header: bytes) -> None:
+        """``header`` is its first line. News count from here on. Raises OSError."""
         self.folder = os.path.dirname(path)
         self._path = path
-        self._descriptor = descriptor
-        self._place = os.fstat(descriptor).st_size
+        self._header = header
+        self._pid = os.getpid()
+        self._descriptor = _opened(path, header)
+        self._place = os.fstat(self._descriptor).st_size
 
     def news(self) -> list[tuple[str, int]]:
-        """Return id and version of the changes that were told since the last call."""
+        """Return id and version of the changes that were told since the last call. Raises OSError."""
+        found = self._read()
+        if self._place > _LONG:
+            _remove(self._path, self._descriptor)
+        if not _is_at(self._path, self._descriptor):
+            descriptor = _opened(self._path, self._header)
+            found += self._read()
+            os.close(self._descriptor)
+            # From its beginning: others may have told of something there already.
+            self._descriptor, self._place = descriptor, len(self._header)
+            found += self._read()
+        return found
+
+    def _read(self) -> list[tuple[str, int]]:
         length = os.fstat(self._descriptor).st_size - self._place
         lines = os.pread(self._descriptor, length, self._place) if length > 0 else b""
         # The last one may be on its way.
@@ -66,7 +85,9 @@ class Marker:
     def close(self) -> None:
         """Close it; the last one to do so removes the file."""
         try:
-            _remove_if_unwatched(self._path, self._descriptor)
+            # A forked child shares the lock of its parent, who watches on.
+            if self._pid == os.getpid():
+                _remove_if_unwatched(self._path, self._descriptor)
         finally:
             os.close(self._descriptor)
 
@@ -98,19 +119,7 @@ class Markers:
         try:
             self.ensure()
             ensure_once(os.path.dirname(path))
-            while True:
-                with suppress(FileExistsError):
-                    replace_file(path, f"{header}\n".encode("ascii"), durable=False, new=True)
-                try:
-                    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                except FileNotFoundError:
-                    continue
-                fcntl.flock(descriptor, fcntl.LOCK_SH)
-                with suppress(FileNotFoundError):
-                    if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
-                        return Marker(path, descriptor)
-                # Removed by the last one that had watched.
-                os.close(descriptor)
+            return Marker(path, f"{header}\n".encode("ascii"))
         except OSError as error:
             raise StoreError(f"cannot watch by way of {path}: {error.strerror or error}") from error
 
@@ -160,11 +169,37 @@ class Markers:
         return os.path.join(self.folder, marker[:2], marker)
 
 
-def _remove_if_unwatched(path: str, descriptor: int) -> None:
+def _opened(path: str, header: bytes) -> int:
+    """Return a descriptor of a marker that is there, and stays while it is open. Raises OSError."""
+    while True:
+        with suppress(FileExistsError):
+            replace_file(path, header, durable=False, new=True)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        if _is_at(path, descriptor):
+            return descriptor
+        # Removed by the last one that had watched.
+        os.close(descriptor)
+
+
+def _is_at(path: str, descriptor: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return
+        return os.stat(path).st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _remove(path: str, descriptor: int) -> None:
+    """Remove a marker, unless another one has taken its place."""
     with suppress(OSError):
-        if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
+        if _is_at(path, descriptor):
             os.unlink(path)
+
+
+def _remove_if_unwatched(path: str, descriptor: int) -> None:
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove(path, descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ class Watch:
         self._seen: dict[str, int] = {}
         self._marker: Marker | None = None
         self._folder: FolderWatch | None = None
-        self._is_listening = False
+        self._listening_pid = -1
 
     def __enter__(self) -> Watch:
         """Begin. Raises StoreError if the documents cannot be looked at."""
@@ -55,7 +56,7 @@ class Watch:
             rows = self._access.run(_VERSIONS if self._digest is None else _VERSION, values)
             self._seen = {names.document_id(whole, digest): version for digest, version in rows}
             self._access.listening.begin()
-            self._is_listening = True
+            self._listening_pid = os.getpid()
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -65,8 +66,9 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End."""
-        is_listening, self._is_listening = self._is_listening, False
-        if is_listening:
+        pid, self._listening_pid = self._listening_pid, -1
+        # Not in a forked child that leaves its parent's block.
+        if pid == os.getpid():
             self._access.listening.end()
         folder, self._folder = self._folder, None
         if folder is not None:
@@ -101,9 +103,13 @@ class Watch:
     def _has_news(self) -> bool:
         if self._marker is None:
             return False
+        try:
+            news = self._marker.news()
+        except OSError as error:
+            raise StoreError(f"cannot watch {self._marker.folder}: {error.strerror or error}") from error
         is_new = False
         # All of them: each is noted as told.
-        for document, version in self._marker.news():
+        for document, version in news:
             if version > self._seen.get(document, 0):
                 self._seen[document] = version
                 is_new = True

@@ -5,11 +5,16 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from contextlib import nullcontext, suppress
 
 import psycopg
 import pytest
 
 from hookrouter.storage.interface import StoreError
+from hookrouter.util.time_limit import PluginTimeout, time_limit
+from hookrouter_postgresql.engine import PostgresqlEngine
+from hookrouter_postgresql.settings import PostgresqlSettings
+from support.forked import Forked
 from support.postgres import GUARDED, PASSWORD
 
 _SECONDS = 20.0
@@ -110,6 +115,47 @@ def test_a_server_that_stops_within_a_transaction(storage, open_storage, server,
     finally:
         server.resume()
     assert store.entries("thing") == []
+
+
+@pytest.mark.parametrize("belongs_together", [True, False])
+def test_a_hook_that_runs_out_of_time_waits_no_longer(storage, server, belongs_together):
+    """Neither for an answer nor to take back what it has begun."""
+    store = storage.store("", pytest.fail)
+    store.write("thing", "a", {"n": 1})
+
+    def read() -> None:
+        with storage.together() if belongs_together else nullcontext():
+            store.write("thing", "a", {"n": 2})
+            server.pause()
+            store.read("thing", "a")
+
+    try:
+        with pytest.raises(PluginTimeout), time_limit(0.5):
+            read()
+        # No time limit of the database has passed, which would be told as a StoreError.
+    finally:
+        server.resume()
+    assert store.read("thing", "a") == {"n": 1 if belongs_together else 2}
+
+
+def test_a_forked_child_leaves_the_transaction_of_its_parent_alone(storage):
+    store = storage.store("", pytest.fail)
+
+    def leave(_child: Forked) -> None:
+        with suppress(StoreError):
+            together.__exit__(None, None, None)
+        store.write("thing", "b", {"by": "child"})
+        storage.close()
+
+    together = storage.together()
+    together.__enter__()
+    store.write("thing", "a", {})
+    with Forked(leave) as child:
+        assert child.heard() == "end"
+    store.write("thing", "c", {})
+    assert [name for name, _ in store.entries("thing")] == ["a", "b", "c"]
+    together.__exit__(KeyError, KeyError(), None)
+    assert [name for name, _ in store.entries("thing")] == ["b"]
 
 
 def test_a_row_that_another_transaction_holds(storage, open_storage, server, schema, told):
@@ -245,6 +291,13 @@ def test_all_connections_of_a_process_in_use(open_storage, storage, told):
         for thread in threads:
             thread.join()
     assert small.machines() == []
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\0", "a\nb", "\ud800"])
+def test_a_machine_is_named_by_one_line(told, name):
+    assert "[storage] machine: found" in told(
+        lambda: PostgresqlEngine().open(PostgresqlSettings(dsn_env="DATABASE"), name, "/nowhere")
+    )
 
 
 def test_without_the_driver(open_storage, monkeypatch, told):

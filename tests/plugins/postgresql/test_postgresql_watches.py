@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hookrouter.storage.interface import StoreError
 from hookrouter_postgresql import listening
+from hookrouter_postgresql import markers as markers_module
 from hookrouter_postgresql.markers import Markers, Watched
 from support.forked import Forked
 
@@ -168,6 +169,33 @@ def test_a_forked_child_watches_for_itself(stores):
         assert watch.wait(_SECONDS)
         here.write("thing", "a", {"n": 3})
         assert watch.wait(_SECONDS)
+
+
+def test_a_forked_child_that_leaves_the_block_ends_nothing(stores, tmp_path):
+    here, there = stores
+    with there.watch("thing", "a") as watch:
+        with Forked(lambda _child: watch.__exit__(None, None, None)) as child:
+            assert child.heard() == "end"
+        here.write("thing", "a", {})
+        assert watch.wait(_SECONDS)
+        assert len(list(Markers(str(tmp_path / "two")).ids())) == 1
+
+
+def test_a_marker_that_grows_long_begins_anew(stores, monkeypatch, tmp_path):
+    monkeypatch.setattr(markers_module, "_LONG", 300)
+    here, _there = stores
+    with here.watch("thing", "a") as one, here.watch("thing", "a") as another:
+        for n in range(40):
+            here.write("thing", "a", {"n": n}, durable=False)
+            assert one.wait(_SECONDS)
+            assert not one.wait(0)
+            if n % 7 == 0:
+                assert another.wait(_SECONDS)
+        assert another.wait(_SECONDS)
+        assert not another.wait(0)
+        markers = Markers(str(tmp_path / "one"))
+        (marker,) = markers.ids()
+        assert Path(markers.folder, marker[:2], marker).stat().st_size < 1000
 
 
 def test_what_belongs_together_is_told_when_it_is_saved(stores, storage):
