@@ -41,7 +41,13 @@ _KEPT_IDLE = 60.0
 _GRACE = 0.5
 """Seconds that the server gets to end a statement itself before its connection is given up."""
 
-_LIMITS = "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)"
+_IDLE = 30.0
+"""Seconds that a transaction may do nothing: what it has written cannot be written by others until it ends."""
+
+_LIMITS = (
+    "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true), "
+    "set_config('idle_in_transaction_session_timeout', %s, true)"
+)
 _LAZY = f"{_LIMITS}, set_config('synchronous_commit', 'off', true)"
 
 
@@ -229,8 +235,8 @@ class Connections:
         return self._open.session if self._open.pid == os.getpid() else None
 
     def _begin(self, session: Session, seconds: float | None, *, durable: bool) -> None:
-        limit = f"{int((seconds or self.settings.statement_timeout) * 1000)}ms"
-        session.execute(_LIMITS if durable else _LAZY, (limit, limit))
+        limit = _milliseconds(seconds or self.settings.statement_timeout)
+        session.execute(_LIMITS if durable else _LAZY, (limit, limit, _milliseconds(_IDLE)))
 
     def _limit(self, session: Session, seconds: float | None = None) -> Session:
         session.deadline = time.monotonic() + (seconds or self.settings.statement_timeout) + _GRACE
@@ -271,7 +277,12 @@ class Connections:
         try:
             yield
         except psycopg.Error as error:
-            raise explain(error, self.target()) from None
+            raise explain(error, self.target(), is_sent=True) from None
+
+
+def _milliseconds(seconds: float) -> str:
+    """Return a time in a form of the server's, above 0, which would be no limit."""
+    return f"{max(int(seconds * 1000), 1)}ms"
 
 
 def _rows(cursor: psycopg.Cursor[Row]) -> list[Row]:

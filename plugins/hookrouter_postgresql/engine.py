@@ -48,9 +48,11 @@ class PostgresqlStorage:
 
     def store(self, area: str, report: Callable[[str], None], machine: str | None = None) -> PostgresqlStore:
         """Return one area of a machine's documents, of this one's without ``machine``."""
+        # First, because it says so if the driver is missing.
+        access = self._opened()
         from hookrouter_postgresql.store import PostgresqlStore
 
-        return PostgresqlStore(self._opened(), self._machine if machine is None else machine, area, report)
+        return PostgresqlStore(access, self._machine if machine is None else machine, area, report)
 
     def together(self) -> ContextManager[None]:
         """Return a block in which what is written is one transaction. Raises StoreError."""

@@ -11,11 +11,15 @@ from hookrouter.storage.interface import StoreError
 if TYPE_CHECKING:
     from hookrouter_postgresql.dsn import Target
 
-__all__ = ["TimedOut", "explain"]
+__all__ = ["OutcomeUnknown", "TimedOut", "explain"]
 
 
 class TimedOut(psycopg.OperationalError):
     """The server has not answered in time; its connection must not be used again."""
+
+
+class OutcomeUnknown(StoreError):
+    """A statement was sent, and nobody knows whether the server has done it."""
 
 
 _REFUSED = "the login was refused; check user and password in the DSN and the server's pg_hba.conf"
@@ -33,6 +37,7 @@ _BY_STATE = {
     "42703": _SCHEMA,
     "42501": _RIGHTS,
     "25006": "it can only be read, as a standby; name the primary server in the DSN",
+    "25P03": "a transaction did nothing for too long, and nothing of it was saved",
     "40P01": "two writers waited for each other; try again",
     "53100": f"{_FULL}: free some space on its disk",
     "53200": f"{_FULL}: it is out of memory",
@@ -70,9 +75,16 @@ _POOLERS = "08P01"
 """The SQLSTATE of all that a pooler refuses."""
 
 
-def explain(error: psycopg.Error, target: Target) -> StoreError:
-    """Return an error of psycopg as hookrouter's own, which tells the kinds apart and never shows the password."""
-    return StoreError(f"PostgreSQL, {target.place}: {_meaning(error)}{_said(error, target)}")
+def explain(error: psycopg.Error, target: Target, *, is_sent: bool = False) -> StoreError:
+    """Return an error of psycopg as hookrouter's own, which tells the kinds apart and never shows the password.
+
+    ``is_sent`` says whether a statement may have reached the server.
+    """
+    is_lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and (
+        error.sqlstate is None or error.sqlstate.startswith("57P")
+    )
+    kind = OutcomeUnknown if is_sent and is_lost else StoreError
+    return kind(f"PostgreSQL, {target.place}: {_meaning(error)}{_said(error, target)}")
 
 
 def _meaning(error: psycopg.Error) -> str:

@@ -10,10 +10,12 @@ import os
 import threading
 import time
 import uuid
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso
+from hookrouter_postgresql.failures import OutcomeUnknown
 from hookrouter_postgresql.processes import Process, this_process
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ _RENEW = 5.0
 """Seconds between two renewals."""
 _AGAIN = 1.0
 """Seconds after which a renewal, or a release, that failed is tried again."""
+_LET_GO = 600.0
+"""Seconds for which a release is tried again. After that the lock ends with this process, or on other machines."""
 _POLL = (0.02, 0.2)
 """Seconds between two tries at a lock, at first and at last."""
 
@@ -114,8 +118,14 @@ class Lock:
     def _take(self, owner: uuid.UUID, ended: uuid.UUID | None) -> bool:
         me = this_process()
         values = (*self._key, owner, me.host, me.place, me.pid, me.started, _LEASE, ended)
-        with self._access.connections.apart():
-            return bool(self._access.run(_TAKE, values, durable=False))
+        try:
+            with self._access.connections.apart():
+                return bool(self._access.run(_TAKE, values, durable=False))
+        except BaseException as error:
+            if isinstance(error, OutcomeUnknown) or not isinstance(error, StoreError):
+                # It may have been taken, and this process may live for long.
+                threading.Thread(target=_let_go, args=(self._access, self._key, owner), daemon=True).start()
+            raise
 
 
 class _Lease:
@@ -140,7 +150,7 @@ class _Lease:
         """End it; return whether it was held until now. If the database is away, the thread goes on trying."""
         is_held = not self._is_lost
         try:
-            is_held = self._delete() and is_held
+            is_held = _delete(self._access, self._key, self._owner) and is_held
         except StoreError:
             is_held = is_held and time.monotonic() < self._until
             self._released.set()
@@ -149,10 +159,6 @@ class _Lease:
         self._released.set()
         self._thread.join()
         return is_held
-
-    def _delete(self) -> bool:
-        with self._access.connections.apart():
-            return bool(self._access.run(_RELEASE, (*self._key, self._owner), durable=False))
 
     def _renew(self) -> None:
         pause = _RENEW
@@ -166,12 +172,23 @@ class _Lease:
                 pause = _AGAIN
             else:
                 self._until, pause = began + _LEASE, _RENEW
-        while not self._is_lost:
-            try:
-                self._delete()
-                return
-            except StoreError:
-                time.sleep(_AGAIN)
+        if not self._is_lost:
+            _let_go(self._access, self._key, self._owner)
+
+
+def _delete(access: Access, key: Key, owner: uuid.UUID) -> bool:
+    with access.connections.apart():
+        return bool(access.run(_RELEASE, (*key, owner), durable=False))
+
+
+def _let_go(access: Access, key: Key, owner: uuid.UUID) -> None:
+    """Release a lock as soon as the database is there, if that is before long."""
+    until = time.monotonic() + _LET_GO
+    while time.monotonic() < until:
+        with suppress(StoreError):
+            _delete(access, key, owner)
+            return
+        time.sleep(_AGAIN)
 
 
 class _Found:

@@ -135,6 +135,13 @@ class Server:
             for pid in self._pids():
                 os.kill(pid, signal.SIGCONT)
 
+    def restore(self) -> None:
+        """Have it run as before, if it was paused or stopped."""
+        if self._process is None:
+            self.start()
+        else:
+            self.resume()
+
     def dsn(self, user: str = USER, password: str = PASSWORD) -> str:
         """Return where it is; the password is not asked for, and is to be seen nowhere."""
         return f"host={self.folder} dbname=postgres user={user} password={password}"

@@ -18,6 +18,9 @@ CREATE TABLE {schema}.document (
   PRIMARY KEY (machine, area, kind, digest)
 );
 
+-- Deleted ones may be many more than those that are there.
+CREATE INDEX document_present ON {schema}.document (machine, area, kind) WHERE body IS NOT NULL;
+CREATE INDEX document_deleted ON {schema}.document (machine, area, written_at) WHERE body IS NULL;
 CREATE INDEX document_news ON {schema}.document (machine, written_by);
 
 CREATE TABLE {schema}.put_aside (

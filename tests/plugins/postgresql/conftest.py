@@ -15,9 +15,16 @@ OpenStorage = Callable[..., PostgresqlStorage]
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def shared_server() -> Iterator[Server]:
     with postgres_server() as running:
         yield running
+
+
+@pytest.fixture
+def server(shared_server: Server) -> Iterator[Server]:
+    """The server of this worker; it runs again for the next test, whatever this one does to it."""
+    yield shared_server
+    shared_server.restore()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 import threading
 from contextlib import nullcontext, suppress
@@ -12,6 +13,7 @@ import pytest
 
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.time_limit import PluginTimeout, time_limit
+from hookrouter_postgresql import connections
 from hookrouter_postgresql.engine import PostgresqlEngine
 from hookrouter_postgresql.settings import PostgresqlSettings
 from support.forked import Forked
@@ -115,6 +117,29 @@ def test_a_server_that_stops_within_a_transaction(storage, open_storage, server,
     finally:
         server.resume()
     assert store.entries("thing") == []
+
+
+def test_a_process_that_is_stopped_within_a_transaction_keeps_nobody_from_writing_for_long(
+    storage, open_storage, monkeypatch
+):
+    monkeypatch.setattr(connections, "_IDLE", 0.3)
+    store = storage.store("", pytest.fail)
+
+    def write(child: Forked) -> None:
+        with storage.together():
+            store.write("thing", "a", {"by": "child"})
+            child.say("written")
+            child.heard()
+            store.write("thing", "b", {"by": "child"})
+
+    with Forked(write) as child:
+        assert child.heard() == "written"
+        child.send(signal.SIGSTOP)
+        store.write("thing", "a", {"by": "parent"})
+        child.send(signal.SIGCONT)
+        child.say("go on")
+        assert "a transaction did nothing for too long, and nothing of it was saved" in child.heard()
+    assert store.entries("thing") == [("a", {"by": "parent"})]
 
 
 @pytest.mark.parametrize("belongs_together", [True, False])

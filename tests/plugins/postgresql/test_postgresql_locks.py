@@ -9,7 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from hookrouter.storage.interface import StoreBusy, StoreError
+from hookrouter.util.time_limit import PluginTimeout
 from hookrouter_postgresql import locks, processes
+from hookrouter_postgresql.connections import Connections
 from hookrouter_postgresql.processes import Process, this_process
 from support.forked import Forked
 
@@ -105,6 +107,24 @@ def test_a_lock_that_cannot_be_released_now_is_released_later(storage, open_stor
         server.stop()
     server.start()
     with open_storage().store("", pytest.fail).lock("thing", "a", _SECONDS):
+        pass
+
+
+def test_a_lock_whose_taking_was_interrupted_is_let_go(storage, monkeypatch):
+    store = storage.store("", pytest.fail)
+    taking = Connections.run
+
+    def interrupted(self, statement, *arguments, **options):
+        rows = taking(self, statement, *arguments, **options)
+        if "INSERT" in statement:
+            monkeypatch.setattr(Connections, "run", taking)
+            raise PluginTimeout
+        return rows
+
+    monkeypatch.setattr(Connections, "run", interrupted)
+    with pytest.raises(PluginTimeout):
+        store.lock("thing", "a", 0).__enter__()
+    with store.lock("thing", "a", _SECONDS):
         pass
 
 

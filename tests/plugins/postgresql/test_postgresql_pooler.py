@@ -19,8 +19,8 @@ _SECONDS = 30.0
 
 
 @pytest.fixture(scope="module")
-def pooled(server):
-    with pgbouncer(server) as dsn:
+def pooled(shared_server):
+    with pgbouncer(shared_server) as dsn:
         yield dsn
 
 
