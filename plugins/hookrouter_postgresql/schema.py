@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -43,6 +42,9 @@ class Migration:
 
 def migrations() -> list[Migration]:
     """Return all steps, the first one first."""
+    # Longer to import than this module, and no hook migrates anything.
+    from importlib.resources import files
+
     folder = files("hookrouter_postgresql").joinpath("migrations")
     found = []
     for path in folder.iterdir():

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -126,14 +126,18 @@ class Server:
 
     def pause(self) -> None:
         """Have all its processes do nothing, without closing anything."""
-        for pid in self._pids():
-            os.kill(pid, signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         """Have them go on."""
-        if self._process is not None and self._process.poll() is None:
-            for pid in self._pids():
-                os.kill(pid, signal.SIGCONT)
+        if self._process is not None:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in self._pids():
+            # One that served a connection may have ended meanwhile.
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def restore(self) -> None:
         """Have it run as before, if it was paused or stopped."""
