@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["NEWEST", "Migration", "Schema", "migrations"]
 
 NEWEST = 2
-"""The version that this hookrouter works with."""
+"""The version that this hookrouter makes."""
+
+_OLDEST = 2
+"""The oldest version that this hookrouter works with, so that machines can be updated one after the other."""
 
 _OLDEST_SERVER = 13
+_WORKS_WITH = "-- works with "
+"""Begins the first line of a step, before :attr:`Migration.works_with`."""
 _SECONDS = 600.0
 """How long a migration may take, waiting for another one included."""
 _TABLES = ("document", "put_aside", "lock")
@@ -31,6 +36,8 @@ class Migration:
 
     version: int
     name: str
+    works_with: int
+    """The oldest :data:`NEWEST` of a hookrouter that works with the tables of this version."""
     up: str
     down: str
 
@@ -52,7 +59,9 @@ def migrations() -> list[Migration]:
             title = path.name.removesuffix(".up.sql")
             down = folder.joinpath(f"{title}.down.sql").read_text("utf-8")
             number, _, name = title.partition("_")
-            found.append(Migration(int(number), name, path.read_text("utf-8"), down))
+            up = path.read_text("utf-8")
+            works_with = int(up.partition("\n")[0].removeprefix(_WORKS_WITH))
+            found.append(Migration(int(number), name, works_with, up, down))
     return sorted(found, key=lambda step: step.version)
 
 
@@ -66,14 +75,14 @@ class Schema:
         self._is_known = False
 
     def expect(self) -> None:
-        """See to it, once for a process, that the tables are those of this hookrouter. Raises StoreError."""
+        """See to it, once for a process, that this hookrouter works with the tables. Raises StoreError."""
         if self._is_known:
             return
         # Outside of a transaction that is open: a table that is missing would be the end of it.
         with self._connections.apart():
             version = self._version()
-        if version != NEWEST:
-            raise StoreError(f"{self._place()}: {_wrong_version(version)}")
+            if not _OLDEST <= version <= NEWEST and not (version > NEWEST and self._works_with() <= NEWEST):
+                raise StoreError(f"{self._place()}: {_wrong_version(version)}")
         self._is_known = True
 
     def init(self) -> list[str]:
@@ -159,6 +168,10 @@ class Schema:
     def _applied(self) -> int:
         return int(self._ask("SELECT coalesce(max(version), 0) FROM {schema}.migration")[0][0])
 
+    def _works_with(self) -> int:
+        rows = self._ask("SELECT works_with FROM {schema}.migration ORDER BY version DESC LIMIT 1")
+        return int(rows[0][0])
+
     def _lock(self) -> None:
         """Keep other processes from migrating until the end of the transaction."""
         self._ask("SELECT pg_advisory_xact_lock(hashtextextended('hookrouter migrates ' || %s, 0))", (self._name,))
@@ -171,7 +184,8 @@ class Schema:
         if not self._ask("SELECT FROM pg_namespace WHERE nspname = %s", (self._name,)):
             self._ask("CREATE SCHEMA {schema}")
         self._ask(
-            "CREATE TABLE {schema}.migration (version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, "
+            "CREATE TABLE {schema}.migration (version integer PRIMARY KEY, name text NOT NULL, "
+            "works_with integer NOT NULL, checksum text NOT NULL, "
             "applied_at timestamptz NOT NULL DEFAULT clock_timestamp())"
         )
         return [f"made the schema {self._name}"]
@@ -180,8 +194,8 @@ class Schema:
         self._ask(step.up if forward else step.down)
         if forward:
             self._ask(
-                "INSERT INTO {schema}.migration (version, name, checksum) VALUES (%s, %s, %s)",
-                (step.version, step.name, step.checksum),
+                "INSERT INTO {schema}.migration (version, name, works_with, checksum) VALUES (%s, %s, %s, %s)",
+                (step.version, step.name, step.works_with, step.checksum),
             )
         else:
             self._ask("DELETE FROM {schema}.migration WHERE version = %s", (step.version,))

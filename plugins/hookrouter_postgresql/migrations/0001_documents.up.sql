@@ -1,3 +1,5 @@
+-- works with 1
+
 CREATE SEQUENCE {schema}.version;
 
 -- A deleted document stays as a row without a body for a while, so that whoever missed the news of it sees it.

@@ -1,3 +1,5 @@
+-- works with 2
+
 CREATE TABLE {schema}.lock (
   machine text NOT NULL,
   area text NOT NULL,

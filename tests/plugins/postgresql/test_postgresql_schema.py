@@ -71,8 +71,10 @@ def test_what_is_not_allowed(storage, server, schema):
     assert storage.init() == ["applied migration 1 (documents)", "applied migration 2 (locks)"]
 
 
-def test_an_older_hookrouter_leaves_newer_tables_alone(storage, open_storage, server, schema):
-    server.ask(f"INSERT INTO {schema}.migration (version, name, checksum) VALUES (3, 'later', '')")
+def test_an_older_hookrouter_goes_on_with_newer_tables_that_are_made_for_it(storage, open_storage, server, schema):
+    server.ask(f"INSERT INTO {schema}.migration VALUES (3, 'later', 2, '')")
+    assert open_storage().store("", pytest.fail).read("thing", "a") is None
+    server.ask(f"UPDATE {schema}.migration SET works_with = 3 WHERE version = 3")
     newer = r"of version 3, this hookrouter knows 2; update hookrouter on this machine"
     with pytest.raises(StoreError, match=newer):
         open_storage().store("", pytest.fail).read("thing", "a")
@@ -102,7 +104,7 @@ def test_a_step_that_fails_leaves_nothing_behind(open_storage, server, schema, m
     broken = [
         migrations()[0],
         Migration(
-            2, "broken", "CREATE TABLE {schema}.half (); CREATE TABLE {schema}.half ()", "DROP TABLE {schema}.half"
+            2, "broken", 2, "CREATE TABLE {schema}.half (); CREATE TABLE {schema}.half ()", "DROP TABLE {schema}.half"
         ),
     ]
     storage = open_storage()
