@@ -152,11 +152,15 @@ class Schema:
             "FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS right_",
             (self._name, list(_TABLES), ["SELECT", "INSERT", "UPDATE", "DELETE"]),
         )
-        short = sorted({table for table, granted in rights if not granted})
+        rights += self._ask(
+            "SELECT 'the sequence version', has_sequence_privilege(format('%%I.version', %s::text), 'USAGE')",
+            (self._name,),
+        )
+        short = sorted({what for what, granted in rights if not granted})
         if short:
             problems.append(
-                f"{self._place()}: the user of the DSN may not read and write {', '.join(short)}; "
-                "grant it SELECT, INSERT, UPDATE and DELETE"
+                f"{self._place()}: the user of the DSN may not use {', '.join(short)}; "
+                "grant it SELECT, INSERT, UPDATE and DELETE on tables, and USAGE on the sequence"
             )
         return problems
 

@@ -285,7 +285,31 @@ def test_a_role_without_rights(storage, open_storage, server, schema, role, monk
     server.ask(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO poor")
     assert poor.machines() == []
     assert "may not do that" in told(lambda: poor.store("", print).write("thing", "a", {}))
-    assert "may not read and write document, lock, put_aside; grant it" in poor.check()[0]
+    assert "may not use document, lock, put_aside, the sequence version; grant it" in poor.check()[0]
+
+
+def test_the_rights_that_are_enough(storage, open_storage, server, schema, role, monkeypatch):
+    monkeypatch.setenv("OTHER_DATABASE", role("modest"))
+    server.ask(f"GRANT USAGE ON SCHEMA {schema} TO modest")
+    server.ask(
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.document, {schema}.put_aside, {schema}.lock TO modest"
+    )
+    server.ask(f"GRANT SELECT ON {schema}.migration TO modest")
+    server.ask(f"GRANT USAGE ON SEQUENCE {schema}.version TO modest")
+    modest = open_storage(dsn_env="OTHER_DATABASE")
+    assert modest.check() == []
+    reports: list[str] = []
+    store = modest.store("", reports.append)
+    store.create("thing", "a", {})
+    server.ask(f"UPDATE {schema}.document SET body = ''")
+    store.read("thing", "a")
+    assert len(reports) == 1
+    store.write("thing", "a", {})
+    assert store.replace("thing", "a", {"n": 1}, unchanged={})
+    with store.lock("thing", "a", 0), store.watch("thing", "a"):
+        assert store.delete("thing", "a")
+    store.prune(0)
+    assert modest.init() == []
 
 
 def test_a_database_that_can_only_be_read(storage, open_storage, role, server, schema, monkeypatch, told):
