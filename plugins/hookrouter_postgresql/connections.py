@@ -67,6 +67,8 @@ class Session(psycopg.Connection["Row"]):
         except psycopg.Error as error:
             raise explain(error, target) from None
         session._pid = os.getpid()
+        # Behind a pooler it may hear what another process listens for, and psycopg would keep it.
+        session.add_notify_handler(lambda _notice: None)
         return session
 
     def is_parents(self) -> bool:

@@ -39,7 +39,11 @@ _PLACES = 4
 
 _POSITION = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
 _ROW = "SELECT machine, area, kind, d.digest, version FROM {schema}.document d"
-_SINCE = f"{_ROW} WHERE machine = ANY(%s) AND written_by >= %s::xid8"
+_SINCE = (
+    f"{_ROW} WHERE machine = ANY(%s) AND written_by >= %s::xid8 "
+    # Rows of a restored backup may have numbers that this server has not come to.
+    "AND written_by < pg_snapshot_xmax(pg_current_snapshot())"
+)
 _EVERY = (
     f"{_ROW} JOIN unnest(%s::text[], %s::text[], %s::text[], %s::bytea[]) AS m (machine, area, kind, digest) "
     "USING (machine, area, kind) WHERE m.digest IS NULL OR m.digest = d.digest"

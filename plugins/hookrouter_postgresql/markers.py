@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -147,15 +147,12 @@ class Markers:
         """Return what is watched under an id; None if nothing is any more."""
         try:
             with open(self._path(marker), "rb") as file:
-                header = fastjson.loads(file.readline())
-        except (OSError, ValueError):
+                header: Any = fastjson.loads(file.readline())
+            digest = None if header["digest"] is None else bytes.fromhex(header["digest"])
+            return Watched(header["machine"], header["area"], header["kind"], digest)
+        except (OSError, ValueError, KeyError, TypeError):
+            # Removed, or not a marker.
             return None
-        if not isinstance(header, dict):
-            return None
-        digest = header["digest"]
-        return Watched(
-            header["machine"], header["area"], header["kind"], None if digest is None else bytes.fromhex(digest)
-        )
 
     def sweep(self) -> None:
         """Remove the markers of those who were killed. Raises nothing."""

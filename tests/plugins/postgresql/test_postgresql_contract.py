@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hookrouter.testing.contracts.document_storage import DocumentStorageContract
+from hookrouter.util import folder_watch
 
 if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
@@ -33,6 +34,14 @@ class TestPostgresqlInOneProcess(DocumentStorageContract):
     @pytest.fixture
     def make_store(self, storage) -> StoreMaker:
         return lambda: storage.store("outbox", lambda text: pytest.fail(text))
+
+
+class TestPostgresqlWithoutEvents(DocumentStorageContract):
+    """A system that does not tell of changes."""
+
+    @pytest.fixture(autouse=True)
+    def poor_system(self, monkeypatch):
+        monkeypatch.setattr(folder_watch, "subscribe", lambda _folder: None)
 
 
 JSON = st.recursive(

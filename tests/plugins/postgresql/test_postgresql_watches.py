@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.storage.interface import StoreError
-from hookrouter_postgresql import listening
+from hookrouter_postgresql import listening, names
 from hookrouter_postgresql import markers as markers_module
 from hookrouter_postgresql.markers import Markers, Watched
 from support.forked import Forked
@@ -69,6 +69,37 @@ def test_another_machine_is_told_by_a_notification(stores, monkeypatch):
 def test_another_machine_reads_what_no_notification_told(stores, deaf, monkeypatch):
     monkeypatch.setattr(listening, "_TURN", 0.2)
     every_change_is_told_once(*stores)
+
+
+def test_rows_of_a_restored_backup_are_not_told_again_and_again(stores, server, schema, deaf, monkeypatch, tmp_path):
+    monkeypatch.setattr(listening, "_TURN", 0.05)
+    here, there = stores
+    here.write("thing", "old", {})
+    server.ask(f"UPDATE {schema}.document SET written_by = '9999999999'")
+    with there.watch("thing") as watch:
+        for n in range(5):
+            here.write("thing", "new", {"n": n})
+            assert watch.wait(_SECONDS)
+        markers = Markers(str(tmp_path / "two"))
+        (marker,) = markers.ids()
+        lines = Path(markers.folder, marker[:2], marker).read_text().splitlines()[1:]
+        old = names.document_id(names.kind_id("one", "", "thing"), names.digest_of("old"))
+        # Once, by what is read after connecting.
+        assert sum(line.startswith(old) for line in lines) <= 1
+
+
+def test_a_file_that_is_no_marker_stops_no_listener(stores, server, monkeypatch, tmp_path):
+    monkeypatch.setattr(listening, "_TURN", 0.1)
+    here, there = stores
+    folder = tmp_path / "two" / "changes" / "00"
+    folder.mkdir(parents=True)
+    for number, text in enumerate(["", "x", "[]", "{}", '{"digest": 1}', '{"digest": "x"}']):
+        (folder / f"{number:032d}").write_text(text)
+    with there.watch("thing", "a") as watch:
+        here.write("thing", "a", {})
+        assert watch.wait(_SECONDS)
+    there.prune(0)
+    assert list(folder.iterdir()) == []
 
 
 def test_what_was_written_first_and_saved_last_is_read_too(stores, storage, deaf, monkeypatch):
