@@ -92,11 +92,13 @@ def start_router(environ: Mapping[str, str], home: Home, idle: float) -> None:
         auto_start.start(deliverer_environment(environ, home), home, idle)
 
 
-def start_sharing(environ: Mapping[str, str], home: Home) -> None:
+def start_sharing(environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
     """Start the process that brings documents to the engine of ``[storage]``, if none is there. Raises OSError."""
-    from hookrouter._fleet.spawn import start_sharing
+    from hookrouter._fleet.spawn import ALONE_VARIABLE, start_sharing
 
-    start_sharing(environ, home)
+    if environ.get(ALONE_VARIABLE):
+        return
+    start_sharing(environ, home, settings)
 
 
 def push_outbox(environ: Mapping[str, str], home: Home) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import subprocess
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
+from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now, seconds
 from hookrouter.util.field_docs import with_field_docs
@@ -23,13 +25,10 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.interface import DocumentStore, DocumentWatch, Storage
 
-__all__ = ["ALONE_VARIABLE", "COMMANDS", "Done", "ErrandError", "Errands", "run_elsewhere"]
+__all__ = ["COMMANDS", "Done", "ErrandError", "Errands", "run_elsewhere"]
 
 COMMANDS = ("answer", "send", "queue", "pause", "resume", "questions", "sessions", "history")
 """The commands that another machine may ask for: those by which agents and people answer and steer."""
-
-ALONE_VARIABLE = "HOOKROUTER_THIS_MACHINE"
-"""Set for a command that is about this machine alone, as one is that another machine asked for: it asks no others."""
 
 _KIND = "errand"
 _ASKING = "asking"
@@ -83,13 +82,24 @@ def run_elsewhere(
 
     name = uuid4().hex
     document = {"version": 1, "words": list(words), "given": given, "state": _ASKED, "at": iso()}
-    # Without the lock it is not carried out: nobody gets an answer that somebody gave up waiting for.
-    with store.lock(_ASKING, name, 0), store.watch(_KIND, name) as watch:
-        store.write(_KIND, name, document)
-        try:
-            return _awaited(store, watch, name, document, machine)
-        finally:
-            store.delete(_KIND, name)
+    is_asked = False
+    try:
+        # Without the lock it is not carried out: nobody gets an answer that somebody gave up waiting for.
+        with store.lock(_ASKING, name, 0), store.watch(_KIND, name) as watch:
+            is_asked = True
+            store.write(_KIND, name, document)
+            try:
+                return _awaited(store, watch, name, document, machine)
+            finally:
+                with suppress(StoreError):
+                    store.delete(_KIND, name)
+    except ErrandError:
+        raise
+    except StoreError as error:
+        if not is_asked:
+            raise
+        why = f"the machine {machine} could not be heard: {error}; whether it was done is not known"
+        raise ErrandError(why, may_have_run=True) from error
 
 
 def _awaited(store: DocumentStore, watch: DocumentWatch, name: str, document: dict[str, object], machine: str) -> Done:

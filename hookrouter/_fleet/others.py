@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._fleet.errands import ALONE_VARIABLE, run_elsewhere
+from hookrouter._fleet.errands import run_elsewhere
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
+from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.config import FILES
 from hookrouter.dialogs import documents

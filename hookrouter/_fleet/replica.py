@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._fleet.kinds import FLEET, SHARED
@@ -119,13 +120,15 @@ class Replica:
         Raises ReplicaError if they are another home's, and StoreError.
         """
         here, there = self._local[""].read(FLEET, _HOME), self._own.read(FLEET, _HOME)
+        if here is not None and here.get("state") != self._home.state:
+            raise ReplicaError(self._not_this_home(here))
         if here is None:
             if there is not None:
                 raise ReplicaError(self._not_this_home(there))
-            here = {"version": 1, "id": os.urandom(16).hex()}
+            here = self._identity()
             self._local[""].write(FLEET, _HOME, here)
         if there is None:
-            self._own.write(FLEET, _HOME, self._claim(here))
+            self._own.write(FLEET, _HOME, here)
         elif there.get("id") != here.get("id"):
             raise ReplicaError(self._not_this_home(there))
 
@@ -141,9 +144,9 @@ class Replica:
                 for name, document in self._engine[area].entries(kind):
                     was_none = self._local[area].create(kind, name, document) is None
                     found += Brought(written=was_none, same=not was_none)
-        here = self._local[""].read(FLEET, _HOME) or {"version": 1, "id": os.urandom(16).hex()}
+        here = self._identity()
         self._local[""].write(FLEET, _HOME, here)
-        self._own.write(FLEET, _HOME, self._claim(here))
+        self._own.write(FLEET, _HOME, here)
         self._known.clear()
         return found
 
@@ -209,10 +212,9 @@ class Replica:
             else:
                 self._known[change.place][change.name] = change.stamp
 
-    def _claim(self, here: Mapping[str, object]) -> dict[str, object]:
-        from socket import gethostname
-
-        return {**here, "host": gethostname(), "state": self._home.state}
+    def _identity(self) -> dict[str, object]:
+        """Return a new identity of this home. A copy of its folder is another home."""
+        return {"version": 1, "id": os.urandom(16).hex(), "host": gethostname(), "state": self._home.state}
 
     def _not_this_home(self, there: Mapping[str, object]) -> str:
         place = f"{there.get('state')} on {there.get('host')}"

@@ -11,11 +11,15 @@ from hookrouter.storage.interface import StoreError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hookrouter.storage.home import Home
 
-__all__ = ["LOCK", "STAY", "WORDS", "is_sharing", "start_sharing"]
+__all__ = ["ALONE_VARIABLE", "SHARING", "STAY", "WORDS", "is_sharing", "process_lock", "start_sharing"]
+
+ALONE_VARIABLE = "HOOKROUTER_THIS_MACHINE"
+"""Set for what is about this machine alone, as a command is that another machine asked for: it asks no others, and
+starts no process that brings documents."""
 
 WORDS = ("storage", "--share")
 """How the command line of the process begins."""
@@ -23,40 +27,45 @@ WORDS = ("storage", "--share")
 STAY = "--stay"
 """The word behind them by which the process stays while there is nothing to bring."""
 
-LOCK = "fleet", "process"
-"""Kind and name of the local lock that the process holds."""
+SHARING = "fleet", "sharing"
+"""Kind and name of the local lock that a process holds while it brings documents."""
 
 _LOG = "fleet.log"
 """The file in ``logs/`` that gets what it writes to stderr."""
 
 
 def is_sharing(home: Home) -> bool:
-    """Whether the process is at work. Raises StoreError."""
-    return open_store(home, lambda _text: None).lock_holder(*LOCK) is not None
+    """Whether a process brings this home's documents to the engine. Raises StoreError."""
+    return open_store(home, lambda _text: None).lock_holder(*SHARING) is not None
+
+
+def process_lock(environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> tuple[str, str]:
+    """Return kind and name of the local lock of a process with this environment.
+
+    ``settings`` are the keys of ``[storage]``. One whose environment lacks the variables that they name, or has other
+    values, keeps none away that has the right ones.
+    """
+    from hookrouter.messaging.environment import environment_mark
+
+    return "fleet", f"process-{environment_mark(environ, home, {'storage': settings})}"
 
 
 def start_sharing(
-    environ: Mapping[str, str],
-    home: Home,
-    *,
-    stay: bool = False,
-    start: Callable[[list[str]], object] | None = None,
+    environ: Mapping[str, str], home: Home, settings: Mapping[str, object], *, stay: bool = False
 ) -> None:
-    """Start the process if none is at work; it outlives this one. Returns at once.
+    """Start a process with this environment if there is none; it outlives this one. Returns at once.
 
-    ``start`` starts it in another way than as a program of its own, given its words. Raises OSError.
+    ``settings`` are the keys of ``[storage]``. Raises OSError.
     """
     try:
-        if is_sharing(home):
+        lock = process_lock(environ, home, settings)
+        if open_store(home, lambda _text: None).lock_holder(*lock) is not None:
             return
     except StoreError as error:
         raise OSError(str(error)) from error
-    words = [*WORDS, *([STAY] if stay else [])]
-    if start is not None:
-        start(words)
-        return
     from hookrouter.messaging.spawn import deliverer_environment
     from hookrouter.storage.logs import LOG_FLAGS, prepare_log
     from hookrouter.util.detached import spawn_detached
 
+    words = [*WORDS, *([STAY] if stay else [])]
     spawn_detached(words, deliverer_environment(environ, home), prepare_log(home, _LOG), LOG_FLAGS)

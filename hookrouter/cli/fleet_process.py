@@ -18,7 +18,7 @@ from hookrouter._fleet import state
 from hookrouter._fleet.errands import Errands
 from hookrouter._fleet.kinds import SHARED
 from hookrouter._fleet.replica import Brought, Replica
-from hookrouter._fleet.spawn import LOCK, STAY
+from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.cli.application import Application
 from hookrouter.config import FILES
@@ -26,6 +26,7 @@ from hookrouter.storage.home import HOME_VARIABLE, HomeError, ensure
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso
 from hookrouter.util.folder_watch import FolderWatch
+from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
     # The folder of whoever started this may be a worktree that is about to be removed.
     os.chdir("/")
     try:
-        with app.store.lock(*LOCK, 0):
+        with app.store.lock(*process_lock(os.environ, app.home, app.config.storage.settings), 0):
             _Process(app, stay=STAY in argv).run()
     except StoreBusy:
         return 0
@@ -104,16 +105,22 @@ class _Process:
                     stack.callback(storage.close)
                     if self._served(storage, stack):
                         return
-            except StoreError as error:
-                self._note(str(error))
-                if not self._stay and self._is_idle():
-                    return
-                time.sleep(self._pause)
-                self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+                self._note(str(error) if isinstance(error, StoreError) else describe_error(error))
+                self._rest()
+
+    def _rest(self) -> None:
+        """Wait before the engine is tried again, twice as long each time."""
+        end = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        while time.monotonic() < end and not self._is_outdated():
+            time.sleep(FIRST_PAUSE)
 
     def _served(self, storage: Storage, stack: ExitStack) -> bool:
         """Bring documents until the process is to end; return whether it is. Raises StoreError."""
         replica = Replica(self._app.home, storage, self._machine, self._app.warn)
+        # Of several processes with other environments one is enough.
+        stack.enter_context(self._app.store.lock(*SHARING, 0))
         stack.enter_context(replica.lock())
         replica.settle()
         errands = Errands(storage, os.environ, self._app.warn, self._nudge)
@@ -169,6 +176,9 @@ class _Process:
         return time.monotonic() >= self._end or file_key(self._app.home.config_file) != self._key
 
     def _note(self, problem: str) -> None:
+        if problem and is_sharing(self._app.home):
+            # Another process, with another environment, brings them.
+            return
         if state.note(self._app.store, self._config.engine, self._machine, problem):
             record = {"event": "storage", "engine": self._config.engine, "machine": self._machine}
             if problem:

@@ -87,11 +87,12 @@ def _deliver(home: Home) -> None:
 
 def _share(home: Home) -> None:
     """Have documents brought to the engine of ``[storage]``, if there is one and nobody does."""
-    if load_config(home).storage.engine == FILES:
+    storage = load_config(home).storage
+    if storage.engine == FILES:
         return
     # The next tick tries again.
     with suppress(OSError):
-        start_sharing(os.environ, home, stay=True)
+        start_sharing(os.environ, home, storage.settings, stay=True)
 
 
 class _Watch:

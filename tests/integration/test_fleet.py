@@ -3,34 +3,62 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from hookrouter._fleet.spawn import is_sharing
+from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter._sandbox.piped import PipedStandIn
 from hookrouter._sandbox.stage import Stage
+from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
 from hookrouter.testing.plugins import write_plugin
 from support.managed_client import question
+from support.postgres import Server, postgres_server
 from support.shelf import SHELF
 
-CONFIG = '[answer]\nchannels = ["reply"]\n[storage]\nengine = "shelf"\nmachine = "{machine}"\nfolder = "{folder}"\n'
+CONFIG = '[answer]\nchannels = ["reply"]\n[storage]\nmachine = "{machine}"\n'
 RIGHT = json.dumps([{"action": "select", "optionIndex": 1}])
+
+
+class Engine(NamedTuple):
+    """What the machines of one test share."""
+
+    table: str
+    """Its keys in ``[storage]``."""
+    variables: Mapping[str, str]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["shelf", "postgresql"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    if request.param == "shelf":
+        write_plugin(tmp_path / "site", "shelf", SHELF)
+        variables = {"PYTHONPATH": str(tmp_path / "site")}
+        return Engine(f'engine = "shelf"\nfolder = "{tmp_path / "shelf"}"\n', variables)
+    server = request.getfixturevalue("postgres")
+    table = f'engine = "postgresql"\ndsn_env = "FLEET_DATABASE"\nschema = "{server.schema()}"\n'
+    return Engine(table, {"FLEET_DATABASE": server.dsn()})
 
 
 class Machine:
     """A home on a stage of its own, in which the client's stand-in may ask."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, engine: Engine) -> None:
         self.name = name
         (folder / name).mkdir()
-        write_plugin(folder / "site", "shelf", SHELF)
-        self.stage = Stage(str(folder / name), CONFIG.format(machine=name, folder=folder / "shelf"))
-        self.stage.variables["PYTHONPATH"] = str(folder / "site")
+        self.stage = Stage(str(folder / name), CONFIG.format(machine=name) + engine.table)
+        self.stage.variables |= engine.variables
         self.stage.install()
         self.stage.run("storage", "init")
         self._client: PipedStandIn | None = None
@@ -59,11 +87,11 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Callable[[str], Machine]]:
+def machine(tmp_path: Path, engine: Engine) -> Iterator[Callable[[str], Machine]]:
     made: list[Machine] = []
 
     def make(name: str) -> Machine:
-        made.append(Machine(tmp_path, name))
+        made.append(Machine(tmp_path, name, engine))
         return made[-1]
 
     yield make
@@ -124,8 +152,6 @@ def test_of_two_answers_at_once_one_counts_and_the_other_is_told(machine: Callab
     one.ask()
     wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
     left = json.dumps([{"action": "select", "optionIndex": 0}])
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor() as pool:
         answers = [pool.submit(who.stage.run, "answer", "--any", what) for who, what in ((one, left), (two, RIGHT))]
     codes = sorted(answer.result().returncode for answer in answers)
@@ -168,12 +194,7 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(machine: Calla
     one, two = machine("one"), machine("two")
     one.ask()
     wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
-    import os
-
-    from hookrouter._fleet.spawn import LOCK
-    from hookrouter.storage.engine import open_store
-
-    holder = open_store(one.stage.home, pytest.fail).lock_holder(*LOCK) or ""
+    holder = open_store(one.stage.home, pytest.fail).lock_holder(*SHARING) or ""
     os.kill(int(holder.split()[1].rstrip(",")), signal.SIGKILL)
     assert two.stage.run("answer", "--any", RIGHT).returncode == 4
     one.stage.run("sessions")
@@ -182,9 +203,8 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(machine: Calla
 
 
 @pytest.mark.parametrize("words", [["doctor"], ["install"], ["outbox", "list"], ["plugins", "list"]])
-def test_no_other_command_is_run_for_another_machine(machine: Callable[[str], Machine], words: list[str]) -> None:
-    two = machine("two")
-    done = two.stage.run(*words, "--machine", "one")
+def test_no_other_command_is_run_for_another_machine(tmp_path: Path, words: list[str]) -> None:
+    done = Stage(str(tmp_path)).run(*words, "--machine", "one")
     assert done.returncode == 2
     assert "No such option" in done.stderr or "unexpected" in done.stderr
 

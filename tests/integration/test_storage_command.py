@@ -142,14 +142,14 @@ def test_a_home_is_brought_with_all_that_is_open_and_comes_back_to_an_empty_disk
     waiting = {one["id"] for one in machine.told("outbox", "list")}
     machine.choose()
     machine.run("storage", "init")
+    # The process that brings documents by itself may have begun.
     dry = machine.told("storage", "copy", "--from", "files", "--dry-run")
-    assert machine.on_the_shelf("question") == []
     brought = machine.told("storage", "copy", "--from", "files")
-    assert {**brought, "dry_run": True} == dry
-    assert (brought["written"] > 5, brought["deleted"], brought["same"]) == (True, 0, 0)
+    assert dry["written"] + dry["same"] == brought["written"] + brought["same"] > 5
+    assert brought["deleted"] == 0
     assert machine.open_questions() == ["toolu_1", "toolu_2"]
     again = machine.told("storage", "copy", "--from", "files")
-    assert (again["written"], again["same"]) == (0, brought["written"])
+    assert (again["written"], again["same"]) == (0, brought["written"] + brought["same"])
     machine.stop_sharing()
 
     other = make_machine("new")
@@ -157,7 +157,7 @@ def test_a_home_is_brought_with_all_that_is_open_and_comes_back_to_an_empty_disk
     said = other.run("storage", "copy", "--from", "files", code=2)
     assert "the documents under the name 'one' are another home's" in said
     back = other.told("storage", "copy", "--to", "files")
-    assert back["written"] == brought["written"]
+    assert back["written"] == again["same"]
     assert other.open_questions() == ["toolu_1", "toolu_2"]
     assert {one["id"] for one in other.told("outbox", "list")} == waiting
     machine.choose()

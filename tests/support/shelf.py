@@ -35,6 +35,8 @@ class ShelfStorage:
         self._folder, self._machine = folder, machine
 
     def store(self, area, report, machine=None):
+        if not os.path.exists(self._folder):
+            raise StoreError("the folder is missing; see: hookrouter storage init")
         return Store(os.path.join(self._folder, machine or self._machine, area or "documents"), report)
 
     def together(self):

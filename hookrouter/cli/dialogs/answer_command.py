@@ -93,12 +93,12 @@ def _elsewhere(request: Request, text: str | None) -> int | None:
     if text is not None:
         named = request.names_question
         words = [*options, "--file=-"]
-        return answered_elsewhere(request.session, request.tool_use_id, words, text) if named else None
+        return answered_elsewhere(request.session, request.tool_use_id, lambda: (words, text)) if named else None
     if not request.words:
         # A person chooses, of what is here.
         return None
     session = request.session if request.names_question else request.words[0]
-    return answered_elsewhere(session, request.tool_use_id, [*options, "--", *request.words], "")
+    return answered_elsewhere(session, request.tool_use_id, lambda: ([*options, "--", *request.words], ""))
 
 
 def _told(result: AnswerResult, command: str, *, failed: bool) -> list[str]:

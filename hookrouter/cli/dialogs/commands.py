@@ -10,6 +10,7 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import echo_others, with_others
+from hookrouter.cli.options import on_any_machine
 from hookrouter.dialogs import documents
 from hookrouter.messaging.pauses import pauses
 from hookrouter.messaging.spawn import push, spawn_delivery
@@ -110,6 +111,7 @@ _As = Annotated[
 ]
 
 
+@on_any_machine
 def answer(
     words: _Words = None,
     session: _Asking = "",
@@ -241,6 +243,7 @@ _Watch = Annotated[
 ]
 
 
+@on_any_machine
 def questions(
     session: _OfSession = None,
     dismiss: _Dismiss = None,

@@ -9,6 +9,7 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import echo_others, with_others
+from hookrouter.cli.options import on_any_machine
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.stories.history import history as read_history
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["history", "story_lines"]
 
 
+@on_any_machine
 def history(
     session: Annotated[
         str | None, typer.Option("--session", metavar="NAME", help="Only the questions of this session.")

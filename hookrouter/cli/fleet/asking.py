@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from hookrouter._fleet.errands import ALONE_VARIABLE, ErrandError
+from hookrouter._fleet.errands import ErrandError
 from hookrouter._fleet.others import Others
+from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._plugins.storage_engines import machine_name
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
@@ -19,7 +20,7 @@ from hookrouter.config import FILES
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.field_docs import with_field_docs
-from hookrouter.util.text import printable
+from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,8 +91,8 @@ def told_by_others(application: Application, words: Sequence[str]) -> list[Told]
                 return list(pool.map(lambda name: _told(others, name, words), names))
         finally:
             others.close()
-    except StoreError as error:
-        return [Told("", "", f"only this machine is shown: {error}")]
+    except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+        return [Told("", "", f"only this machine is shown: {_said(error)}")]
 
 
 def with_others(application: Application, document: dict[str, Any], words: Sequence[str], key: str) -> dict[str, Any]:
@@ -130,9 +131,13 @@ def rows_of_others(told: Sequence[Told], key: str) -> list[dict[str, Any]]:
     return rows
 
 
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, StoreError) else describe_error(error)
+
+
 def _told(others: Others, machine: str, words: Sequence[str]) -> Told:
     try:
         done = others.run(machine, words)
-    except StoreError as error:
-        return Told(machine, "", str(error))
+    except Exception as error:  # noqa: BLE001 - as above
+        return Told(machine, "", _said(error))
     return Told(machine, done.stdout, done.stderr.strip() if done.code else "")

@@ -6,7 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._fleet.errands import ALONE_VARIABLE, COMMANDS
+from hookrouter._fleet.errands import COMMANDS
+from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.cli.errors import CommandError
 from hookrouter.util.text import closest, printable
 

@@ -19,21 +19,23 @@ from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import AUTO
 from hookrouter.sessions.records import read_record
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.text import printable
+from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrouter.dialogs.documents import Question
 
+    Line = Callable[[], tuple[Sequence[str], str]]
+    """Returns the words for another machine, and what they get on stdin; called only if they are for one."""
+
 __all__ = ["answered_elsewhere", "sent_elsewhere"]
 
 
-def answered_elsewhere(session: str, tool_use_id: str | None, words: Sequence[str], given: str) -> int | None:
+def answered_elsewhere(session: str, tool_use_id: str | None, line: Line) -> int | None:
     """Have the machine answer whose question is meant; return the exit code, None if that is this machine.
 
-    ``session`` is empty for whichever asks. ``words`` is the command line for the other machine, ``given`` its stdin.
-    Raises CommandError if several machines could be meant.
+    ``session`` is empty for whichever asks. Raises CommandError if several machines could be meant.
     """
 
     def is_meant(question: Question) -> bool:
@@ -47,21 +49,19 @@ def answered_elsewhere(session: str, tool_use_id: str | None, words: Sequence[st
     def there(others: Others) -> list[str]:
         return [one.machine for one in others.questions() if is_meant(one.question)]
 
-    return _elsewhere(here, there, words, given)
+    return _elsewhere(here, there, line)
 
 
-def sent_elsewhere(session: str, words: Sequence[str], given: str) -> int | None:
+def sent_elsewhere(session: str, line: Line) -> int | None:
     """The same for what is sent to a session of this name."""
 
     def here(application: Application) -> bool:
         return read_record(application.store, session) is not None
 
-    return _elsewhere(here, lambda others: others.with_session(session), words, given)
+    return _elsewhere(here, lambda others: others.with_session(session), line)
 
 
-def _elsewhere(
-    here: Callable[[Application], bool], there: Callable[[Others], list[str]], words: Sequence[str], given: str
-) -> int | None:
+def _elsewhere(here: Callable[[Application], bool], there: Callable[[Others], list[str]], line: Line) -> int | None:
     application = Application.from_environ()
     if application.config.storage.engine == FILES:
         return None
@@ -77,10 +77,13 @@ def _elsewhere(
                 )
             if not machines or machines == [others.here]:
                 return None
-            return run_on(others, machines[0], words, given)
+            return run_on(others, machines[0], *line())
         finally:
             others.close()
-    except StoreError as error:
+    except CommandError:
+        raise
+    except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
         # What is on this machine can be answered all the same.
-        sys.stderr.write(f"hookrouter: the other machines could not be asked: {printable(str(error))}\n")
+        reason = str(error) if isinstance(error, StoreError) else describe_error(error)
+        sys.stderr.write(f"hookrouter: the other machines could not be asked: {printable(reason)}\n")
         return None

@@ -131,17 +131,22 @@ def _elsewhere(sending: Sending) -> int | None:
     """Have another machine queue it, if it alone knows the session; return the exit code, None if that is this one."""
     if not sending.session or sending.any_session:
         return None
-    from hookrouter.cli.fleet.option import without_files
     from hookrouter.cli.fleet.routing import sent_elsewhere
+
+    return sent_elsewhere(sending.session, lambda: _line(sending))
+
+
+def _line(sending: Sending) -> tuple[list[str], str]:
+    """Return the command line that says the same, and what it gets on stdin. Raises CommandError for a file."""
+    from hookrouter.cli.fleet.option import without_files
 
     pairs = (("--session", sending.session), ("--wait", sending.wait), ("--as", sending.author))
     flags = (("--next", sending.first), ("--json", sending.as_json))
     words = ["send", *(f"{name}={value}" for name, value in pairs if value), f"--timeout={sending.timeout}"]
     words += [name for name, is_set in flags if is_set]
     if sending.file is not None:
-        words, given = without_files([*words, f"--file={sending.file}"])
-        return sent_elsewhere(sending.session, words, given)
-    return sent_elsewhere(sending.session, [*words, "--", *sending.texts], "")
+        return without_files([*words, f"--file={sending.file}"])
+    return [*words, "--", *sending.texts], ""
 
 
 def sender(author: str | None) -> Author:
