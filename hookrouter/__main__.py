@@ -3,8 +3,8 @@
 ``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter._routing.hook_process`;
 ``deliver`` is the background process that brings wakes to agents, ``queue deliver`` the one that submits what waits in
 a session's queue, ``serve --resident`` that of the router, ``serve --gate`` that of its HTTP, ``serve --page`` that of
-the page for people, and ``serve --page-answer`` gives one answer for it; everything else is the command line for people
-and agents.
+the page for people, and ``serve --page-answer`` gives one answer for it; ``storage --share`` brings documents where
+other machines see them; everything else is the command line for people and agents.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ def main(argv: list[str] | None = None) -> int:
         from hookrouter.cli.queue_process import main as deliver_queue
 
         return deliver_queue(arguments[2:])
+    if arguments[:2] == ["storage", "--share"]:
+        from hookrouter.cli.fleet_process import main as share
+
+        return share(arguments[2:])
     if arguments[:2] == ["serve", "--resident"]:
         from hookrouter.cli.serve_process import main as serve
 

@@ -24,6 +24,7 @@ __all__ = [
     "push_outbox",
     "start_delivery",
     "start_router",
+    "start_sharing",
 ]
 
 
@@ -89,6 +90,15 @@ def start_router(environ: Mapping[str, str], home: Home, idle: float) -> None:
         from hookrouter.messaging.spawn import deliverer_environment
 
         auto_start.start(deliverer_environment(environ, home), home, idle)
+
+
+def start_sharing(environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
+    """Start the process that brings documents to the engine of ``[storage]``, if none is there. Raises OSError."""
+    from hookrouter._fleet.spawn import ALONE_VARIABLE, start_sharing
+
+    if environ.get(ALONE_VARIABLE):
+        return
+    start_sharing(environ, home, settings)
 
 
 def push_outbox(environ: Mapping[str, str], home: Home) -> None:

@@ -22,7 +22,11 @@ __all__ = [
     "PluginConfig",
     "ServeConfig",
     "SessionsConfig",
+    "StorageConfig",
 ]
+
+FILES = "files"
+"""The engine of documents that always exists."""
 
 INBOX = "inbox"
 """The gateway that always exists, and the type of its plugin."""
@@ -200,6 +204,17 @@ class PageConfig(Value):
         return self.url or f"{'https' if self.certificate else 'http'}://{self.address}"
 
 
+class StorageConfig(Value):
+    """``[storage]``: what keeps the documents that the machines of a fleet share."""
+
+    engine: str = FILES
+    """``files``, or the name of an engine that a plugin offers."""
+    machine: str = ""
+    """What this machine is called beside the others; empty: its host name."""
+    settings: Mapping[str, object] = NO_ITEMS
+    """The engine's own keys of the table, as JSON values, as they are written."""
+
+
 IMPLICIT_AGENT = Agent(id="default", sessions=("*",))
 """The agent of a config without any ``[[agents]]``: all sessions, woken by the inbox."""
 
@@ -226,6 +241,7 @@ class Config(Value):
     """``[journal] payloads``: whether payloads are kept beside the journal, for ``hookrouter replay``."""
     serve: ServeConfig = ServeConfig()
     page: PageConfig = PageConfig()
+    storage: StorageConfig = StorageConfig()
 
     if not TYPE_CHECKING:
 

@@ -14,6 +14,7 @@ from hookrouter._config.validation import Problem, hide
 from hookrouter.config import (
     DIALOG_KINDS,
     EVERY_KIND,
+    FILES,
     INBOX,
     LAST,
     ORDER,
@@ -23,6 +24,7 @@ from hookrouter.config import (
     PageConfig,
     ServeConfig,
     SessionsConfig,
+    StorageConfig,
 )
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.storage.own_file import read_trusted
@@ -119,7 +121,7 @@ def check(app: Services) -> list[Located]:
         # Of a file with problems nothing is used; what it says is compared all the same, to name every mistake at once.
         meant = app.under(config) if problems else app
         told = {problem.key for problem in problems}
-        further = [*_own_settings(meant), *_gateways(meant), *_answering(meant)]
+        further = [*_own_settings(meant), *_gateways(meant), *_answering(meant), *_storage(meant)]
         found += [Located("error", line_of(one.key, lines), one) for one in further if one.key not in told]
         found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
     return sorted(found, key=lambda located: (located.level, located.line or 0))
@@ -174,6 +176,18 @@ def _answering(app: Services) -> Iterator[Problem]:
         for index, name in enumerate(agent.wake_on):
             if name not in (EVERY_KIND, *kinds):
                 yield _not_offered(f"agents[{number}].wake_on[{index}]", name, kinds)
+
+
+def _storage(app: Services) -> Iterator[Problem]:
+    storage = app.config.storage
+    if storage.engine == FILES:
+        return
+    offered = app.plugins.storage_engines()
+    engine = offered.get(storage.engine)
+    if engine is None:
+        yield _not_offered("storage.engine", storage.engine, [FILES, *offered])
+        return
+    yield from app.plugins.read_engine_settings(engine, storage.settings)[1]
 
 
 def _not_offered(key: str, name: str, offered: Iterable[str]) -> Problem:
@@ -278,6 +292,12 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
         for key in kind._fields:
             value = getattr(found, key)
             yield f"{header}.{key}", _json(value), _held(app, value, getattr(kind, key))
+    storage = config.storage
+    for key in ("engine", "machine"):
+        value = getattr(storage, key)
+        yield f"storage.{key}", value, _held(app, value, getattr(StorageConfig, key))
+    for key, value in storage.settings.items():
+        yield f"storage.{key}", value, _held(app, value, None)
     rules = [{"tool": rule.tool, "decide": rule.decide} for rule in config.approvals.rules]
     yield "approvals.rules", rules, _held(app, rules, [])
     yield "approvals.rows", config.approvals.rows, _held(app, config.approvals.rows, ApprovalsConfig().rows)

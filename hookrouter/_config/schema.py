@@ -35,6 +35,7 @@ __all__ = [
     "SchemaTable",
     "ServeTable",
     "SessionsTable",
+    "StorageTable",
     "plugin_config",
     "schema",
 ]
@@ -47,6 +48,8 @@ _WAKE_WORDS = ", ".join([f'"{values.EVERY_KIND}" for all dialogs', *_WAKE_KINDS]
 _MAX_SECONDS = 86400
 _MAX_COUNT = 100
 _MAX_PORT = 65535
+_LONGEST_MACHINE = 64
+_MACHINE_MARKS = str.maketrans("", "", "._-")
 _OWN_HOSTS = ("127.0.0.1", "[::1]", "localhost")
 
 
@@ -212,6 +215,13 @@ def _file(value: object) -> str:
     return text
 
 
+def _machine(value: object) -> str:
+    text = _text(value)
+    if len(text) > _LONGEST_MACHINE or not text.isascii() or not text.translate(_MACHINE_MARKS).isalnum():
+        raise wrong(value, _MACHINE.words)
+    return text
+
+
 def _longer(least: float, most: float, words: str) -> _Check:
     def read(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
@@ -257,6 +267,7 @@ _ADDRESS = _Check(f"HOST:PORT, with a port from 1 to {_MAX_PORT}", _address)
 _PAGE_URL = _Check("http:// or https:// and a host, perhaps with a port, and no path", _page_url)
 _HEADER = _Check("the name of a header: letters, digits and dashes", _header)
 _FILE = _Check("an absolute path, or one that begins with ~/", _file)
+_MACHINE = _Check(f"a name of letters, digits, dots, dashes and underscores, at most {_LONGEST_MACHINE}", _machine)
 _DAYS = _longer(0.01, 366, "days, at least 0.01 and at most 366")
 _HOURS = _longer(0.1, 720, "hours, at least 0.1 and at most 720")
 
@@ -601,6 +612,33 @@ class PageTable:
 
 
 @attrs.frozen
+class StorageTable:
+    """What keeps questions, answers, queues and messages. Files in the state folder do by default; several machines
+    share an engine that a plugin offers. What is about one machine alone stays in its files."""
+
+    engine: str = _key(
+        _TEXT,
+        "`files`, or the name of an engine that a plugin offers; `hookrouter config check` lists those that there are.",
+        '"postgresql"',
+        _default(values.StorageConfig, "engine"),
+    )
+    machine: str = _key(
+        _MACHINE,
+        "What this machine is called beside the others. Without it: its host name.",
+        '"build-3"',
+        _default(values.StorageConfig, "machine"),
+    )
+    settings: dict[str, object] = attrs.field(factory=dict)
+
+    def faults(self) -> Iterator[tuple[str, Fault]]:
+        """Yield each key that is right by itself and wrong beside the others, with what is wrong."""
+        known = [name for name, _check in _checks(StorageTable)]
+        for key in self.settings if self.engine == values.FILES else ():
+            allowed = f"{', '.join(known)}; others only with another engine than {values.FILES}"
+            yield key, Fault(repr(key), allowed, closest(key, known) or "")
+
+
+@attrs.frozen
 class ConfigFile:
     """The whole file."""
 
@@ -612,6 +650,7 @@ class ConfigFile:
     journal: JournalTable = attrs.field(factory=JournalTable)
     serve: ServeTable = attrs.field(factory=ServeTable)
     page: PageTable = attrs.field(factory=PageTable)
+    storage: StorageTable = attrs.field(factory=StorageTable)
     plugins: PluginTables = attrs.field(factory=PluginTables)
 
     def value(self) -> values.Config:
@@ -628,6 +667,7 @@ class ConfigFile:
             journal_payloads=self.journal.payloads,
             serve=_value(values.ServeConfig, self.serve),
             page=_value(values.PageConfig, self.page),
+            storage=_value(values.StorageConfig, self.storage),
         )
 
 
@@ -650,6 +690,8 @@ def schema() -> Iterator[SchemaTable]:
     yield _described("[journal]", JournalTable)
     yield _described("[serve]", ServeTable)
     yield _described("[page]", PageTable)
+    storage = _described("[storage]", StorageTable)
+    yield storage._replace(others="the engine's own; no secret may stand there itself, but where it is")
 
 
 def _described(header: str, kind: type[Any]) -> SchemaTable:
@@ -727,11 +769,27 @@ def _make_converter() -> cattrs.Converter:
         tables = dict(zip(named_tables(value), each(value.items(), one, PluginTables, keyed=True), strict=True))
         return PluginTables(**{name: tables.pop(name) for name in lists if name in tables}, tables=tables)
 
+    def storage(value: Any, _kind: Any) -> StorageTable:
+        if not isinstance(value, dict):
+            raise wrong(value, "a table")
+        checks = dict(_checks(StorageTable))
+
+        def one(entry: tuple[str, Any]) -> Any:
+            name, item = entry
+            if name in checks:
+                return checks[name].read(item)
+            _no_secret(entry)
+            return plain(item)
+
+        read = dict(zip(value, each(value.items(), one, StorageTable, keyed=True), strict=True))
+        return StorageTable(**{name: read.pop(name) for name in checks if name in read}, settings=read)
+
     def table(kind: type[Any]) -> Callable[[Any, Any], Any]:
         return table_hook(kind, converter, {name: check.read for name, check in _checks(kind)})
 
     converter.register_structure_hook_factory(attrs.has, table)
     converter.register_structure_hook(PluginTables, plugins)
+    converter.register_structure_hook(StorageTable, storage)
     converter.register_structure_hook_func(lambda kind: _origin(kind) is list, of_tables)
     converter.register_structure_hook_func(lambda kind: _origin(kind) is dict, gateways)
     return converter

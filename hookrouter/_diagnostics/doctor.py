@@ -20,8 +20,10 @@ from hookrouter._diagnostics.checks.router import RouterCheck
 from hookrouter._diagnostics.checks.settings import SettingsCheck
 from hookrouter._diagnostics.checks.slow_plugins import SlowPluginsCheck
 from hookrouter._diagnostics.checks.speed import SpeedCheck
+from hookrouter._diagnostics.checks.storage import StorageCheck
 from hookrouter._diagnostics.checks.system import working_folder
 from hookrouter._diagnostics.checks.terminal import TerminalCheck
+from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ CHECKS: tuple[Check, ...] = (
     GatewaysCheck(),
     PluginsCheck(),
     HomeCheck(),
+    StorageCheck(),
     PausesCheck(),
     OutboxCheck(),
     RouterCheck(),
@@ -74,6 +77,8 @@ def examine(
             tell(check.name)
         try:
             findings.extend(check.examine(place))
+        except StoreError as error:
+            findings.append(Finding(ERROR, check.name, str(error), "mend that, and run doctor again"))
         except Exception as error:  # noqa: BLE001 - a check that fails is a finding, and the others still count
             fault = f"the check failed: {describe_error(error)}"
             findings.append(Finding(ERROR, check.name, fault, "report this as a bug of hookrouter"))

@@ -20,6 +20,7 @@ import tempfile
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._routing.router import DRY_RUN
 from hookrouter._routing.tracing import VARIABLE
 from hookrouter.messaging.outbox import Outbox
@@ -88,7 +89,7 @@ def run_hook(
     if for_real:
         return run(home)
     _remove_stale()
-    variables[DRY_RUN] = "1"
+    variables[DRY_RUN] = variables[ALONE_VARIABLE] = "1"
     with _scratch_folder() as copy:
         scratch = Home.in_folder(copy)
         variables[HOME_VARIABLE] = copy

@@ -69,6 +69,9 @@ BUILT_IN = (
         "outbox", "Show the messages that wait for delivery; retry or drop them.", "hookrouter.cli.outbox:app"
     ),
     CommandEntry(
+        "storage", "Set up, check and fill the engine that keeps the documents.", "hookrouter.cli.storage:app"
+    ),
+    CommandEntry(
         "deliver",
         "Bring the messages that wait to their agents. Hooks start this by themselves.",
         "hookrouter.cli.deliver:deliver",

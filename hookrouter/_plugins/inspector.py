@@ -41,6 +41,7 @@ CONTRIBUTIONS = {
     "message_composer": "name",
     "prompt_channel": "name",
     "statistics_section": "name",
+    "storage_engine": "name",
     "terminal_backend": "name",
     "web_pages": "title",
 }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hookrouter.queue.channels import PromptChannel
     from hookrouter.sessions.watching import SessionWatcher
     from hookrouter.storage.home import Home
+    from hookrouter.storage.interface import StorageEngine
 
     T = TypeVar("T")
 
@@ -264,6 +265,19 @@ class Plugins:
     def session_watchers(self) -> dict[str, SessionWatcher]:
         """Return what looks at sessions every few seconds, of the active plugins that contribute it, by name."""
         return self._contributions("session_watcher", "name")
+
+    def storage_engines(self) -> dict[str, StorageEngine]:
+        """Return the engines of documents that active plugins contribute, by name."""
+        return self._contributions("storage_engine", "name")
+
+    def read_engine_settings(self, engine: StorageEngine, table: Mapping[str, object]) -> tuple[Any, list[Problem]]:
+        """Return what the engine's ``open`` takes for the keys of ``[storage]``, and what is wrong with them.
+
+        See :func:`hookrouter._plugins.engine_settings.read_engine_settings`.
+        """
+        from hookrouter._plugins.engine_settings import read_engine_settings
+
+        return read_engine_settings(engine, table)
 
     def web_pages(self, plugin: str, report: Callable[[str, str], None]) -> object:
         """Return what one active plugin adds to the page for people, unchecked; None for nothing.

@@ -16,6 +16,7 @@ from hookrouter._plugins.registry import Plugins
 from hookrouter._routing.hook_call import parse
 from hookrouter._routing.hook_record import HookRecord
 from hookrouter._routing.output import HookOutput, Routed
+from hookrouter.config import FILES
 from hookrouter.storage.home import Home, forget_ensured
 from hookrouter.storage.journal import Journal
 from hookrouter.util.text import describe_error, printable
@@ -151,6 +152,7 @@ class _HookRun:
         self._after_reply()
         if self._was_broken is not None:
             self._wiring.deliver_anew(self._environ, self._home, was_broken=self._was_broken)
+        self._start_sharing()
         self._start_router()
         self._finish_child()
 
@@ -351,6 +353,16 @@ class _HookRun:
             self._wiring.start_router(self._environ, self._home, self._loaded.all_config.serve.idle)
         except OSError as error:
             reason = f"no router could be started: {describe_error(error)}"
+            self._journal.write({"level": "warning", "reason": reason}, self._call.session_id)
+
+    def _start_sharing(self) -> None:
+        """Have what this run has written brought where other machines see it, if there are others. Raises nothing."""
+        if self._loaded is None or self._loaded.all_config.storage.engine == FILES:
+            return
+        try:
+            self._wiring.start_sharing(self._environ, self._home, self._loaded.all_config.storage.settings)
+        except OSError as error:
+            reason = f"no process could be started that brings documents to the engine: {describe_error(error)}"
             self._journal.write({"level": "warning", "reason": reason}, self._call.session_id)
 
     def _announce(self, plugins: Plugins) -> list[str]:

@@ -68,6 +68,9 @@ class LaterDelivery:
     def start_router(self, environ: Mapping[str, str], home: Home, idle: float) -> None:
         """Do nothing: the router is there."""
 
+    def start_sharing(self, environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
+        """Do nothing: the router sees to it."""
+
     def start_with(self, deliver: Callable[[Sequence[str]], int]) -> None:
         """Start the deliverer that was asked for, if it is needed. It is no child of this process, which may go on.
 

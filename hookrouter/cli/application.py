@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
 from hookrouter._config.cache import load as load_config
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.registry import Plugins
+from hookrouter.config import FILES
 from hookrouter.context import Services
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
@@ -27,12 +28,15 @@ class Application(Services):
     """Home, config, plugins, documents, outbox and journal of one environment."""
 
     @classmethod
-    def from_environ(cls, environ: Mapping[str, str] | None = None, *, scan: bool = False) -> Application:
+    def from_environ(
+        cls, environ: Mapping[str, str] | None = None, *, scan: bool = False, share: bool = True
+    ) -> Application:
         """Build the services for an environment (this process's by default). Problems of plugins are journalled.
 
         With ``scan`` the installed plugins are looked at anew, however fresh the index of the last scan looks. The
         first to read a config.toml that has changed has another process deliver what waits, and bring to its agents
-        what was asked while the file had problems.
+        what was asked while the file had problems. With another engine than files, the process that brings documents to
+        it is started unless ``share`` is False.
         """
         variables = os.environ if environ is None else environ
         home = Home.from_environ(variables)
@@ -46,6 +50,10 @@ class Application(Services):
             index = load_index(home, variables, anew=scan)
             settings = resolve_settings(home, index, config)
         plugins = Plugins(index, config, report, settings=settings)
+        if share and config.storage.engine != FILES:
+            with suppress(OSError):
+                # What a command writes is brought to the others too; the next one tries again.
+                _wiring.start_sharing(variables, home, config.storage.settings)
         return cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal, wiring=_wiring)
 
     def warn(self, text: str) -> None:

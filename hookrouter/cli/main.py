@@ -60,8 +60,11 @@ def _run(arguments: list[str]) -> int:
 
         answer_to_the_shell()
     try:
+        words = _here(arguments)
+        if isinstance(words, int):
+            return words
         # Not standalone, so that what is wrong with a command line arrives here.
-        result = command_line().main(args=arguments, prog_name="hookrouter", standalone_mode=False)
+        result = command_line().main(args=words, prog_name="hookrouter", standalone_mode=False)
     except SystemExit as stopped:
         if isinstance(stopped.code, str):
             _say(stopped.code)
@@ -81,6 +84,15 @@ def _run(arguments: list[str]) -> int:
         _echo_error(arguments, error.format_message())
         return int(error.exit_code)
     return result if isinstance(result, int) else 0
+
+
+def _here(arguments: list[str]) -> list[str] | int:
+    """Return the words that are run here, or the exit code of what another machine has run. Raises CommandError."""
+    if not any(word.startswith("--machine") for word in arguments):
+        return arguments
+    from hookrouter.cli.fleet.option import on_machine
+
+    return on_machine(arguments)
 
 
 def command_line() -> Any:

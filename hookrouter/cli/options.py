@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import os
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 
 import typer
 
@@ -13,6 +15,9 @@ from hookrouter._installation.settings_edit import SettingsError
 from hookrouter._installation.settings_file import settings_path
 from hookrouter.cli.errors import CommandError
 from hookrouter.util.clock import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "DryRun",
@@ -24,7 +29,11 @@ __all__ = [
     "chosen_settings",
     "earliest",
     "echo_json",
+    "on_any_machine",
 ]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Scope(StrEnum):
@@ -56,6 +65,38 @@ Since = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
+
+
+_Machine = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        metavar="NAME",
+        help="Have this machine do it, of those that share an engine ([storage] in config.toml).",
+    ),
+]
+
+
+def on_any_machine(command: Callable[P, R]) -> Callable[P, R]:
+    """Declare ``--machine`` for a command about sessions, so that its help and completion know it.
+
+    The option is taken out of the command line before (:mod:`hookrouter.cli.fleet.option`), so the command never gets
+    it.
+    """
+
+    @functools.wraps(command)
+    def with_option(*arguments: P.args, **options: P.kwargs) -> R:
+        options.pop("machine", None)
+        return command(*arguments, **options)
+
+    signature = inspect.signature(command, eval_str=True)
+    option = inspect.Parameter("machine", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Machine)
+    with_option.__signature__ = signature.replace(  # type: ignore[attr-defined] # what typer reads
+        parameters=[*signature.parameters.values(), option]
+    )
+    with_option.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+    with_option.__annotations__["machine"] = _Machine
+    return with_option
 
 
 def chosen_settings(settings: str | None, scope: Scope | None) -> str | None:

@@ -9,13 +9,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
+from hookrouter._fleet.spawn import start_sharing
 from hookrouter._serving.child import Served
 from hookrouter._serving.delivery import become_deliverer, fork_apart
+from hookrouter._serving.home_config import load_config
 from hookrouter._serving.learned import Learned
 from hookrouter._serving.log import say
 from hookrouter._serving.router import Router, begin_anew
 from hookrouter._serving.sockets import AlreadyServed, RouterSockets
 from hookrouter.cli.deliver_process import main as deliver
+from hookrouter.config import FILES
 from hookrouter.messaging.spawn import KIND, push
 from hookrouter.sessions.watching import WATCH_SECONDS, have_looked
 from hookrouter.storage.engine import OUTBOX, may_hold
@@ -61,6 +64,7 @@ def main(argv: Sequence[str]) -> int:
 
     def tick() -> None:
         _deliver(home)
+        _share(home)
         watch.tick()
 
     router = Router(served, sockets, idle=idle, tick=tick, learned=Learned(home))
@@ -79,6 +83,16 @@ def _deliver(home: Home) -> None:
     """Have delivered what waits in the outbox, if that is due."""
     if may_hold(home, OUTBOX, KIND):
         push(os.environ, home, lambda environ, home: become_deliverer(environ, home, deliver))
+
+
+def _share(home: Home) -> None:
+    """Have documents brought to the engine of ``[storage]``, if there is one and nobody does."""
+    storage = load_config(home).storage
+    if storage.engine == FILES:
+        return
+    # The next tick tries again.
+    with suppress(OSError):
+        start_sharing(os.environ, home, storage.settings, stay=True)
 
 
 class _Watch:

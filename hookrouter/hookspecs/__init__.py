@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.pre_tool_use import *
     from hookrouter.hookspecs.prompting import *
     from hookrouter.hookspecs.settings import *
+    from hookrouter.hookspecs.storage import *
     from hookrouter.hookspecs.watching import *
 
 _SPECS = {
@@ -42,6 +43,7 @@ _SPECS = {
     "hookrouter.hookspecs.pages": "PageSpecs",
     "hookrouter.hookspecs.prompting": "PromptSpecs",
     "hookrouter.hookspecs.settings": "SettingsSpecs",
+    "hookrouter.hookspecs.storage": "StorageSpecs",
     "hookrouter.hookspecs.watching": "WatchSpecs",
 }
 

@@ -4,6 +4,9 @@ A document is a JSON object with a kind and a name. Several processes read and w
 any of them may be killed at any moment. Callers use :class:`DocumentStore` alone, so another engine can take the place
 of the files (:mod:`hookrouter.storage.documents`). An author of an engine tests it with
 :class:`hookrouter.testing.contracts.document_storage.DocumentStorageContract`.
+
+An engine is a :class:`StorageEngine`, which a plugin contributes and ``[storage] engine`` chooses. It opens a
+:class:`Storage`: all documents of a fleet, of which each machine has its own.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager as ContextManager
     from types import TracebackType
-    from typing import Protocol
+    from typing import Any, Protocol
 else:
     # Every hook run that keeps a document imports this module; typing takes longer to import than the rest of it.
     Protocol = object
 
-__all__ = ["DocumentLock", "DocumentStore", "DocumentWatch", "StoreBusy", "StoreError"]
+__all__ = ["DocumentLock", "DocumentStore", "DocumentWatch", "Storage", "StorageEngine", "StoreBusy", "StoreError"]
 
 
 class StoreError(HookrouterError):
@@ -158,4 +162,64 @@ class DocumentStore(Protocol):
         """Remove what was put aside longer ago than this, and what is left of locks as old that nobody holds.
 
         Raises nothing: what cannot be removed stays.
+        """
+
+
+class Storage(Protocol):
+    """The documents of all machines that share an engine, as one process of one machine sees them.
+
+    Made without a connection; a connection that a parent process has is not used by its forked child.
+    """
+
+    def store(self, area: str, report: Callable[[str], None], machine: str | None = None) -> DocumentStore:
+        """Return one area of the documents of a machine, None for this one; touches nothing yet.
+
+        ``report`` hears of documents that were corrupt and put aside.
+        """
+
+    def together(self) -> ContextManager[None]:
+        """Return a block in which this thread's writes through any of its stores are one transaction.
+
+        They are there, durably, when the block ends, or none of them is; locks are no part of it. A block in another
+        one is part of that one. Leaving it raises StoreError if it could not be saved.
+        """
+
+    def machines(self) -> Sequence[str]:
+        """Return the names of the machines that have documents, sorted. Raises StoreError."""
+
+    def init(self) -> Sequence[str]:
+        """Make what the engine needs, in its newest form; return what was done, in words. Raises StoreError.
+
+        Empty if all is there. What an earlier version of the engine has made is left to :meth:`migrate`.
+        """
+
+    def migrate(self, version: int | None = None) -> Sequence[str]:
+        """Bring what the engine keeps to a version, None for the newest; return what was done, in words.
+
+        One version back is possible, so that the former release can go on. Raises StoreError, and nothing is changed
+        then.
+        """
+
+    def check(self) -> Sequence[str]:
+        """Return what is wrong with the engine, in words, each with what to do; empty if all is well."""
+
+    def close(self) -> None:
+        """Let go of connections. Raises nothing."""
+
+
+class StorageEngine(Protocol):
+    """A kind of engine, which a plugin contributes.
+
+    ``name`` is what ``[storage] engine`` calls it; ``settings`` an attrs class of the keys that ``[storage]`` may have
+    besides ``engine`` and ``machine``.
+    """
+
+    name: str
+    settings: type[Any]
+
+    def open(self, settings: Any, machine: str, state: str) -> Storage:
+        """Return the documents; ``settings`` is an object of the class, ``machine`` the name of this one.
+
+        ``state`` is the folder of this home's own files. Makes no connection. Raises StoreError if the settings say
+        where something is that is not there.
         """

@@ -24,6 +24,7 @@ from hookrouter.hookspecs.commands import CommandSpecs
 from hookrouter.hookspecs.pages import PageSpecs
 from hookrouter.hookspecs.prompting import PromptSpecs
 from hookrouter.hookspecs.settings import SettingsSpecs
+from hookrouter.hookspecs.storage import StorageSpecs
 from hookrouter.hookspecs.watching import WatchSpecs
 from hookrouter.replies import REPLIES, Reply
 from scripts.generate.events import event_doc
@@ -60,6 +61,7 @@ _CONTRIBUTIONS = {
     "Prompting": PromptSpecs,
     "Watching": WatchSpecs,
     "The page": PageSpecs,
+    "Storage": StorageSpecs,
     "Commands": CommandSpecs,
     "Settings": SettingsSpecs,
 }

@@ -123,6 +123,12 @@ _OWN_TABLES = (
         "hookrouter_openclaw.posting",
         "OpenClawSettings",
     ),
+    (
+        "[storage], engine postgresql",
+        "The machines share a PostgreSQL database. One of `dsn_env` and `dsn_file` is required.",
+        "hookrouter_postgresql.settings",
+        "PostgresqlSettings",
+    ),
 )
 """The tables of first-party plugins: header, what it is about, and the attrs class that says which keys it has."""
 

@@ -310,6 +310,7 @@ PARTS_PAGES = {
     "docs/plugins/planner.md": "keystroke_planner",
     "docs/plugins/channel.md": "answer_channel",
     "docs/plugins/prompt-channel.md": "prompt_channel",
+    "docs/plugins/storage.md": "storage_engine",
     "docs/plugins/command.md": "cli_commands",
     "docs/plugins/web-pages.md": "web_pages",
 }

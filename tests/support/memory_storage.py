@@ -6,13 +6,14 @@ import copy
 import json
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager as ContextManager
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreBusy
 
-__all__ = ["MemoryEngine"]
+__all__ = ["MemoryEngine", "MemoryStorage", "MemoryStore"]
 
 
 class MemoryEngine:
@@ -23,6 +24,34 @@ class MemoryEngine:
 
     def __call__(self, home: Home, report: Callable[[str], None], area: str) -> MemoryStore:
         return self.areas.setdefault((home.state, area), MemoryStore())
+
+
+class MemoryStorage:
+    """The documents of machines that share this process's memory; one is the machine itself."""
+
+    def __init__(self, machine: str = "one") -> None:
+        self._machine = machine
+        self.areas: dict[tuple[str, str], MemoryStore] = {}
+
+    def store(self, area: str, report: Callable[[str], None], machine: str | None = None) -> MemoryStore:
+        return self.areas.setdefault((machine or self._machine, area), MemoryStore())
+
+    def together(self) -> ContextManager[None]:
+        return nullcontext()
+
+    def machines(self) -> list[str]:
+        return sorted({machine for (machine, _area), store in self.areas.items() if store.documents})
+
+    def init(self) -> list[str]:
+        return []
+
+    def migrate(self, version: int | None = None) -> list[str]:
+        return []
+
+    def check(self) -> list[str]:
+        return []
+
+    def close(self) -> None: ...
 
 
 class MemoryStore:
@@ -47,7 +76,8 @@ class MemoryStore:
         return True
 
     def entries(self, kind: str, named: Callable[[str], bool] | None = None) -> list[tuple[str, dict[str, object]]]:
-        names = [name for one, name in self.documents if one == kind and (named is None or named(name))]
+        # Another thread may add to it meanwhile.
+        names = [name for one, name in list(self.documents) if one == kind and (named is None or named(name))]
         return [(name, json.loads(self.documents[kind, name])) for name in sorted(names)]
 
     def create(

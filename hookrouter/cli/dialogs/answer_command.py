@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.answer_request import UsageError, check_options
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.answers.identity import AGENT, author_option
+from hookrouter.dialogs.answers.identity import AGENT, Author, author_option
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.messages.words import is_json
@@ -32,9 +32,18 @@ _MAX_BYTES = 1024 * 1024
 
 
 def run(request: Request) -> int:
-    """Answer, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code."""
+    """Answer, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code.
+
+    What another machine asks is answered there, and it writes the result.
+    """
+    if len(request.words) == 2 and not request.names_question and is_json(request.words[1], or_nothing=False):
+        request = request._replace(session=request.words[0], words=request.words[1:])
     try:
-        result = _answered(request)
+        author = None if request.author is None else _author(request.author)
+        text = _decisions(request) if request.is_json else None
+        if (code := _elsewhere(request, text)) is not None:
+            return code
+        result = _answered(request, author, text)
     except UsageError as error:
         result = AnswerResult("invalid", ExitCode.BAD_INPUT, request.session, reason=str(error))
     if request.as_json:
@@ -45,15 +54,16 @@ def run(request: Request) -> int:
     return result.exit_code
 
 
-def _answered(request: Request) -> AnswerResult:
-    """Answer with an agent's JSON, or as a person does. Raises UsageError."""
-    if len(request.words) == 2 and not request.names_question and is_json(request.words[1], or_nothing=False):
-        request = request._replace(session=request.words[0], words=request.words[1:])
+def _author(option: str) -> Author:
     try:
-        author = None if request.author is None else author_option(request.author)
+        return author_option(option)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if not request.is_json:
+
+
+def _answered(request: Request, author: Author | None, text: str | None) -> AnswerResult:
+    """Answer with ``text``, an agent's JSON, or without it as a person does. Raises UsageError."""
+    if text is None:
         from hookrouter.cli.dialogs.person.asking import Terminal
         from hookrouter.cli.dialogs.person.by_hand import answer_by_hand
 
@@ -61,7 +71,8 @@ def _answered(request: Request) -> AnswerResult:
         if request.words or terminal.can_ask:
             check_options(request)
             return answer_by_hand(request, terminal, author)
-    text = _decisions(request)
+        # There is none, and this says so.
+        text = _decisions(request)
     check_options(request)
     if not request.names_question:
         raise UsageError(f"--session is missing{_waiting()}")
@@ -72,6 +83,22 @@ def _answered(request: Request) -> AnswerResult:
 
         author = author._replace(is_present=Terminal.here(os.environ).can_ask)
     return request.answered(app, text, author or AGENT)
+
+
+def _elsewhere(request: Request, text: str | None) -> int | None:
+    """Have another machine answer, if its question is meant; return the exit code, None if this one is to answer."""
+    from hookrouter.cli.fleet.routing import answered_elsewhere
+
+    options = request.options()
+    if text is not None:
+        named = request.names_question
+        words = [*options, "--file=-"]
+        return answered_elsewhere(request.session, request.tool_use_id, lambda: (words, text)) if named else None
+    if not request.words:
+        # A person chooses, of what is here.
+        return None
+    session = request.session if request.names_question else request.words[0]
+    return answered_elsewhere(session, request.tool_use_id, lambda: ([*options, "--", *request.words], ""))
 
 
 def _told(result: AnswerResult, command: str, *, failed: bool) -> list[str]:

@@ -48,6 +48,25 @@ class Request(NamedTuple):
         """Whether an option says which question is meant."""
         return bool(self.session or self.tool_use_id or self.any_session)
 
+    def options(self) -> list[str]:
+        """Return the words of a command line that says the same, without the decisions."""
+        pairs = (
+            ("--session", self.session),
+            ("--tool-use-id", self.tool_use_id),
+            ("--expect", self.expect),
+            ("--channel", self.channel),
+            ("--as", self.author),
+        )
+        flags = (
+            ("--any", self.any_session),
+            ("--dry-run", self.dry_run),
+            ("--text", self.as_text),
+            ("--chat", self.as_chat),
+            ("--json", self.as_json),
+        )
+        words = [f"{name}={value}" for name, value in pairs if value]
+        return ["answer", *words, f"--wait={self.wait}", *(name for name, is_set in flags if is_set)]
+
     def answered(self, app: Application, decide: str | Decide, author: Author) -> AnswerResult:
         """Answer with these options."""
         return answer(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from hookrouter.cli.application import Application
+from hookrouter.cli.fleet.asking import echo_others, with_others
+from hookrouter.cli.options import on_any_machine
 from hookrouter.dialogs import documents
 from hookrouter.messaging.pauses import pauses
 from hookrouter.messaging.spawn import push, spawn_delivery
@@ -109,6 +111,7 @@ _As = Annotated[
 ]
 
 
+@on_any_machine
 def answer(
     words: _Words = None,
     session: _Asking = "",
@@ -240,6 +243,7 @@ _Watch = Annotated[
 ]
 
 
+@on_any_machine
 def questions(
     session: _OfSession = None,
     dismiss: _Dismiss = None,
@@ -301,7 +305,13 @@ def questions(
     except (StoreError, OSError) as error:
         typer.echo(f"hookrouter questions: {error}", err=True)
         return 1
-    typer.echo(json.dumps(listing.document(), indent=2) if as_json else "\n\n".join(listing.blocks(app)))
+    options = [("--session", session), ("--tool-use-id", tool_use_id)]
+    words = ["questions", *(f"{name}={value}" for name, value in options if value is not None)]
+    if as_json:
+        typer.echo(json.dumps(with_others(app, listing.document(), [*words, "--json"], "questions"), indent=2))
+    else:
+        typer.echo("\n\n".join(listing.blocks(app)))
+        echo_others(app, words)
     return 0
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hookrouter.cli.application import Application
+from hookrouter.cli.fleet.asking import echo_others, with_others
+from hookrouter.cli.options import on_any_machine
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.stories.history import history as read_history
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["history", "story_lines"]
 
 
+@on_any_machine
 def history(
     session: Annotated[
         str | None, typer.Option("--session", metavar="NAME", help="Only the questions of this session.")
@@ -87,10 +90,16 @@ def history(
         stories = read_history(app.journal, app.store, session=session, since=earliest, limit=limit or None)
     except StoreError as error:
         return _refused(str(error), 1)
+    options = [("--session", session), ("--since", since)]
+    words = ["history", *(f"{name}={value}" for name, value in options if value is not None), f"--limit={limit}"]
     if as_json:
-        typer.echo(json.dumps({"questions": stories}, indent=2))
+        document = with_others(app, {"questions": stories}, [*words, "--json"], "questions")
+        document["questions"].sort(key=lambda story: story.get("asked_at") or story.get("ended_at") or "")
+        document["questions"] = document["questions"][-limit:] if limit else document["questions"]
+        typer.echo(json.dumps(document, indent=2))
     else:
         _tell(stories, session)
+        echo_others(app, words)
     return 0
 
 

@@ -10,6 +10,7 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.history import story_lines
+from hookrouter.cli.options import on_any_machine
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import session_names
 from hookrouter.dialogs.messages.outgoing import wake
@@ -41,6 +42,7 @@ _All = Annotated[bool, typer.Option("--all", help="Every session, those that sta
 _Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
 
 
+@on_any_machine
 def pause(
     session: _Session = None,
     every: _All = False,
@@ -90,6 +92,7 @@ def pause(
     return 0
 
 
+@on_any_machine
 def resume(session: _Session = None, every: _All = False, as_json: _Json = False) -> int:
     """End a pause, and what holds a session's queue; list what was missed.
 

@@ -9,7 +9,7 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
-from hookrouter.cli.options import Json, echo_json
+from hookrouter.cli.options import Json, echo_json, on_any_machine
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue import editing
 from hookrouter.queue.documents import change_queue, ended_items, list_queues, read_queue
@@ -51,7 +51,7 @@ def _command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
                     echo_json({"error": printable(str(error))})
                 raise
 
-        app.command(name)(command)
+        app.command(name)(on_any_machine(command))
         return function
 
     return add
@@ -84,6 +84,7 @@ _File = Annotated[
 ]
 
 
+@on_any_machine
 def send(
     texts: Annotated[
         list[str] | None,
@@ -170,6 +171,7 @@ def send(
     )
 
 
+@on_any_machine
 def sessions(
     session: Annotated[
         str | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from hookrouter.cli.application import Application
+from hookrouter.cli.fleet.asking import echo_others, with_others
 from hookrouter.cli.options import echo_json
 from hookrouter.cli.queue.showing import session_entry, session_lines
 from hookrouter.queue.overview import overview
@@ -40,14 +41,17 @@ def list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: 
     except (StoreError, OSError) as error:
         typer.echo(f"hookrouter sessions: {printable(str(error))}", err=True)
         return 1
+    words = ["sessions", *([] if session is None else [f"--session={session}"]), *(["--all"] if every else [])]
     if as_json:
-        echo_json({"sessions": [session_entry(view) for view in found]})
+        document = {"sessions": [session_entry(view) for view in found]}
+        echo_json(with_others(app, document, [*words, "--json"], "sessions"))
         return 0
     for view in found:
         for line in session_lines(view):
             typer.echo(line)
     if not found:
         typer.echo("No session is known." if session is None else printable(f"No session {session} is known."))
+    echo_others(app, words)
     return 0
 
 

@@ -108,6 +108,8 @@ class _UsageError(HookrouterError):
 
 def run(sending: Sending) -> int:
     """Send, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code."""
+    if (code := _elsewhere(sending)) is not None:
+        return code
     try:
         result = _sent(sending)
     except (_UsageError, ItemError) as error:
@@ -123,6 +125,28 @@ def run(sending: Sending) -> int:
         shown = printable(f"{result.outcome.replace('_', ' ')}: {result.reason}", keep_newlines=True)
         typer.echo(f"hookrouter send: {shown}", err=True)
     return result.exit_code
+
+
+def _elsewhere(sending: Sending) -> int | None:
+    """Have another machine queue it, if it alone knows the session; return the exit code, None if that is this one."""
+    if not sending.session or sending.any_session:
+        return None
+    from hookrouter.cli.fleet.routing import sent_elsewhere
+
+    return sent_elsewhere(sending.session, lambda: _line(sending))
+
+
+def _line(sending: Sending) -> tuple[list[str], str]:
+    """Return the command line that says the same, and what it gets on stdin. Raises CommandError for a file."""
+    from hookrouter.cli.fleet.option import without_files
+
+    pairs = (("--session", sending.session), ("--wait", sending.wait), ("--as", sending.author))
+    flags = (("--next", sending.first), ("--json", sending.as_json))
+    words = ["send", *(f"{name}={value}" for name, value in pairs if value), f"--timeout={sending.timeout}"]
+    words += [name for name, is_set in flags if is_set]
+    if sending.file is not None:
+        return without_files([*words, f"--file={sending.file}"])
+    return [*words, "--", *sending.texts], ""
 
 
 def sender(author: str | None) -> Author:

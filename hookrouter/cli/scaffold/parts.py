@@ -1,4 +1,4 @@
-"""Packages that bring a part of hookrouter: a gateway, a terminal, a planner, channels, a command, figures, pages."""
+"""Packages that bring a part of hookrouter, such as a gateway, a channel, a storage engine or a command."""
 
 from __future__ import annotations
 
@@ -51,6 +51,12 @@ PARTS: Mapping[str, Part] = {
         ),
         Part(
             "prompt_channel", "Gives prompts to a program that runs Claude through an SDK.", "hookrouter config check"
+        ),
+        Part(
+            "storage_engine",
+            "Keeps questions, answers, queues and messages in a folder that several machines share.",
+            "hookrouter storage check",
+            ("attrs>=24.2",),
         ),
         Part(
             "cli_commands",

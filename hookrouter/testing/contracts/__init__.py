@@ -11,6 +11,7 @@ import pytest
 
 pytest.register_assert_rewrite(
     "hookrouter.testing.contracts.answer_channel",
+    "hookrouter.testing.contracts.document_storage",
     "hookrouter.testing.contracts.gateway",
     "hookrouter.testing.contracts.keystroke_planner",
     "hookrouter.testing.contracts.prompt_channel",
@@ -22,6 +23,7 @@ from hookrouter.testing.contracts.answer_channel import (  # noqa: E402 - rewrit
     AskingClient,
     Recorded,
 )
+from hookrouter.testing.contracts.document_storage import DocumentStorageContract, StoreMaker  # noqa: E402
 from hookrouter.testing.contracts.gateway import Arrived, GatewayContract, GatewayHost  # noqa: E402
 from hookrouter.testing.contracts.keystroke_planner import KeystrokePlannerContract  # noqa: E402
 from hookrouter.testing.contracts.prompt_channel import PromptChannelContract, PromptedClient  # noqa: E402
@@ -31,12 +33,14 @@ __all__ = [
     "AnswerChannelContract",
     "Arrived",
     "AskingClient",
+    "DocumentStorageContract",
     "GatewayContract",
     "GatewayHost",
     "KeystrokePlannerContract",
     "PromptChannelContract",
     "PromptedClient",
     "Recorded",
+    "StoreMaker",
     "TerminalBackendContract",
     "TerminalHost",
 ]

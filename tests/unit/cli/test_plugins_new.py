@@ -20,7 +20,15 @@ from hookrouter.cli.scaffold.parts import PARTS
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.markers import PROJECT_NAME
 
-CONTRIBUTING = ("AnswerSpecs", "CommandSpecs", "PageSpecs", "PromptSpecs", "SettingsSpecs", "WatchSpecs")
+CONTRIBUTING = (
+    "AnswerSpecs",
+    "CommandSpecs",
+    "PageSpecs",
+    "PromptSpecs",
+    "SettingsSpecs",
+    "StorageSpecs",
+    "WatchSpecs",
+)
 HOOKS = [
     name
     for specs in all_spec_classes()

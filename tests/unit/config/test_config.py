@@ -136,7 +136,7 @@ def test_every_key_is_read(file):
     )
 
 
-KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, plugins"
+KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, storage, plugins"
 
 
 @pytest.mark.parametrize(
@@ -563,6 +563,7 @@ def test_every_key_is_described(file):
         "[journal]",
         "[serve]",
         "[page]",
+        "[storage]",
     ]
     for header, table in tables.items():
         assert table.help
@@ -714,3 +715,33 @@ def test_a_page_for_other_machines(file):
     page = file.load('[page]\naddress = "0.0.0.0:8790"\nuser_header = "X-Forwarded-User"\nurl = "https://h/"\n').page
     assert (page.address, page.base_url) == ("0.0.0.0:8790", "https://h")
     assert file.load("").page.base_url == "http://127.0.0.1:8790"
+
+
+def test_an_engine_gets_the_keys_that_are_its_own(file):
+    storage = file.load('[storage]\nengine = "postgresql"\nmachine = "build-3"\ndsn_env = "DSN"\npool = 3\n').storage
+    assert (storage.engine, storage.machine) == ("postgresql", "build-3")
+    assert storage.settings == {"dsn_env": "DSN", "pool": 3}
+    assert file.load("").storage.engine == "files"
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("engine = 1", "storage.engine: found 1; allowed: a text that is not empty"),
+        ('machine = "a b"', "storage.machine: found 'a b'; allowed: a name of letters, digits, dots, dashes"),
+        ('machine = "."', "storage.machine: found '.'; allowed: a name of letters"),
+        ('dsn_env = "DSN"', "storage.dsn_env: found 'dsn_env'; allowed: engine, machine; others only with another"),
+        ('machin = "a"', "storage.machin: found 'machin', did you mean 'machine'?; allowed: engine, machine"),
+        ('engine = "x"\npassword = "y"', "storage.password: a secret does not belong here; allowed: password_env"),
+        ('engine = "x"\nat = 2020-01-01', "storage.at: found 2020-01-01; allowed: a text in quotes instead of a date"),
+    ],
+)
+def test_what_is_wrong_with_the_storage_is_named(file, table, said):
+    (problem,) = file.load(f"[storage]\n{table}\n").problems
+    assert problem.startswith(f"config.toml: {said}")
+
+
+def test_the_storage_is_a_table(file):
+    assert file.load('storage = "postgresql"\n').problems == (
+        "config.toml: storage: found 'postgresql'; allowed: a table",
+    )

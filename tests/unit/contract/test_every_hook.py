@@ -23,6 +23,7 @@ from hookrouter.messaging.gateway import Gateway
 from hookrouter.pages import Contribution
 from hookrouter.queue.channels import PromptChannel
 from hookrouter.sessions.watching import SessionWatcher
+from hookrouter.storage.interface import StorageEngine
 from hookrouter.testing import Hooks
 
 NAMES = {
@@ -42,6 +43,7 @@ NAMES = {
     "PromptChannel": PromptChannel,
     "Sequence": Sequence,
     "SessionWatcher": SessionWatcher,
+    "StorageEngine": StorageEngine,
     "TerminalBackend": TerminalBackend,
 }
 

@@ -66,6 +66,7 @@ def test_there_is_one_spec_for_each_event_and_for_each_tool_of_the_tool_events()
         "prompt_channel",
         "plugin_settings",
         "statistics_section",
+        "storage_engine",
         "web_pages",
     }
     assert len(events) == 34
@@ -171,6 +172,7 @@ CONTRIBUTED = [
     "cli_commands",
     "prompt_channel",
     "session_watcher",
+    "storage_engine",
     "web_pages",
 ]
 

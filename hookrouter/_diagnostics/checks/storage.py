@@ -1,0 +1,42 @@
+"""Do the other machines see what this one asks, if there is an engine that they share?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter._diagnostics.checks.check import ERROR, OK, Finding
+from hookrouter._fleet.state import read
+from hookrouter._plugins.storage_engines import machine_name, open_engine
+from hookrouter.config import FILES
+from hookrouter.storage.interface import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrouter._diagnostics.checks.check import Place
+
+__all__ = ["StorageCheck"]
+
+
+class StorageCheck:
+    """The engine of config.toml."""
+
+    name = "storage"
+
+    def examine(self, place: Place) -> Iterator[Finding]:
+        """Look, and return what was found; nothing if files are the engine."""
+        app = place.app
+        config = app.config.storage
+        if config.engine == FILES:
+            return
+        try:
+            problems = list(open_engine(app.home, config, app.plugins).check())
+            if not problems and (said := read(app.store).problem):
+                problems = [said]
+        except StoreError as error:
+            problems = [str(error)]
+        for problem in problems:
+            fix = "this machine goes on by itself until then; run afterwards: hookrouter storage check"
+            yield Finding(ERROR, self.name, f"{config.engine}: {problem}", fix)
+        if not problems:
+            yield Finding(OK, self.name, f"{config.engine} is shared; this machine is {machine_name(config)}")

@@ -1,0 +1,85 @@
+"""The other machines that share this one's engine, and what stands in it of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter._fleet.errands import run_elsewhere
+from hookrouter._fleet.kinds import FLEET
+from hookrouter._fleet.replica import PRESENCE
+from hookrouter._fleet.spawn import ALONE_VARIABLE
+from hookrouter._plugins.storage_engines import machine_name, open_engine
+from hookrouter.config import FILES
+from hookrouter.dialogs import documents
+from hookrouter.sessions.records import read_record
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrouter._fleet.errands import Done
+    from hookrouter.context import Services
+    from hookrouter.dialogs.documents import Question
+    from hookrouter.storage.interface import Storage
+
+__all__ = ["Elsewhere", "Others"]
+
+
+@with_field_docs
+class Elsewhere(NamedTuple):
+    """An open question of another machine."""
+
+    machine: str
+    """The machine."""
+    question: Question
+    """The question, as its document in the engine has it."""
+
+
+class Others:
+    """The machines of a fleet beside this one. Each method may raise StoreError."""
+
+    def __init__(self, services: Services, storage: Storage) -> None:
+        """``storage`` is the engine that they share."""
+        self._services = services
+        self._storage = storage
+        self.here = machine_name(services.config.storage)
+        """What this machine is called."""
+
+    @classmethod
+    def of(cls, services: Services) -> Others | None:
+        """Return them; None if nothing is shared, or this process does what another machine asked for.
+
+        Raises StoreError if the engine cannot be had.
+        """
+        if services.config.storage.engine == FILES or services.environ.get(ALONE_VARIABLE):
+            return None
+        return cls(services, open_engine(services.home, services.config.storage, services.plugins))
+
+    def names(self) -> list[str]:
+        """Return their names, sorted."""
+        return [name for name in self._storage.machines() if name != self.here]
+
+    def is_there(self, machine: str) -> bool:
+        """Whether a machine's process is at work, so that it can be asked to do something."""
+        return self._storage.store(FLEET, self._services.warn, machine).lock_holder(*PRESENCE) is not None
+
+    def questions(self) -> list[Elsewhere]:
+        """Return what is open on them, by machine and age."""
+        found = []
+        for name in self.names():
+            store = self._storage.store("", self._services.warn, name)
+            found += [Elsewhere(name, question) for question in documents.list_questions(store)]
+        return found
+
+    def with_session(self, session: str) -> list[str]:
+        """Return those that know a session of this name."""
+        stores = ((name, self._storage.store("", self._services.warn, name)) for name in self.names())
+        return [name for name, store in stores if read_record(store, session) is not None]
+
+    def run(self, machine: str, words: Sequence[str], given: str = "") -> Done:
+        """Have a machine run ``hookrouter WORDS...``. Raises ErrandError too."""
+        return run_elsewhere(self._storage, machine, words, given, self._services.warn)
+
+    def close(self) -> None:
+        """Let go of the engine. Raises nothing."""
+        self._storage.close()

@@ -1,0 +1,221 @@
+"""Brings one machine's documents from its files to the engine, and, where its disk was lost, back.
+
+The files are the truth about this machine; nobody else writes what stands in the engine under its name. So what differs
+is simply brought there again, whatever was interrupted, and as often as it takes.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from socket import gethostname
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hookrouter._fleet.kinds import FLEET, SHARED
+from hookrouter.storage.engine import open_store
+from hookrouter.storage.interface import StoreBusy, StoreError
+from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.filenames import encode_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hookrouter.storage.home import Home
+    from hookrouter.storage.interface import Storage
+
+__all__ = ["PRESENCE", "Brought", "Replica", "ReplicaError"]
+
+_NOT_THIS_HOME = (
+    "the documents under the name {machine!r} are another home's ({place}); give this one another name "
+    "([storage] machine in {config}), or, if it takes the other's place: hookrouter storage copy --to files"
+)
+
+_IN_USE = (
+    "another process brings documents under the name {machine!r} ({holder}); if it is another home's, give this one "
+    "another name: [storage] machine in {config}"
+)
+
+PRESENCE = "machine", "home"
+"""Kind and name of the lock, in the area of the fleet, that says that a machine's process is at work."""
+
+_HOME = "home"
+_BATCH = 500
+"""How many documents are brought in one transaction."""
+
+_Place = tuple[str, str]
+"""Area and kind."""
+
+
+class ReplicaError(StoreError):
+    """The engine holds another home's documents under this machine's name; the message says what to do."""
+
+
+@with_field_docs
+class Brought(NamedTuple):
+    """What one round has done."""
+
+    written: int = 0
+    """How many documents were written to the engine."""
+    deleted: int = 0
+    """How many were deleted there."""
+    same: int = 0
+    """At the first round: how many were there already."""
+
+    def __add__(self, other: object) -> Brought:
+        """Return the sum of two."""
+        if not isinstance(other, Brought):
+            return NotImplemented
+        return Brought(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+class _Change(NamedTuple):
+    place: _Place
+    name: str
+    document: Mapping[str, object] | None
+    """None: it is gone."""
+    stamp: object
+
+
+class Replica:
+    """One home's documents, and what is known of them in the engine. For one thread."""
+
+    def __init__(self, home: Home, storage: Storage, machine: str, report: Callable[[str], None]) -> None:
+        """``report`` hears of documents that were corrupt and put aside. Touches nothing yet."""
+        self._home = home
+        self._machine = machine
+        self._local = {area: open_store(home, report, area) for area in SHARED}
+        self._engine = {area: storage.store(area, report) for area in SHARED}
+        self._own = storage.store(FLEET, report)
+        self._storage = storage
+        self._known: dict[_Place, dict[str, object]] = {}
+        """Of each document that is in the engine, the stamp of the file that it was read from."""
+
+    @contextmanager
+    def lock(self, timeout: float = 0.0) -> Iterator[None]:
+        """Hold the lock under which this home brings documents under its machine's name, in the block.
+
+        Whoever holds it is there for the others. Entering waits up to ``timeout`` seconds, and then raises ReplicaError
+        if another process holds it.
+        """
+        try:
+            lock = self._own.lock(*PRESENCE, timeout)
+            lock.__enter__()
+        except StoreBusy as error:
+            raise ReplicaError(
+                _IN_USE.format(machine=self._machine, holder=error, config=self._home.config_file)
+            ) from error
+        try:
+            yield
+        finally:
+            lock.__exit__(None, None, None)
+
+    def check_lock(self) -> None:
+        """See that the lock is still held: a machine that was frozen may have lost it. Raises StoreError."""
+        if self._own.lock_holder(*PRESENCE) is None:
+            raise StoreError(f"the lock of the machine {self._machine!r} was lost")
+
+    def settle(self) -> None:
+        """See that the documents in the engine are this home's. Call it with the lock in hand, before the first round.
+
+        Raises ReplicaError if they are another home's, and StoreError.
+        """
+        here, there = self._local[""].read(FLEET, _HOME), self._own.read(FLEET, _HOME)
+        if here is not None and here.get("state") != self._home.state:
+            raise ReplicaError(self._not_this_home(here))
+        if here is None:
+            if there is not None:
+                raise ReplicaError(self._not_this_home(there))
+            here = self._identity()
+            self._local[""].write(FLEET, _HOME, here)
+        if there is None:
+            self._own.write(FLEET, _HOME, here)
+        elif there.get("id") != here.get("id"):
+            raise ReplicaError(self._not_this_home(there))
+
+    def take_over(self) -> Brought:
+        """Bring the machine's documents from the engine to the files, and take the place of the home they were of.
+
+        For a home whose disk was lost, or that has moved. A file that is there stays as it is. Call it with the lock in
+        hand. Raises StoreError.
+        """
+        found = Brought()
+        for area, kinds in SHARED.items():
+            for kind in kinds:
+                for name, document in self._engine[area].entries(kind):
+                    was_none = self._local[area].create(kind, name, document) is None
+                    found += Brought(written=was_none, same=not was_none)
+        here = self._identity()
+        self._local[""].write(FLEET, _HOME, here)
+        self._own.write(FLEET, _HOME, here)
+        self._known.clear()
+        return found
+
+    def bring(self, *, dry_run: bool = False) -> Brought:
+        """Bring what has changed since the last round. Raises StoreError; what was not brought then is brought later.
+
+        The first round compares each document with the engine's. ``dry_run``: only say what would be done.
+        """
+        found, batch = Brought(), list[_Change]()
+        for place in ((area, kind) for area, kinds in SHARED.items() for kind in kinds):
+            same = 0
+            for change in self._changes(place):
+                if isinstance(change, _Change):
+                    batch.append(change)
+                else:
+                    same += 1
+            found += Brought(same=same)
+        for begin in range(0, len(batch), _BATCH):
+            part = batch[begin : begin + _BATCH]
+            if not dry_run:
+                self._write(part)
+            gone = sum(change.document is None for change in part)
+            found += Brought(written=len(part) - gone, deleted=gone)
+        if dry_run:
+            self._known.clear()
+        return found
+
+    def _changes(self, place: _Place) -> Iterator[_Change | None]:
+        """Yield what is to be brought of one kind; None for each document that the engine has already."""
+        area, kind = place
+        stamps = dict(self._local[area].stamps(kind))
+        there: dict[str, Any] | None = None
+        if place not in self._known:
+            there = dict(self._engine[area].entries(kind))
+            self._known[place] = dict.fromkeys(there)
+        known = self._known[place]
+        changed = {name for name, stamp in stamps.items() if known.get(name) != stamp}
+        if changed:
+            for found, document in self._local[area].entries(kind, lambda name: name in changed):
+                # A name that is too long for a file stands for itself in the document alone.
+                name = found if found in stamps else encode_name(found)
+                if name not in changed:
+                    continue
+                if there is not None and there.get(name) == document:
+                    known[name] = stamps[name]
+                    yield None
+                else:
+                    yield _Change(place, name, document, stamps[name])
+        for name in known.keys() - stamps.keys():
+            yield _Change(place, name, None, None)
+
+    def _write(self, batch: list[_Change]) -> None:
+        with self._storage.together():
+            for change in batch:
+                area, kind = change.place
+                if change.document is None:
+                    self._engine[area].delete(kind, change.name)
+                else:
+                    self._engine[area].write(kind, change.name, change.document)
+        for change in batch:
+            if change.document is None:
+                self._known[change.place].pop(change.name, None)
+            else:
+                self._known[change.place][change.name] = change.stamp
+
+    def _identity(self) -> dict[str, object]:
+        """Return a new identity of this home. A copy of its folder is another home."""
+        return {"version": 1, "id": os.urandom(16).hex(), "host": gethostname(), "state": self._home.state}
+
+    def _not_this_home(self, there: Mapping[str, object]) -> str:
+        place = f"{there.get('state')} on {there.get('host')}"
+        return _NOT_THIS_HOME.format(machine=self._machine, place=place, config=self._home.config_file)

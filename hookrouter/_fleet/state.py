@@ -1,0 +1,46 @@
+"""What the process that brings documents says of itself, for whoever looks: a local document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter._fleet.kinds import FLEET
+from hookrouter.util.clock import iso
+from hookrouter.util.field_docs import with_field_docs
+
+if TYPE_CHECKING:
+    from hookrouter.storage.interface import DocumentStore
+
+__all__ = ["Sharing", "note", "read"]
+
+_NAME = "state"
+
+
+@with_field_docs
+class Sharing(NamedTuple):
+    """Whether others see what this machine asks."""
+
+    engine: str = ""
+    """The engine's name."""
+    machine: str = ""
+    """What this machine is called."""
+    problem: str = ""
+    """Why nothing is brought; empty if it is."""
+    since: str = ""
+    """Since when that holds (ISO 8601); empty if nothing was ever brought."""
+
+
+def read(store: DocumentStore) -> Sharing:
+    """Return what was noted last; ``store`` is the local one. Raises StoreError."""
+    document = store.read(FLEET, _NAME) or {}
+    return Sharing(**{name: str(document[name]) for name in Sharing._fields if isinstance(document.get(name), str)})
+
+
+def note(store: DocumentStore, engine: str, machine: str, problem: str) -> bool:
+    """Note how it stands; return whether that is news. Raises StoreError."""
+    former = read(store)
+    if (former.engine, former.machine, former.problem) == (engine, machine, problem) and former.since:
+        return False
+    found = Sharing(engine, machine, problem, iso())
+    store.write(FLEET, _NAME, {"version": 1, **found._asdict()}, durable=False)
+    return True

@@ -1,0 +1,143 @@
+"""Has other machines run a command, and says what they said."""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from hookrouter._fleet.errands import ErrandError
+from hookrouter._fleet.others import Others
+from hookrouter._fleet.spawn import ALONE_VARIABLE
+from hookrouter._plugins.storage_engines import machine_name
+from hookrouter.cli.application import Application
+from hookrouter.cli.errors import CommandError
+from hookrouter.config import FILES
+from hookrouter.dialogs.answers.result import ExitCode
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.text import describe_error, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Told", "echo_others", "fleet_of", "rows_of_others", "run_on", "told_by_others", "with_others"]
+
+_AT_ONCE = 16
+
+
+@with_field_docs
+class Told(NamedTuple):
+    """What one machine said."""
+
+    machine: str
+    """The machine."""
+    stdout: str
+    """What the command printed there; empty if it could not be asked."""
+    problem: str
+    """Why it could not be asked, or what it said on stderr; empty if nothing is wrong."""
+
+
+@contextmanager
+def fleet_of(what: str) -> Iterator[Others]:
+    """Give the machines of this environment's fleet, in the block. Raises CommandError if there is none.
+
+    ``what`` begins the message: what asks for them.
+    """
+    application = Application.from_environ()
+    try:
+        others = Others.of(application)
+        if others is None:
+            raise CommandError(f"{what}: no machines share an engine here; see [storage] in config.toml")
+        try:
+            yield others
+        finally:
+            others.close()
+    except StoreError as error:
+        raise CommandError(f"{what}: {error}") from None
+
+
+def run_on(others: Others, machine: str, words: Sequence[str], given: str) -> int:
+    """Run a command on another machine, write what it wrote, and return its exit code.
+
+    That is 4 if it was certainly not done, and 5 if that is not known. Raises StoreError.
+    """
+    try:
+        done = others.run(machine, words, given)
+    except ErrandError as error:
+        sys.stderr.write(f"hookrouter {printable(words[0])}: {printable(str(error))}\n")
+        return ExitCode.NOT_CONFIRMED if error.may_have_run else ExitCode.NOT_DELIVERED
+    sys.stdout.write(done.stdout)
+    sys.stderr.write(done.stderr)
+    return done.code
+
+
+def told_by_others(application: Application, words: Sequence[str]) -> list[Told]:
+    """Have all other machines run a command that only reads; return what each said, by name. Raises nothing.
+
+    Without an engine there is none. If the engine cannot be asked, that is the one thing told, of no machine.
+    """
+    try:
+        others = Others.of(application)
+        if others is None:
+            return []
+        try:
+            names = others.names()
+            with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+                return list(pool.map(lambda name: _told(others, name, words), names))
+        finally:
+            others.close()
+    except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+        return [Told("", "", f"only this machine is shown: {_said(error)}")]
+
+
+def with_others(application: Application, document: dict[str, Any], words: Sequence[str], key: str) -> dict[str, Any]:
+    """Return a JSON document of this machine with the rows under ``key`` of all others in it.
+
+    Without an engine it is returned as it is. Else each row gets ``machine``, and ``machines`` says of each machine
+    whether it could be asked (``problem`` is empty then). ``words`` is the command that prints such a document.
+    """
+    if application.config.storage.engine == FILES or application.environ.get(ALONE_VARIABLE):
+        return document
+    here = machine_name(application.config.storage)
+    told = told_by_others(application, words)
+    rows = [{**row, "machine": here} for row in document[key]] + rows_of_others(told, key)
+    machines = [{"machine": here, "problem": ""}, *({"machine": one.machine, "problem": one.problem} for one in told)]
+    return {**document, key: rows, "machines": machines}
+
+
+def echo_others(application: Application, words: Sequence[str]) -> None:
+    """Write for a person what the other machines say to a command, each under its name."""
+    for one in told_by_others(application, words):
+        name = f"Machine {printable(one.machine)}" if one.machine else "Other machines"
+        said = one.stdout.strip("\n") or printable(one.problem or "nothing", keep_newlines=True)
+        typer.echo(f"\n{name}:\n{said}")
+
+
+def rows_of_others(told: Sequence[Told], key: str) -> list[dict[str, Any]]:
+    """Return the rows under ``key`` of the JSON that machines printed, each with its ``machine``."""
+    rows = []
+    for one in told:
+        try:
+            document = json.loads(one.stdout) if one.stdout else {}
+        except ValueError:
+            continue
+        found = document.get(key) if isinstance(document, dict) else None
+        rows += [{**row, "machine": one.machine} for row in found or () if isinstance(row, dict)]
+    return rows
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, StoreError) else describe_error(error)
+
+
+def _told(others: Others, machine: str, words: Sequence[str]) -> Told:
+    try:
+        done = others.run(machine, words)
+    except Exception as error:  # noqa: BLE001 - as above
+        return Told(machine, "", _said(error))
+    return Told(machine, done.stdout, done.stderr.strip() if done.code else "")

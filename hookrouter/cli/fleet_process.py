@@ -1,0 +1,191 @@
+"""The process that brings this machine's documents to the engine of ``[storage]``. Imports no typer.
+
+``hookrouter storage --share [--stay]``: started by hooks and commands, and by the resident router with ``--stay``.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
+
+from hookrouter._config.cache import file_key
+from hookrouter._fleet import state
+from hookrouter._fleet.errands import Errands
+from hookrouter._fleet.kinds import SHARED
+from hookrouter._fleet.replica import Brought, Replica
+from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock
+from hookrouter._plugins.storage_engines import machine_name, open_engine
+from hookrouter.cli.application import Application
+from hookrouter.config import FILES
+from hookrouter.storage.home import HOME_VARIABLE, HomeError, ensure
+from hookrouter.storage.interface import StoreBusy, StoreError
+from hookrouter.util.clock import iso
+from hookrouter.util.folder_watch import FolderWatch
+from hookrouter.util.text import describe_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hookrouter.storage.interface import Storage
+
+__all__ = ["main"]
+
+STAY_SECONDS = 3600.0
+"""Seconds after which the process gives way to a new one, which may be a newer version."""
+
+IDLE_SECONDS = 60.0
+"""Seconds without a change, and with nothing open, after which one ends that need not stay."""
+
+LOOK_SECONDS = 5.0
+"""Seconds after which it looks at everything, whatever it was told."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
+"""Seconds before the engine is tried again after a failure: twice as many after each, up to this."""
+
+SETTLING = 0.02
+"""Seconds between the first change and the round that brings it: what is written together is brought together."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Bring documents until there is no more use in it.
+
+    Returns 0, also if another one is at work or files are the engine; 1 if the state folder cannot be used.
+    """
+    with suppress(PermissionError):
+        # Refused to a process that leads its own session already.
+        os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        app = Application.from_environ(share=False)
+    except HomeError as error:
+        _warn(f"hookrouter storage: {error}")
+        return 1
+    if app.config.storage.engine == FILES:
+        return 0
+    if os.environ.get(HOME_VARIABLE):
+        os.environ[HOME_VARIABLE] = app.home.root
+    # The folder of whoever started this may be a worktree that is about to be removed.
+    os.chdir("/")
+    try:
+        with app.store.lock(*process_lock(os.environ, app.home, app.config.storage.settings), 0):
+            _Process(app, stay=STAY in argv).run()
+    except StoreBusy:
+        return 0
+    except (StoreError, OSError) as error:
+        _warn(str(error))
+        return 1
+    return 0
+
+
+class _Process:
+    def __init__(self, app: Application, *, stay: bool) -> None:
+        self._app = app
+        self._config = app.config.storage
+        self._machine = machine_name(self._config)
+        self._stay = stay
+        self._key = file_key(app.home.config_file)
+        self._end = time.monotonic() + STAY_SECONDS
+        self._last_change = time.monotonic()
+        self._pause = FIRST_PAUSE
+        self._woken, self._wake = os.pipe()
+        for descriptor in (self._woken, self._wake):
+            os.set_blocking(descriptor, False)
+
+    def run(self) -> None:
+        """Bring documents, and begin anew after each failure of the engine."""
+        while not self._is_outdated():
+            try:
+                storage = open_engine(self._app.home, self._config, self._app.plugins)
+                with ExitStack() as stack:
+                    stack.callback(storage.close)
+                    if self._served(storage, stack):
+                        return
+            except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+                self._note(str(error) if isinstance(error, StoreError) else describe_error(error))
+                self._rest()
+
+    def _rest(self) -> None:
+        """Wait before the engine is tried again, twice as long each time."""
+        end = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        while time.monotonic() < end and not self._is_outdated():
+            time.sleep(FIRST_PAUSE)
+
+    def _served(self, storage: Storage, stack: ExitStack) -> bool:
+        """Bring documents until the process is to end; return whether it is. Raises StoreError."""
+        replica = Replica(self._app.home, storage, self._machine, self._app.warn)
+        # Of several processes with other environments one is enough.
+        stack.enter_context(self._app.store.lock(*SHARING, 0))
+        stack.enter_context(replica.lock())
+        replica.settle()
+        errands = Errands(storage, os.environ, self._app.warn, self._nudge)
+        watches = [stack.enter_context(watch) for watch in self._folders()]
+        asked = stack.enter_context(errands.watch())
+        self._changed(replica.bring())
+        self._note("")
+        while not self._is_outdated() or errands.are_running:
+            self._pause = FIRST_PAUSE
+            replica.check_lock()
+            self._changed(replica.bring())
+            errands.serve()
+            if not self._stay and self._is_idle() and not errands.are_running:
+                return True
+            self._wait([*watches, asked])
+        return True
+
+    def _folders(self) -> Iterable[FolderWatch]:
+        for area in SHARED:
+            folder = os.path.join(self._app.home.state, area)
+            ensure(folder)
+            yield FolderWatch(folder)
+
+    def _wait(self, watches: list[object]) -> None:
+        """Wait for a change in the files, an errand or the end of one."""
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        for watch in watches:
+            if watch.fileno() >= 0:  # type: ignore[attr-defined]
+                poll.register(watch.fileno(), select.POLLIN)  # type: ignore[attr-defined]
+        if poll.poll(LOOK_SECONDS * 1000):
+            time.sleep(SETTLING)
+        with suppress(BlockingIOError):
+            os.read(self._woken, 4096)
+        for watch in watches:
+            watch.wait(0)  # type: ignore[attr-defined]
+
+    def _nudge(self) -> None:
+        with suppress(BlockingIOError):
+            os.write(self._wake, b"x")
+
+    def _changed(self, brought: Brought) -> None:
+        if brought.written or brought.deleted:
+            self._last_change = time.monotonic()
+
+    def _is_idle(self) -> bool:
+        if time.monotonic() - self._last_change < IDLE_SECONDS:
+            return False
+        store = self._app.store
+        return not any(store.stamps(kind) for kind in ("question", "queue")) and not self._app.outbox.count()
+
+    def _is_outdated(self) -> bool:
+        return time.monotonic() >= self._end or file_key(self._app.home.config_file) != self._key
+
+    def _note(self, problem: str) -> None:
+        if problem and is_sharing(self._app.home):
+            # Another process, with another environment, brings them.
+            return
+        if state.note(self._app.store, self._config.engine, self._machine, problem):
+            record = {"event": "storage", "engine": self._config.engine, "machine": self._machine}
+            if problem:
+                self._app.journal.write({"level": "warning", **record, "reason": problem}, None)
+            else:
+                self._app.journal.write({**record, "outcome": "shared"}, None)
+
+
+def _warn(text: str) -> None:
+    print(f"{iso()} {text}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,216 @@
+"""``hookrouter storage init|migrate|check|copy``: the engine that keeps the documents."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from hookrouter._fleet.replica import Replica
+from hookrouter._plugins.storage_engines import machine_name, open_engine
+from hookrouter.cli.application import Application
+from hookrouter.cli.errors import CommandError
+from hookrouter.cli.options import Json, echo_json
+from hookrouter.config import FILES
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hookrouter._fleet.replica import Brought
+    from hookrouter.storage.interface import Storage
+
+__all__ = ["app", "check", "copy", "init", "migrate"]
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Set up, check and fill the engine that keeps the documents.",
+)
+
+T = TypeVar("T")
+
+_LOCK_SECONDS = 5.0
+
+
+class Engine(StrEnum):
+    """Where ``copy`` takes documents from, or brings them to."""
+
+    FILES = "files"
+
+
+@app.command("init")
+def init(as_json: Json = False) -> None:
+    """Make what the engine of config.toml needs: tables, in its newest form.
+
+    What is there already stays. Nothing to do if files are the engine.
+
+    With --json: engine, machine, and done: what was made, in words.
+
+    \b
+    Examples:
+      hookrouter storage init
+
+    \b
+    Exit codes:
+      0  all is there
+      2  no engine but files is configured, or it cannot be used
+    """
+    application, storage = _storage()
+    _tell(application, _guarded(storage.init), "all is there already", as_json)
+
+
+@app.command("migrate")
+def migrate(
+    to: Annotated[
+        int | None,
+        typer.Option("--to", metavar="VERSION", help="This version instead of the newest; one back at most."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring what the engine keeps to the form of this release, or one version back.
+
+    Routers of the former release go on with the new form, and those of this one with the former: update one machine
+    after the other, and migrate when all are.
+
+    With --json: engine, machine, and done: what was changed, in words.
+
+    \b
+    Examples:
+      hookrouter storage migrate
+      hookrouter storage migrate --to 1
+
+    \b
+    Exit codes:
+      0  it has that form
+      2  no engine but files is configured, it cannot be used, or there is no such version
+    """
+    application, storage = _storage()
+    _tell(application, _guarded(lambda: storage.migrate(to)), "it has this form already", as_json)
+
+
+@app.command("check")
+def check(as_json: Json = False) -> None:
+    """Say what is wrong with the engine, and what to do.
+
+    With --json: engine, machine, ok, problems, and machines: the names of those that have documents in it.
+
+    \b
+    Examples:
+      hookrouter storage check
+
+    \b
+    Exit codes:
+      0  nothing is wrong
+      1  something is
+      2  no engine but files is configured
+    """
+    application, storage = _storage()
+    problems = [printable(problem) for problem in _guarded(storage.check)]
+    machines = [] if problems else list(_guarded(storage.machines))
+    config = application.config.storage
+    if as_json:
+        here = {"engine": config.engine, "machine": machine_name(config)}
+        echo_json({**here, "ok": not problems, "problems": problems, "machines": machines})
+    else:
+        for problem in problems:
+            typer.echo(problem)
+        if not problems:
+            others = f"; there are documents of: {', '.join(map(printable, machines))}" if machines else ""
+            typer.echo(f"{config.engine}: nothing is wrong; this machine is {machine_name(config)}{others}")
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command("copy")
+def copy(
+    source: Annotated[
+        Engine | None, typer.Option("--from", help="files: bring this machine's documents to the engine, now.")
+    ] = None,
+    target: Annotated[
+        Engine | None, typer.Option("--to", help="files: bring this machine's documents from the engine back.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --from: say what would be done, and do nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Bring this machine's documents from its files to the engine of config.toml, or back.
+
+    A process of hookrouter brings what changes by itself, so --from files is for the first time, with open questions
+    and undelivered messages, and to see that all is there. Nothing is taken away from the files. --to files is for a
+    machine whose disk was lost, or a home that has moved: what its files do not have they get from the engine, and from
+    then on this home is the one of that name.
+
+    With --json: engine, machine, written, deleted (in the engine, what the files do not have), and same (was there).
+
+    \b
+    Examples:
+      hookrouter storage copy --from files --dry-run
+      hookrouter storage copy --from files
+
+    \b
+    Exit codes:
+      0  all are there
+      2  no engine but files is configured, it cannot be used, or neither --from nor --to says files
+    """
+    if (source is None) == (target is None):
+        raise CommandError("copy takes --from files or --to files")
+    if dry_run and target is not None:
+        raise CommandError("--dry-run goes with --from files")
+    application, storage = _storage()
+    config = application.config.storage
+    replica = Replica(application.home, storage, machine_name(config), application.warn)
+    brought = _guarded(partial(_brought, replica, is_back=source is None, dry_run=dry_run))
+    if as_json:
+        here = {"engine": config.engine, "machine": machine_name(config), "dry_run": dry_run}
+        echo_json({**here, **brought._asdict()})
+        return
+    would = "would be " if dry_run else ""
+    gone = f", {brought.deleted} {would}deleted there" if brought.deleted else ""
+    typer.echo(f"{brought.written} {would}written{gone}, {brought.same} there already")
+
+
+def _brought(replica: Replica, *, is_back: bool, dry_run: bool) -> Brought:
+    if is_back:
+        with replica.lock(_LOCK_SECONDS):
+            return replica.take_over()
+    # Beside the process that brings documents by itself: each brings what the files hold.
+    replica.settle()
+    return replica.bring(dry_run=dry_run)
+
+
+def _storage() -> tuple[Application, Storage]:
+    # The plugin is imported for this, and it may print.
+    with redirect_stdout(sys.stderr):
+        application = Application.from_environ(share=False)
+        config = application.config.storage
+        if config.engine == FILES:
+            raise CommandError(
+                f"{application.home.config_file}: [storage] engine is files, which need nothing; "
+                "another engine comes with a plugin"
+            )
+        return application, _guarded(lambda: open_engine(application.home, config, application.plugins))
+
+
+def _tell(application: Application, done: Sequence[str], nothing: str, as_json: bool) -> None:
+    config = application.config.storage
+    if as_json:
+        echo_json({"engine": config.engine, "machine": machine_name(config), "done": list(done)})
+        return
+    for one in done or [nothing]:
+        typer.echo(printable(one))
+
+
+def _guarded(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except StoreError as error:
+        raise CommandError(str(error)) from None

@@ -1,0 +1,75 @@
+"""Where the database is: a secret, because it may hold a password."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import attrs
+
+from hookrouter.messaging.secrets import SecretError, read_secret
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.text import printable
+
+if TYPE_CHECKING:
+    from hookrouter_postgresql.settings import PostgresqlSettings
+
+__all__ = ["Target", "read_target"]
+
+_NAME = "hookrouter"
+"""What the server shows as the application of a connection."""
+
+
+@attrs.frozen
+class Target:
+    """What a connection is made with."""
+
+    parameters: dict[str, str | int | None] = attrs.field(repr=False)
+    """libpq's parameters; the password may be among them."""
+    place: str
+    """The database in words for a person, without a secret."""
+
+    def hide(self, text: str) -> str:
+        """Return a text for a terminal, without the password if it holds it."""
+        password = str(self.parameters.get("password") or "")
+        return printable(text.replace(password, "***") if password else text)
+
+
+def read_target(settings: PostgresqlSettings) -> Target:
+    """Return what the settings name, read now. Raises StoreError, which shows nothing of the value."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    key = "dsn_env" if settings.dsn_env else "dsn_file"
+    try:
+        text = read_secret(settings, "dsn", os.environ)
+        if settings.dsn_file:
+            _refuse_open(settings.dsn_file)
+    except SecretError as error:
+        raise StoreError(f"[storage] {error}") from None
+    try:
+        given = conninfo_to_dict(text)
+    except (ProgrammingError, UnicodeDecodeError):
+        # What is said of it repeats parts of it.
+        raise StoreError(
+            f"[storage] {key}: what {settings.dsn_env or settings.dsn_file} holds is not where a database is; "
+            "allowed: a URL as postgresql://user@host/database, or words as host=... dbname=... user=..."
+        ) from None
+    place = " ".join(
+        f"{word} {given[parameter]}"
+        for word, parameter in (("database", "dbname"), ("at", "host"), ("port", "port"))
+        if given.get(parameter)
+    )
+    parameters = {"application_name": _NAME, **given, "connect_timeout": settings.connect_timeout}
+    return Target(parameters, printable(place or f"the database of {key}"))
+
+
+def _refuse_open(path: str) -> None:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise SecretError(f"dsn_file: {path} cannot be read: {error.strerror or error}") from None
+    if mode & 0o077:
+        raise SecretError(
+            f"dsn_file: {path} is open to others (found mode {mode & 0o777:04o}; allowed: 0600); run: chmod 600 {path}"
+        )

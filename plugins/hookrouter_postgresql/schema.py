@@ -1,0 +1,219 @@
+"""The schema of the tables: numbered migrations, each applied or taken back in one transaction and written down."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from hookrouter.storage.interface import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrouter_postgresql.connections import Connections
+
+__all__ = ["NEWEST", "Migration", "Schema", "migrations"]
+
+NEWEST = 2
+"""The version that this hookrouter makes."""
+
+_OLDEST = 2
+"""The oldest version that this hookrouter works with, so that machines can be updated one after the other."""
+
+_OLDEST_SERVER = 13
+_WORKS_WITH = "-- works with "
+"""Begins the first line of a step, before :attr:`Migration.works_with`."""
+_SECONDS = 600.0
+"""How long a migration may take, waiting for another one included."""
+_TABLES = ("document", "put_aside", "lock")
+
+
+@attrs.frozen
+class Migration:
+    """One step from a version of the schema to the next one, and back."""
+
+    version: int
+    name: str
+    works_with: int
+    """The oldest :data:`NEWEST` of a hookrouter that works with the tables of this version."""
+    up: str
+    down: str
+
+    @property
+    def checksum(self) -> str:
+        """What tells whether the step was changed after it was applied."""
+        return hashlib.sha256(f"{self.up}\0{self.down}".encode()).hexdigest()
+
+
+def migrations() -> list[Migration]:
+    """Return all steps, the first one first."""
+    # Longer to import than this module, and no hook migrates anything.
+    from importlib.resources import files
+
+    folder = files("hookrouter_postgresql").joinpath("migrations")
+    found = []
+    for path in folder.iterdir():
+        if path.name.endswith(".up.sql"):
+            title = path.name.removesuffix(".up.sql")
+            down = folder.joinpath(f"{title}.down.sql").read_text("utf-8")
+            number, _, name = title.partition("_")
+            up = path.read_text("utf-8")
+            works_with = int(up.partition("\n")[0].removeprefix(_WORKS_WITH))
+            found.append(Migration(int(number), name, works_with, up, down))
+    return sorted(found, key=lambda step: step.version)
+
+
+class Schema:
+    """One schema of a database."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Asks nothing yet."""
+        self._connections = connections
+        self._name = connections.settings.schema
+        self._is_known = False
+
+    def expect(self) -> None:
+        """See to it, once for a process, that this hookrouter works with the tables. Raises StoreError."""
+        if self._is_known:
+            return
+        # Outside of a transaction that is open: a table that is missing would be the end of it.
+        with self._connections.apart():
+            version = self._version()
+            if not _OLDEST <= version <= NEWEST and not (version > NEWEST and self._works_with() <= NEWEST):
+                raise StoreError(f"{self._place()}: {_wrong_version(version)}")
+        self._is_known = True
+
+    def init(self) -> list[str]:
+        """Make what is missing up to the newest version; return in words what was done. Raises StoreError."""
+        return self.migrate(None)
+
+    def migrate(self, version: int | None) -> list[str]:
+        """Go to a version, the newest one without; return in words what was done.
+
+        Forward by any number of steps, back by one. Raises StoreError.
+        """
+        steps = migrations()
+        target = NEWEST if version is None else version
+        if not 0 <= target <= NEWEST:
+            raise StoreError(f"there is no version {target} of the schema; allowed: 0 to {NEWEST}")
+        done: list[str] = []
+        first: int | None = None
+        while True:
+            with self._connections.together(_SECONDS):
+                self._lock()
+                done += self._prepare()
+                now = self._applied()
+                first = now if first is None else first
+                if now > NEWEST:
+                    raise StoreError(f"{self._place()}: {_wrong_version(now)}")
+                if target < first - 1:
+                    raise StoreError(f"cannot go back from version {first} to {target}; allowed: {first - 1}")
+                if now == target:
+                    break
+                self._step(steps[now] if now < target else steps[now - 1], forward=now < target)
+            step = steps[now] if now < target else steps[now - 1]
+            done.append(f"{'applied' if now < target else 'took back'} migration {step.version} ({step.name})")
+        self._is_known = False
+        return done
+
+    def check(self) -> list[str]:
+        """Return what is wrong with database and schema, in words with what to do; empty if all is well."""
+        try:
+            return self._problems()
+        except StoreError as error:
+            return [str(error)]
+
+    def _problems(self) -> list[str]:
+        server, standby, commit = self._ask(
+            "SELECT current_setting('server_version_num')::int, pg_is_in_recovery(), "
+            "current_setting('synchronous_commit')"
+        )[0]
+        problems = []
+        if server < _OLDEST_SERVER * 10_000:
+            problems.append(f"the server is PostgreSQL {server // 10_000}; use {_OLDEST_SERVER} or newer")
+        if standby:
+            problems.append("the server is a standby, which can only be read; name the primary server in the DSN")
+        if commit == "off":
+            problems.append("synchronous_commit is off: what is saved may be lost with the server; set it to on")
+        version = self._version()
+        if version != NEWEST:
+            return [*problems, f"{self._place()}: {_wrong_version(version)}"]
+        recorded = dict(self._ask("SELECT version, checksum FROM {schema}.migration"))
+        problems += [
+            f"{self._place()}: migration {step.version} ({step.name}) was applied in another form than the one of "
+            "this hookrouter; compare the tables with it, or restore a backup"
+            for step in migrations()
+            if recorded.get(step.version) != step.checksum
+        ]
+        rights = self._ask(
+            "SELECT name, has_table_privilege(format('%%I.%%I', %s::text, name), right_) "
+            "FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS right_",
+            (self._name, list(_TABLES), ["SELECT", "INSERT", "UPDATE", "DELETE"]),
+        )
+        rights += self._ask(
+            "SELECT 'the sequence version', has_sequence_privilege(format('%%I.version', %s::text), 'USAGE')",
+            (self._name,),
+        )
+        short = sorted({what for what, granted in rights if not granted})
+        if short:
+            problems.append(
+                f"{self._place()}: the user of the DSN may not use {', '.join(short)}; "
+                "grant it SELECT, INSERT, UPDATE and DELETE on tables, and USAGE on the sequence"
+            )
+        return problems
+
+    def _version(self) -> int:
+        """Return the version that is there; 0 if there is none."""
+        is_there = self._ask("SELECT to_regclass(format('%%I.migration', %s::text)) IS NOT NULL", (self._name,))
+        return self._applied() if is_there[0][0] else 0
+
+    def _applied(self) -> int:
+        return int(self._ask("SELECT coalesce(max(version), 0) FROM {schema}.migration")[0][0])
+
+    def _works_with(self) -> int:
+        rows = self._ask("SELECT works_with FROM {schema}.migration ORDER BY version DESC LIMIT 1")
+        return int(rows[0][0])
+
+    def _lock(self) -> None:
+        """Keep other processes from migrating until the end of the transaction."""
+        self._ask("SELECT pg_advisory_xact_lock(hashtextextended('hookrouter migrates ' || %s, 0))", (self._name,))
+
+    def _prepare(self) -> list[str]:
+        """Make the schema and the table of migrations if they are missing; return in words what was done."""
+        if self._ask("SELECT to_regclass(format('%%I.migration', %s::text)) IS NOT NULL", (self._name,))[0][0]:
+            return []
+        # Not IF NOT EXISTS, which needs the right to make schemas even if there is one.
+        if not self._ask("SELECT FROM pg_namespace WHERE nspname = %s", (self._name,)):
+            self._ask("CREATE SCHEMA {schema}")
+        self._ask(
+            "CREATE TABLE {schema}.migration (version integer PRIMARY KEY, name text NOT NULL, "
+            "works_with integer NOT NULL, checksum text NOT NULL, "
+            "applied_at timestamptz NOT NULL DEFAULT clock_timestamp())"
+        )
+        return [f"made the schema {self._name}"]
+
+    def _step(self, step: Migration, *, forward: bool) -> None:
+        self._ask(step.up if forward else step.down)
+        if forward:
+            self._ask(
+                "INSERT INTO {schema}.migration (version, name, works_with, checksum) VALUES (%s, %s, %s, %s)",
+                (step.version, step.name, step.works_with, step.checksum),
+            )
+        else:
+            self._ask("DELETE FROM {schema}.migration WHERE version = %s", (step.version,))
+
+    def _ask(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._connections.run(statement, parameters)
+
+    def _place(self) -> str:
+        return f"PostgreSQL, {self._connections.target().place}, schema {self._name}"
+
+
+def _wrong_version(version: int) -> str:
+    if version == 0:
+        return "its tables are missing; run: hookrouter storage init"
+    if version < NEWEST:
+        return f"its tables are of version {version}, this hookrouter wants {NEWEST}; run: hookrouter storage migrate"
+    return f"its tables are of version {version}, this hookrouter knows {NEWEST}; update hookrouter on this machine"

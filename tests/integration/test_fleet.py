@@ -1,0 +1,216 @@
+"""Two machines that share an engine: what one asks, the other sees and answers, and only that."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from hookrouter._fleet.spawn import SHARING, is_sharing
+from hookrouter._sandbox.piped import PipedStandIn
+from hookrouter._sandbox.stage import Stage
+from hookrouter.storage.engine import open_store
+from hookrouter.testing import wait_until
+from hookrouter.testing.plugins import write_plugin
+from support.managed_client import question
+from support.postgres import Server, postgres_server
+from support.shelf import SHELF
+
+CONFIG = '[answer]\nchannels = ["reply"]\n[storage]\nmachine = "{machine}"\n'
+RIGHT = json.dumps([{"action": "select", "optionIndex": 1}])
+
+
+class Engine(NamedTuple):
+    """What the machines of one test share."""
+
+    table: str
+    """Its keys in ``[storage]``."""
+    variables: Mapping[str, str]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["shelf", "postgresql"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    if request.param == "shelf":
+        write_plugin(tmp_path / "site", "shelf", SHELF)
+        variables = {"PYTHONPATH": str(tmp_path / "site")}
+        return Engine(f'engine = "shelf"\nfolder = "{tmp_path / "shelf"}"\n', variables)
+    server = request.getfixturevalue("postgres")
+    table = f'engine = "postgresql"\ndsn_env = "FLEET_DATABASE"\nschema = "{server.schema()}"\n'
+    return Engine(table, {"FLEET_DATABASE": server.dsn()})
+
+
+class Machine:
+    """A home on a stage of its own, in which the client's stand-in may ask."""
+
+    def __init__(self, folder: Path, name: str, engine: Engine) -> None:
+        self.name = name
+        (folder / name).mkdir()
+        self.stage = Stage(str(folder / name), CONFIG.format(machine=name) + engine.table)
+        self.stage.variables |= engine.variables
+        self.stage.install()
+        self.stage.run("storage", "init")
+        self._client: PipedStandIn | None = None
+
+    def ask(self, text: str = "Which way?") -> None:
+        """Have Claude ask, with the choices Left and Right."""
+        if self._client is None:
+            forms = {"way": {"questions": [question(text)]}}
+            self._client = self.stage.piped_stand_in(forms, width=80, height=24).__enter__()
+        self._client.submit("please ASK way")
+        wait_until(lambda: self.told("questions")["questions"], 20, "the question")
+
+    def told(self, *words: str, code: int = 0, stdin: str = "") -> Any:
+        done = self.stage.run(*words, "--json", stdin=stdin)
+        assert done.returncode == code, done
+        return json.loads(done.stdout)
+
+    def machines_of(self, command: str, key: str) -> list[str]:
+        return sorted(row["machine"] for row in self.told(command)[key])
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.__exit__(None, None, None)
+        self.stage.configure("")
+        wait_until(lambda: not is_sharing(self.stage.home), 30, "the end of its process")
+
+
+@pytest.fixture
+def machine(tmp_path: Path, engine: Engine) -> Iterator[Callable[[str], Machine]]:
+    made: list[Machine] = []
+
+    def make(name: str) -> Machine:
+        made.append(Machine(tmp_path, name, engine))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_a_question_is_answered_from_another_machine_and_verified(machine: Callable[[str], Machine]) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    (entry,) = two.told("questions")["questions"]
+    assert (entry["machine"], entry["questions"][0]["question"]) == ("one", "Which way?")
+    result = two.told("answer", f"--tool-use-id={entry['tool_use_id']}", RIGHT)
+    assert (result["outcome"], result["questions"][0]["recorded"]) == ("verified", "Right")
+    wait_until(lambda: two.machines_of("questions", "questions") == [], 30, "the question's end on the other machine")
+    (story,) = two.told("history")["questions"]
+    assert (story["machine"], story["outcome"], story["by"]) == ("one", "verified", "agent")
+    (story,) = one.told("history")["questions"]
+    assert story["outcome"] == "verified"
+
+
+def test_words_a_file_and_a_named_machine(machine: Callable[[str], Machine], tmp_path: Path) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    session = two.told("questions")["questions"][0]["session"]
+    assert two.told("answer", session, "Righ", "--dry-run")["outcome"] == "planned"
+    (tmp_path / "decisions.json").write_text(RIGHT)
+    file = f"--file={tmp_path / 'decisions.json'}"
+    assert two.told("--machine", "one", "answer", "--any", "--dry-run", file)["outcome"] == "planned"
+    assert two.told("answer", "--machine=one", "--any", "--dry-run", "--file", "-", stdin=RIGHT)["outcome"] == "planned"
+    refused = two.stage.run("answer", "--machine=one", "--any", "[]")
+    assert (refused.returncode, "invalid" in refused.stderr) == (2, True)
+    unknown = two.stage.run("answer", "--machine", "ones", "--any", RIGHT)
+    assert unknown.returncode == 2
+    assert "there is no machine 'ones', did you mean 'one'?; there are: one, two" in unknown.stderr
+    assert two.told("answer", session, "Right")["outcome"] == "verified"
+
+
+def test_what_two_machines_call_alike_is_not_guessed_at(machine: Callable[[str], Machine]) -> None:
+    one, two, three = machine("one"), machine("two"), machine("three")
+    one.ask()
+    two.ask()
+    wait_until(lambda: three.machines_of("questions", "questions") == ["one", "two"], 30, "both questions")
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one", "two"], 30, "both questions")
+    for asker in (two, three):
+        refused = asker.stage.run("answer", "--any", RIGHT)
+        assert refused.returncode == 2
+        assert "several machines have what is meant: one, two; say which with --machine NAME" in refused.stderr
+    assert two.told("answer", "--machine", "two", "--any", RIGHT)["outcome"] == "verified"
+    assert three.told("answer", "--any", RIGHT)["outcome"] == "verified"
+    assert [story["outcome"] for story in three.told("history")["questions"]] == ["verified", "verified"]
+
+
+def test_of_two_answers_at_once_one_counts_and_the_other_is_told(machine: Callable[[str], Machine]) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    left = json.dumps([{"action": "select", "optionIndex": 0}])
+    with ThreadPoolExecutor() as pool:
+        answers = [pool.submit(who.stage.run, "answer", "--any", what) for who, what in ((one, left), (two, RIGHT))]
+    codes = sorted(answer.result().returncode for answer in answers)
+    assert codes[0] == 0
+    assert codes[1] in (3, 4)
+    (story,) = two.told("history")["questions"]
+    won = "Left" if answers[0].result().returncode == 0 else "Right"
+    assert (story["outcome"], story["questions"][0]["recorded"]) == ("verified", won)
+
+
+def test_a_prompt_is_sent_to_a_session_of_another_machine(machine: Callable[[str], Machine]) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: "one" in two.machines_of("sessions", "sessions"), 30, "the session on the other machine")
+    session = next(row["session"] for row in two.told("sessions")["sessions"])
+    two.told("queue", "hold", "--machine", "one", "--session", session)
+    sent = two.told("send", "--session", session, "go on")
+    assert (sent["outcome"], [item["text"] for item in sent["items"]]) == ("queued", ["go on"])
+    (queue,) = one.told("queue", "list")["queues"]
+    assert [item["text"] for item in queue["items"]] == ["go on"]
+
+
+def test_a_machine_that_is_not_there_does_nothing_later(machine: Callable[[str], Machine]) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    one.stage.configure("")
+    wait_until(lambda: not is_sharing(one.stage.home), 30, "the end of its process")
+    gone = two.stage.run("answer", "--any", RIGHT)
+    assert (gone.returncode, "the machine one is not there" in gone.stderr) == (4, True)
+    document = two.told("questions")
+    assert [("one" in one["machine"], bool(one["problem"])) for one in document["machines"]] == [
+        (False, False),
+        (True, True),
+    ]
+    assert [entry["tool_use_id"] for entry in one.told("questions")["questions"]] != []
+
+
+def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(machine: Callable[[str], Machine]) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    holder = open_store(one.stage.home, pytest.fail).lock_holder(*SHARING) or ""
+    os.kill(int(holder.split()[1].rstrip(",")), signal.SIGKILL)
+    assert two.stage.run("answer", "--any", RIGHT).returncode == 4
+    one.stage.run("sessions")
+    wait_until(lambda: is_sharing(one.stage.home), 30, "a new process")
+    wait_until(lambda: two.stage.run("answer", "--any", RIGHT).returncode == 0, 30, "the answer")
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["install"], ["outbox", "list"], ["plugins", "list"]])
+def test_no_other_command_is_run_for_another_machine(tmp_path: Path, words: list[str]) -> None:
+    done = Stage(str(tmp_path)).run(*words, "--machine", "one")
+    assert done.returncode == 2
+    assert "No such option" in done.stderr or "unexpected" in done.stderr
+
+
+def test_without_an_engine_there_is_no_other_machine(tmp_path: Path) -> None:
+    stage = Stage(str(tmp_path))
+    done = stage.run("answer", "--machine", "one", "--any", RIGHT)
+    assert done.returncode == 2
+    assert "no machines share an engine here; see [storage] in config.toml" in done.stderr

@@ -1,0 +1,105 @@
+"""The keys of ``[storage]``, and where the database is: a secret that is read with care."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrouter.storage.interface import StoreError
+from hookrouter_postgresql.dsn import read_target
+from hookrouter_postgresql.settings import PostgresqlSettings
+
+SECRET = "a-password-that-nobody-may-see"
+
+
+def refused(settings: PostgresqlSettings) -> str:
+    with pytest.raises(StoreError) as error:
+        read_target(settings)
+    assert SECRET not in str(error.value)
+    return str(error.value)
+
+
+def test_one_key_names_the_database():
+    with pytest.raises(ValueError, match="dsn_env: missing; dsn_env or dsn_file must name where the database is"):
+        PostgresqlSettings()
+    with pytest.raises(ValueError, match="dsn_env: found together with dsn_file; allowed: one of them"):
+        PostgresqlSettings(dsn_env="DATABASE", dsn_file="/database")
+    with pytest.raises(ValueError, match="dsn_file: found 'database'; allowed: an absolute path"):
+        PostgresqlSettings(dsn_file="database")
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        f"postgresql://me:{SECRET}@db.example.org:5433/hooks?sslmode=require",
+        f"host=db.example.org port=5433 dbname=hooks user=me password={SECRET} sslmode=require",
+    ],
+)
+@pytest.mark.parametrize("from_file", [True, False])
+def test_the_forms_of_libpq_are_allowed(monkeypatch, tmp_path, dsn, from_file):
+    file = tmp_path / "database"
+    file.write_text(f"{dsn}\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("DATABASE", dsn)
+    target = read_target(
+        PostgresqlSettings(dsn_file=str(file)) if from_file else PostgresqlSettings(dsn_env="DATABASE")
+    )
+    assert target.place == "database hooks at db.example.org port 5433"
+    assert target.parameters["password"] == SECRET
+    assert target.parameters["sslmode"] == "require"
+    assert target.parameters["connect_timeout"] == 2
+    assert SECRET not in repr(target)
+    assert target.hide(f"\x1b{SECRET}!") == "\\x1b***!"
+
+
+def test_a_file_that_is_open_to_others_is_refused(tmp_path):
+    file = tmp_path / "database"
+    file.write_text(f"postgresql://me:{SECRET}@/hooks")
+    settings = PostgresqlSettings(dsn_file=str(file))
+    for mode in (0o640, 0o620, 0o602):
+        file.chmod(mode)
+        assert f"(found mode {mode:04o}; allowed: 0600); run: chmod 600 {file}" in refused(settings)
+    file.chmod(0o644)
+    assert f"every user of this machine may read {file}; run: chmod 600 {file}" in refused(settings)
+    file.unlink()
+    assert "[storage] dsn_file: " in refused(settings)
+
+
+def test_a_variable_that_is_not_there_or_holds_something_else(monkeypatch):
+    settings = PostgresqlSettings(dsn_env="DATABASE")
+    assert refused(settings) == "[storage] dsn_env: the environment variable DATABASE is not set here"
+    monkeypatch.setenv("DATABASE", " ")
+    assert refused(settings) == "[storage] dsn_env: DATABASE is empty"
+    for text in (SECRET, f"password {SECRET}", f"postgresql://me:{SECRET}@[::1/x", f"{SECRET}=1"):
+        monkeypatch.setenv("DATABASE", text)
+        assert "dsn_env: what DATABASE holds is not where a database is; allowed: a URL" in refused(settings)
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1))
+def test_no_text_is_shown_that_may_be_a_secret(text):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("DATABASE", f"{SECRET}{text}")
+        refused(PostgresqlSettings(dsn_env="DATABASE"))
+        monkeypatch.setenv("DATABASE", f"postgresql://me:{SECRET}@/{text}")
+        shown = ""
+        try:
+            shown = repr(read_target(PostgresqlSettings(dsn_env="DATABASE")))
+        except StoreError as error:
+            shown = str(error)
+        assert SECRET not in shown
+
+
+def test_nothing_of_the_driver_is_imported_before_a_document_is_asked_for(tmp_path):
+    program = (
+        "import sys; from hookrouter_postgresql.engine import PostgresqlEngine as Engine\n"
+        "storage = Engine().open(Engine.settings(dsn_env='NOT_SET'), 'one', sys.argv[1])\n"
+        "assert not [name for name in sys.modules if name.startswith('psycopg')]\n"
+        "storage.store('', print)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
+    assert os.listdir(tmp_path) == []

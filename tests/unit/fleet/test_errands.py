@@ -1,0 +1,167 @@
+"""Errands: run once, by the machine that is asked, while somebody waits for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hookrouter._fleet import errands as module
+from hookrouter._fleet.errands import Done, ErrandError, Errands, run_elsewhere
+from hookrouter._fleet.kinds import FLEET
+from hookrouter._fleet.replica import PRESENCE
+from hookrouter.storage.interface import StoreError
+from support.memory_storage import MemoryStorage, MemoryStore
+
+
+class Machine:
+    """The machine ``one``, which serves errands in a thread while it is there."""
+
+    def __init__(self, storage: MemoryStorage) -> None:
+        self.storage = storage
+        self.store = storage.store(FLEET, pytest.fail, "one")
+        self._woken = threading.Event()
+        self.errands = Errands(MachineView(storage), {"PATH": "/usr/bin:/bin"}, pytest.fail, self._woken.set)
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        with self.store.lock(*PRESENCE, 0):
+            while not self._ends.is_set() or self.errands.are_running:
+                self.errands.serve()
+                self._woken.wait(0.01)
+                self._woken.clear()
+
+    def __enter__(self) -> Machine:
+        self._thread.start()
+        while self.store.lock_holder(*PRESENCE) is None:
+            pass
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        self._thread.join()
+
+
+class MachineView(MemoryStorage):
+    """The same documents, as the machine ``one`` sees them."""
+
+    def __init__(self, storage: MemoryStorage) -> None:
+        super().__init__("one")
+        self.areas = storage.areas
+
+
+@pytest.fixture
+def storage(monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
+    monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", 'cat; echo "$@" >&2; exit 3', "sh"])
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
+    return MemoryStorage("desk")
+
+
+@pytest.fixture
+def machine(storage: MemoryStorage) -> Iterator[Machine]:
+    with Machine(storage) as running:
+        yield running
+
+
+def left(storage: MemoryStorage) -> list[Any]:
+    return storage.store(FLEET, pytest.fail, "one").entries("errand")
+
+
+def test_a_command_is_run_there_with_what_it_is_given(machine: Machine, storage: MemoryStorage) -> None:
+    done = run_elsewhere(storage, "one", ["answer", "--any", "a b", "ü"], "given\n日本\n", pytest.fail)
+    assert done == Done(3, "given\n日本\n", "answer --any a b ü\n")
+    assert left(storage) == []
+
+
+@pytest.mark.parametrize("words", [["doctor"], [], ["serve", "--stop"], ["/bin/sh"], ["--machine", "x"]])
+def test_no_other_command_is_run(machine: Machine, storage: MemoryStorage, words: list[str]) -> None:
+    done = run_elsewhere(storage, "one", words, "", pytest.fail)
+    assert done.code == 2
+    assert "is no command for another machine; allowed: answer, send" in done.stderr
+
+
+def test_a_machine_that_is_not_there_does_nothing(storage: MemoryStorage) -> None:
+    with pytest.raises(ErrandError, match="the machine one is not there") as refused:
+        run_elsewhere(storage, "one", ["answer"], "", pytest.fail)
+    assert not refused.value.may_have_run
+    assert left(storage) == []
+
+
+def test_what_is_not_taken_in_time_is_withdrawn(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_TAKE_SECONDS", 0.05)
+    store = storage.store(FLEET, pytest.fail, "one")
+    with store.lock(*PRESENCE, 0), pytest.raises(ErrandError, match="did not take it; nothing was done") as refused:
+        run_elsewhere(storage, "one", ["answer"], "", pytest.fail)
+    assert not refused.value.may_have_run
+    assert left(storage) == []
+
+
+def test_of_a_machine_that_goes_in_between_it_is_not_known(storage: MemoryStorage) -> None:
+    store = storage.store(FLEET, pytest.fail, "one")
+    lock = store.lock(*PRESENCE, 0).__enter__()
+
+    def take_and_go() -> None:
+        while not (found := left(storage)):
+            pass
+        ((name, errand),) = found
+        store.replace("errand", name, {**errand, "state": "taken"}, unchanged=errand)
+        lock.__exit__()
+
+    thread = threading.Thread(target=take_and_go)
+    thread.start()
+    with pytest.raises(ErrandError, match="has gone while it did that; whether it was done is not known") as refused:
+        run_elsewhere(storage, "one", ["answer"], "", pytest.fail)
+    thread.join()
+    assert refused.value.may_have_run
+
+
+def test_of_an_engine_that_goes_in_between_it_is_not_known(
+    storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise StoreError("the engine is away")
+
+    store = storage.store(FLEET, pytest.fail, "one")
+    monkeypatch.setattr(MemoryStore, "read", away)
+    with store.lock(*PRESENCE, 0), pytest.raises(ErrandError, match="the engine is away; whether") as refused:
+        run_elsewhere(storage, "one", ["answer"], "", pytest.fail)
+    assert refused.value.may_have_run
+
+
+def test_what_nobody_waits_for_any_more_is_not_run(storage: MemoryStorage) -> None:
+    store = storage.store(FLEET, pytest.fail, "one")
+    store.write("errand", "orphan", {"words": ["answer"], "given": "", "state": "asked", "at": "2020-01-01T00:00:00Z"})
+    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None)
+    errands.serve()
+    assert not errands.are_running
+    assert left(storage) == []
+
+
+@pytest.mark.parametrize(
+    "errand",
+    [
+        {},
+        {"state": "asked"},
+        {"state": "asked", "words": "answer", "at": 5},
+        {"state": "asked", "words": ["answer", 5], "given": None},
+        {"state": "taken", "at": "yesterday"},
+        {"state": ["asked"], "words": {"a": 1}},
+    ],
+)
+def test_whatever_stands_there_ends_as_nothing_worse_than_a_refusal(
+    storage: MemoryStorage, errand: dict[str, object]
+) -> None:
+    store = storage.store(FLEET, pytest.fail, "one")
+    store.write("errand", "odd", errand)
+    done = threading.Event()
+    errands = Errands(MachineView(storage), {}, pytest.fail, done.set)
+    with store.lock("asking", "odd", 0):
+        errands.serve()
+        if errands.are_running:
+            assert done.wait(10)
+            while errands.are_running:
+                errands.serve()
+            assert (store.read("errand", "odd") or {})["code"] == 2

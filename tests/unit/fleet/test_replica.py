@@ -1,0 +1,184 @@
+"""Documents that are brought to an engine: whatever happens to files and engine, in the end both hold the same."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hookrouter._fleet.kinds import SHARED
+from hookrouter._fleet.replica import Brought, Replica, ReplicaError
+from hookrouter.storage.documents import Store
+from hookrouter.storage.home import Home
+from hookrouter.storage.interface import StoreError
+from support.memory_storage import MemoryStorage
+
+KEYS = st.tuples(
+    st.sampled_from([("", "question"), ("", "queue"), ("outbox", "wake")]),
+    st.one_of(st.text(max_size=6), st.just("x" * 400)),
+)
+DOCUMENTS = st.dictionaries(st.text(max_size=3), st.integers(), max_size=2)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), KEYS, DOCUMENTS),
+        st.tuples(st.just("delete"), KEYS, st.none()),
+        st.tuples(st.sampled_from(["bring", "away", "anew"]), st.none(), st.none()),
+    ),
+    max_size=20,
+)
+
+
+class Away(MemoryStorage):
+    """An engine whose next transaction may fail, with nothing of it saved."""
+
+    is_away = False
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        before = {key: (dict(store.documents), dict(store.changes)) for key, store in self.areas.items()}
+        yield
+        if self.is_away:
+            self.is_away = False
+            for key, (documents, changes) in before.items():
+                self.areas[key].documents, self.areas[key].changes = documents, changes
+            raise StoreError("the engine is away")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home.in_folder(str(tmp_path / "home"))
+
+
+def held(home: Home, area: str, kind: str) -> dict[str, Any]:
+    store = Store(f"{home.state}/{area}" if area else home.state, pytest.fail)
+    return {str(sorted(document.items())): document for _name, document in store.entries(kind)}
+
+
+def brought(storage: MemoryStorage, area: str, kind: str) -> dict[str, Any]:
+    found = storage.store(area, pytest.fail).entries(kind)
+    return {str(sorted(document.items())): document for _name, document in found}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(steps=STEPS)
+def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any, Any]]
+) -> None:
+    home = Home.in_folder(str(tmp_path_factory.mktemp("home")))
+    storage = Away()
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    names: set[tuple[tuple[str, str], str]] = set()
+    for step, key, document in steps:
+        if key is not None:
+            (area, kind), name = key
+            store = Store(f"{home.state}/{area}" if area else home.state, pytest.fail)
+            if step == "write":
+                store.write(kind, name, {**document, "session": name}, durable=False)
+                names.add(key)
+            else:
+                store.delete(kind, name)
+                names.discard(key)
+        elif step == "anew":
+            replica = Replica(home, storage, "one", pytest.fail)
+            replica.settle()
+        elif step == "away":
+            storage.is_away = True
+            with suppress(StoreError):
+                replica.bring()
+            storage.is_away = False
+        else:
+            replica.bring()
+    replica.bring()
+    for area, kinds in SHARED.items():
+        for kind in kinds:
+            assert brought(storage, area, kind) == held(home, area, kind)
+    assert replica.bring() == Brought()
+    again = Replica(home, storage, "one", pytest.fail)
+    assert again.bring(dry_run=True) == again.bring() == Brought(same=len(names))
+
+
+def test_what_stands_in_the_engine_and_in_no_file_goes(home: Home) -> None:
+    storage = MemoryStorage()
+    storage.store("", pytest.fail).write("question", "gone", {})
+    storage.store("", pytest.fail, "two").write("question", "of another", {})
+    storage.store("", pytest.fail).write("call", "local", {})
+    replica = Replica(home, storage, "one", pytest.fail)
+    assert replica.bring(dry_run=True) == Brought(deleted=1)
+    assert storage.store("", pytest.fail).entries("question") != []
+    assert replica.bring() == Brought(deleted=1)
+    assert storage.store("", pytest.fail).entries("question") == []
+    assert storage.store("", pytest.fail, "two").entries("question") != []
+
+
+def test_documents_of_another_home_are_left_alone(home: Home, tmp_path: Path) -> None:
+    storage = MemoryStorage()
+    first = Replica(home, storage, "one", pytest.fail)
+    first.settle()
+    first.settle()
+    other = Replica(Home.in_folder(str(tmp_path / "other")), storage, "one", pytest.fail)
+    for _ in range(2):
+        with pytest.raises(ReplicaError, match=r"under the name 'one' are another home's \(.*home/state on .*\); give"):
+            other.settle()
+    other.take_over()
+    other.settle()
+    with pytest.raises(ReplicaError, match="are another home's"):
+        first.settle()
+
+
+def test_a_copy_of_a_home_is_another_home(home: Home, tmp_path: Path) -> None:
+    storage = MemoryStorage()
+    first = Replica(home, storage, "one", pytest.fail)
+    first.settle()
+    shutil.copytree(home.state, tmp_path / "copy" / "state")
+    copy = Replica(Home.in_folder(str(tmp_path / "copy")), storage, "one", pytest.fail)
+    with pytest.raises(ReplicaError, match="home/state on "):
+        copy.settle()
+    copy.take_over()
+    copy.settle()
+    with pytest.raises(ReplicaError, match="copy/state on "):
+        first.settle()
+
+
+def test_an_empty_disk_gets_back_what_the_engine_has_and_keeps_what_it_has_itself(home: Home, tmp_path: Path) -> None:
+    storage = MemoryStorage()
+    store = Store(home.state, pytest.fail)
+    for name in ("a", "b"):
+        store.write("question", name, {"n": name})
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    replica.bring()
+    fresh = Home.in_folder(str(tmp_path / "fresh"))
+    Store(fresh.state, pytest.fail).write("question", "b", {"n": "newer"})
+    again = Replica(fresh, storage, "one", pytest.fail)
+    assert again.take_over() == Brought(written=1, same=1)
+    assert Store(fresh.state, pytest.fail).entries("question") == [("a", {"n": "a"}), ("b", {"n": "newer"})]
+    again.settle()
+    assert again.bring() == Brought(written=1, same=1)
+
+
+def test_one_process_at_a_time_is_there_for_a_machine(home: Home) -> None:
+    storage = MemoryStorage()
+    first, second = (Replica(home, storage, "one", pytest.fail) for _ in range(2))
+    with first.lock():
+        first.check_lock()
+        with pytest.raises(ReplicaError, match="another process brings documents under the name 'one'"), second.lock():
+            pass
+    with pytest.raises(StoreError, match="the lock of the machine 'one' was lost"):
+        first.check_lock()
+    with second.lock():
+        second.check_lock()
+
+
+@pytest.mark.parametrize("there", [{}, {"id": 7}, {"id": ["x"]}, {"version": 9, "state": None}])
+def test_whatever_stands_in_the_engine_is_no_reason_to_write_over_it(home: Home, there: Mapping[str, object]) -> None:
+    storage = MemoryStorage()
+    storage.store("fleet", pytest.fail).write("fleet", "home", there)
+    with pytest.raises(ReplicaError):
+        Replica(home, storage, "one", pytest.fail).settle()
