@@ -73,7 +73,7 @@ def plugin_names() -> list[str]:
     """Return the names of the installed plugins."""
     from hookrouter.cli.application import Application
 
-    return plain(info.name for info in Application.from_environ().plugins.listing())
+    return plain(info.name for info in Application.from_environ(share=False).plugins.listing())
 
 
 def hook_names() -> list[str]:

@@ -57,7 +57,7 @@ def check(as_json: Json = False) -> None:
     """
     # Plugins are imported for this, and one may print.
     with redirect_stdout(sys.stderr):
-        services = Application.from_environ()
+        services = Application.from_environ(share=False)
         try:
             found = examine(services)
         except ConfigError as error:
@@ -114,7 +114,7 @@ def show(
       1  shown, and config.toml has problems, so that it does not hold
       2  config.toml is there and cannot be read
     """
-    services = Application.from_environ()
+    services = Application.from_environ(share=False)
     path = services.home.config_file
     try:
         found = [one for one in all_settings(services) if every or one.source not in (BUILT_IN, PLUGIN)]

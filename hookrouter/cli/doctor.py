@@ -82,7 +82,7 @@ def doctor(
     # Plugins are imported for this, and one may print.
     with redirect_stdout(sys.stderr), Waiting("hookrouter doctor: checking") as waiting:
         findings = examine(
-            Application.from_environ(scan=True),
+            Application.from_environ(scan=True, share=False),
             path,
             tell=lambda check: waiting.now(f"hookrouter doctor: checking {check}"),
         )
@@ -99,7 +99,7 @@ def _client(program: str, terminal: str | None, *, as_json: bool) -> int:
 
     try:
         with ending_on_signals(), Waiting(f"hookrouter doctor: trying {printable(program)}"):
-            report = try_client(program, Application.from_environ(), terminal or TMUX)
+            report = try_client(program, Application.from_environ(share=False), terminal or TMUX)
     except KeyboardInterrupt:
         typer.echo("hookrouter doctor: stopped; nothing was left behind", err=True)
         return 130

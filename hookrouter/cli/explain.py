@@ -111,7 +111,7 @@ def explain(
     does not fit the event; 130 interrupted.
     """
     document, data = _payload(event, tool, payload)
-    app = Application.from_environ()
+    app = Application.from_environ(share=False)
     if session is not None and payload is None and (folder := session_folder(app, session)):
         document["cwd"] = folder
         data = json.dumps(document).encode()

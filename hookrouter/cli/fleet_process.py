@@ -41,6 +41,9 @@ STAY_SECONDS = 3600.0
 IDLE_SECONDS = 60.0
 """Seconds without a change, and with nothing open, after which one ends that need not stay."""
 
+FAILING_SECONDS = 600.0
+"""The same while the engine cannot be used; what was not brought is brought by the next process."""
+
 LOOK_SECONDS = 5.0
 """Seconds after which it looks at everything, whatever it was told."""
 
@@ -107,6 +110,8 @@ class _Process:
                         return
             except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
                 self._note(str(error) if isinstance(error, StoreError) else describe_error(error))
+                if not self._stay and self._is_idle(FAILING_SECONDS):
+                    return
                 self._rest()
 
     def _rest(self) -> None:
@@ -133,7 +138,7 @@ class _Process:
             replica.check_lock()
             self._changed(replica.bring())
             errands.serve()
-            if not self._stay and self._is_idle() and not errands.are_running:
+            if not self._stay and self._is_idle(IDLE_SECONDS) and not errands.are_running:
                 return True
             self._wait([*watches, asked])
         return True
@@ -166,8 +171,8 @@ class _Process:
         if brought.written or brought.deleted:
             self._last_change = time.monotonic()
 
-    def _is_idle(self) -> bool:
-        if time.monotonic() - self._last_change < IDLE_SECONDS:
+    def _is_idle(self, seconds: float) -> bool:
+        if time.monotonic() - self._last_change < seconds:
             return False
         store = self._app.store
         return not any(store.stamps(kind) for kind in ("question", "queue")) and not self._app.outbox.count()

@@ -104,7 +104,7 @@ class _Setup:
         if self.plan.changes and self.plan.after is not None:
             edit.put(self.app.home, self.plan.before, self.plan.after)
             typer.echo(printable(f"{path}: {self._verb}"))
-        self.app = Application.from_environ(scan=True)
+        self.app = Application.from_environ(scan=True, share=False)
         warnings: list[str] = []
         done = register(self.app, self.settings.path, warnings, dry_run=False, is_project=self.is_project)
         change, wanted = done.change, done.wanted
@@ -135,7 +135,7 @@ class _Setup:
 
 def _prepare(words: Words, settings: str, *, is_project: bool, asks: bool) -> _Setup:
     """Find out what is wanted, and what that changes; ask for what the options leave open."""
-    app = Application.from_environ(scan=True)
+    app = Application.from_environ(scan=True, share=False)
     if app.config.problems:
         raise CommandError(f"{app.config.problems[0]}; correct the file first: hookrouter config check")
     folder = _folder()

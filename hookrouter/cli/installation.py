@@ -97,7 +97,7 @@ def install(
     if front is Front.MOD and scope in (Scope.PROJECT, Scope.LOCAL):
         raise CommandError(f"the mod is for your own settings file, not for --scope {scope}: leave --scope out")
     path = chosen_file(settings, scope)
-    app = Application.from_environ(scan=True)
+    app = Application.from_environ(scan=True, share=False)
     warnings = [printable(problem) for problem in app.config.problems]
     try:
         done = register(app, path, warnings, dry_run=dry_run, is_project=scope is Scope.PROJECT, asked=front)
@@ -195,7 +195,7 @@ def uninstall(
       2  wrong arguments, or a settings file that cannot be used as it is; nothing was changed
     """
     path = _chosen_or_user(settings, scope)
-    app = Application.from_environ()
+    app = Application.from_environ(share=False)
     try:
         change = settings_file.uninstall(path, app.store, dry_run=dry_run)
         _remove_unused_mod(app, change, dry_run=dry_run)

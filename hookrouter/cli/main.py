@@ -147,7 +147,7 @@ class _Commands(TyperGroup):
         try:
             from hookrouter.cli.application import Application
 
-            plugins = Application.from_environ().plugins
+            plugins = Application.from_environ(share=False).plugins
             usable, problems = contributed(plugins.cli_commands())
             listing = plugins.listing()
         except Exception as error:  # noqa: BLE001 - the built-in commands must work whatever state plugins are in

@@ -82,7 +82,7 @@ def list_plugins(
       2  there is no such hook
     """
     wanted = None if hook is None else _known_hook(hook)
-    services = Application.from_environ(scan=True)
+    services = Application.from_environ(scan=True, share=False)
     infos = [info for info in services.plugins.listing() if wanted is None or wanted in info.hooks]
     health = _switched_off(services)
     if as_json:
@@ -163,7 +163,7 @@ def info(name: _Name, as_json: Json = False) -> None:
       1  shown, and the plugin is broken, switched off or its settings are wrong
       2  there is no such plugin
     """
-    services = Application.from_environ(scan=True)
+    services = Application.from_environ(scan=True, share=False)
     _known_plugin(services, name)
     listing = services.plugins.listing()
     place, found = next(((at, one) for at, one in enumerate(listing, 1) if one.name == name), (0, None))
@@ -322,7 +322,7 @@ def disable(name: _Name, as_json: Json = False) -> None:
 
 
 def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
-    services = Application.from_environ()
+    services = Application.from_environ(share=False)
     _known_plugin(services, name)
     if name in (ORDER, LAST):
         raise CommandError(f"{name!r} is a key of [plugins] in config.toml, so no plugin can be called so")
@@ -331,7 +331,7 @@ def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
     if changed:
         changed = _change(services, ("plugins", name, "enabled"), enabled)
     forgotten, reset = _reset(services, name) if enabled else (False, False)
-    services = Application.from_environ()
+    services = Application.from_environ(share=False)
     status, reason, fix = "not installed", "", ""
     for found in services.plugins.listing():
         if found.name == name:
@@ -403,7 +403,7 @@ def order(
       0  shown or set
       2  there is no such plugin, one is named twice, or config.toml cannot be changed
     """
-    services = Application.from_environ()
+    services = Application.from_environ(share=False)
     changed = False
     if names and clear:
         raise CommandError("--clear takes no names")
@@ -415,7 +415,7 @@ def order(
         key, former = (LAST, services.config.plugin_last) if last else (ORDER, services.config.plugin_order)
         if list(former) != (names or []) or services.config.problems:
             changed = _change(services, ("plugins", key), names or [])
-        services = Application.from_environ()
+        services = Application.from_environ(share=False)
     first, ending = list(services.config.plugin_order), list(services.config.plugin_last)
     wanted = [*first, *ending]
     plugins = [found.name for found in services.plugins.listing()]

@@ -63,7 +63,7 @@ def replay(
     """
     from hookrouter._sandbox.processes import ending_on_signals
 
-    app = Application.from_environ()
+    app = Application.from_environ(share=False)
     try:
         with Progress("reading the journal", size(app.journal)) as progress:
             entry, kept = choose(app, record, progress.add)

@@ -76,7 +76,7 @@ def stats(
     start, end = earliest(since), now()
     if start is not None and start >= end:
         raise CommandError(f"--since {since!r} is in the future")
-    app = Application.from_environ()
+    app = Application.from_environ(share=False)
     waiting = {(info.name, hook) for info in app.plugins.listing() for hook in info.waits}
     journal, figures, sections = app.journal, Figures(plugin, waiting), app.plugins.statistics_sections()
     try:
