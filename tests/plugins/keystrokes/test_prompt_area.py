@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hookrouter.answering.interfaces import Screen, StyledText
@@ -201,10 +201,17 @@ def wrapped(text: str, width: int) -> list[str]:
 @given(TEXTS, st.integers(5, 60))
 def test_a_wrapped_text_shows_itself_and_nothing_longer(text: str, width: int) -> None:
     rows = wrapped(text, width)
+    # A row of blanks alone looks like an empty line.
+    assume(sum(not row for row in rows) == sum(not line.strip() for line in text.split("\n")))
     assert shows_end(rows, text, whole=True)
     assert shows_end(rows[len(rows) // 2 :], text, whole=False)
     assert not shows_end(rows, f"{text}x", whole=True)
     assert not shows_end(rows, f"x{text}", whole=True)
+
+
+def test_blanks_that_fill_a_row_are_not_taken_for_an_empty_line() -> None:
+    assert not shows_end(["aaaaa", "", "aaaaa"], "aaaaa  aaaaa", whole=True)
+    assert shows_end(["aaaaa", "", "aaaaa"], "aaaaa\n\naaaaa", whole=True)
 
 
 @given(TEXTS, st.integers(20, 100), st.integers(2, 12))
