@@ -95,7 +95,8 @@ def run_elsewhere(
                     store.delete(_KIND, name)
     except ErrandError:
         raise
-    except StoreError as error:
+    except Exception as error:
+        # Whatever an engine raises: what was asked may have been done.
         if not is_asked:
             raise
         why = f"the machine {machine} could not be heard: {error}; whether it was done is not known"

@@ -31,7 +31,7 @@ from hookrouter.util.text import describe_error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hookrouter.storage.interface import Storage
+    from hookrouter.storage.interface import DocumentWatch, Storage
 
 __all__ = ["main"]
 
@@ -149,19 +149,19 @@ class _Process:
             ensure(folder)
             yield FolderWatch(folder)
 
-    def _wait(self, watches: list[object]) -> None:
+    def _wait(self, watches: Sequence[FolderWatch | DocumentWatch]) -> None:
         """Wait for a change in the files, an errand or the end of one."""
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         for watch in watches:
-            if watch.fileno() >= 0:  # type: ignore[attr-defined]
-                poll.register(watch.fileno(), select.POLLIN)  # type: ignore[attr-defined]
+            if watch.fileno() >= 0:
+                poll.register(watch.fileno(), select.POLLIN)
         if poll.poll(LOOK_SECONDS * 1000):
             time.sleep(SETTLING)
         with suppress(BlockingIOError):
             os.read(self._woken, 4096)
         for watch in watches:
-            watch.wait(0)  # type: ignore[attr-defined]
+            watch.wait(0)
 
     def _nudge(self) -> None:
         with suppress(BlockingIOError):

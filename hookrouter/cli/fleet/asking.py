@@ -71,8 +71,8 @@ def run_on(others: Others, machine: str, words: Sequence[str], given: str) -> in
     except ErrandError as error:
         sys.stderr.write(f"hookrouter {printable(words[0])}: {printable(str(error))}\n")
         return ExitCode.NOT_CONFIRMED if error.may_have_run else ExitCode.NOT_DELIVERED
-    sys.stdout.write(done.stdout)
-    sys.stderr.write(done.stderr)
+    sys.stdout.write(printable(done.stdout, keep_newlines=True))
+    sys.stderr.write(printable(done.stderr, keep_newlines=True))
     return done.code
 
 
@@ -114,8 +114,8 @@ def echo_others(application: Application, words: Sequence[str]) -> None:
     """Write for a person what the other machines say to a command, each under its name."""
     for one in told_by_others(application, words):
         name = f"Machine {printable(one.machine)}" if one.machine else "Other machines"
-        said = one.stdout.strip("\n") or printable(one.problem or "nothing", keep_newlines=True)
-        typer.echo(f"\n{name}:\n{said}")
+        said = one.stdout.strip("\n") or one.problem or "nothing"
+        typer.echo(f"\n{name}:\n{printable(said, keep_newlines=True)}")
 
 
 def rows_of_others(told: Sequence[Told], key: str) -> list[dict[str, Any]]:
