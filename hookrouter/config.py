@@ -193,6 +193,8 @@ class PageConfig(Value):
     """The file of a TLS certificate with its chain; empty: no TLS."""
     private_key: str = ""
     """The file of its key."""
+    secret_file: str = ""
+    """The file of the secret that signs logins and links; empty: one of this home's own."""
     login_days: float = 30.0
     """How many days a login holds."""
     link_hours: float = 24.0

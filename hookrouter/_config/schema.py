@@ -592,6 +592,13 @@ class PageTable:
     private_key: str = _key(
         _FILE, "The file of the certificate's key.", '"~/page.key"', _default(values.PageConfig, "private_key")
     )
+    secret_file: str = _key(
+        _FILE,
+        "The file of a secret that signs logins and links, of 32 characters or more, mode 0600: the same for pages "
+        "that are one to those who use them. Without it each home makes its own.",
+        '"~/page.secret"',
+        _default(values.PageConfig, "secret_file"),
+    )
     login_days: float = _key(_DAYS, "How many days a login holds.", "7", _default(values.PageConfig, "login_days"))
     link_hours: float = _key(
         _HOURS,

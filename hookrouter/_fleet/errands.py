@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.interface import DocumentStore, DocumentWatch, Storage
 
-__all__ = ["COMMANDS", "Done", "ErrandError", "Errands", "run_elsewhere"]
+__all__ = ["COMMANDS", "PAGE_ANSWER", "Done", "ErrandError", "Errands", "run_elsewhere"]
 
 COMMANDS = ("answer", "send", "queue", "pause", "resume", "questions", "sessions", "history")
 """The commands that another machine may ask for: those by which agents and people answer and steer."""
+
+PAGE_ANSWER = ("serve", "--page-answer")
+"""What the page runs to give the answer of a person; other machines may ask for it, too."""
 
 _KIND = "errand"
 _ASKING = "asking"
@@ -171,7 +174,7 @@ class Errands:
         future.add_done_callback(lambda _future: self._wake())
 
     def _run(self, words: list[str], given: str) -> dict[str, object]:
-        if not words or words[0] not in COMMANDS:
+        if not words or (words[0] not in COMMANDS and tuple(words) != PAGE_ANSWER):
             allowed = ", ".join(COMMANDS)
             said = f"hookrouter: {' '.join(words)!r} is no command for another machine; allowed: {allowed}\n"
             return {"state": _DONE, "code": 2, "stdout": "", "stderr": said, "done_at": iso()}

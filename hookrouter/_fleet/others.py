@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._fleet.errands import run_elsewhere
+from hookrouter._fleet.everywhere import everywhere
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.spawn import ALONE_VARIABLE
@@ -15,12 +16,12 @@ from hookrouter.sessions.records import read_record
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from hookrouter._fleet.errands import Done
     from hookrouter.context import Services
     from hookrouter.dialogs.documents import Question
-    from hookrouter.storage.interface import Storage
+    from hookrouter.storage.interface import DocumentStore, Storage
 
 __all__ = ["Elsewhere", "Others"]
 
@@ -42,6 +43,7 @@ class Others:
         """``storage`` is the engine that they share."""
         self._services = services
         self._storage = storage
+        self._everywhere = everywhere(storage, services.warn)
         self.here = machine_name(services.config.storage)
         """What this machine is called."""
 
@@ -63,13 +65,24 @@ class Others:
         """Whether a machine's process is at work, so that it can be asked to do something."""
         return self._storage.store(FLEET, self._services.warn, machine).lock_holder(*PRESENCE) is not None
 
+    def store(self, machine: str) -> DocumentStore:
+        """Return what stands in the engine of one, to be read."""
+        return self._storage.store("", self._services.warn, machine)
+
     def questions(self) -> list[Elsewhere]:
         """Return what is open on them, by machine and age."""
-        found = []
-        for name in self.names():
-            store = self._storage.store("", self._services.warn, name)
-            found += [Elsewhere(name, question) for question in documents.list_questions(store)]
-        return found
+        rows = self._everywhere.entries("", documents.QUESTION)
+        found = [(name, documents.question_of(document)) for name, _, document in rows if name != self.here]
+        open_ones = [Elsewhere(name, question) for name, question in found if question is not None]
+        return sorted(open_ones, key=lambda one: (one.machine, one.question.session, one.question.saved_at))
+
+    def changed(self, kinds: Collection[str], since: object | None) -> tuple[object, set[str]]:
+        """Return where the changes of them are by now, and which of these kinds have changed ``since`` then.
+
+        ``since`` is what the last call returned first; None asks for the place alone.
+        """
+        place, changed = self._everywhere.changed("", kinds, since)
+        return place, {kind for machine, kind in changed if machine != self.here}
 
     def with_session(self, session: str) -> list[str]:
         """Return those that know a session of this name."""

@@ -7,13 +7,17 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hookrouter._fleet.errands import PAGE_ANSWER, ErrandError
+from hookrouter._fleet.others import Others
 from hookrouter._serving.log import say
 from hookrouter._serving.page_tls import TlsError
 from hookrouter.cli.application import Application
 from hookrouter.dialogs.answers.answer import answer as give_answer
 from hookrouter.dialogs.answers.identity import Author
+from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.home import HomeError
+from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +43,14 @@ def answer() -> int:
     """Give the answer of a person at the page: read it from stdin, write the result to stdout. Returns the exit code.
 
     Read is a JSON object: ``session``, ``tool_use_id``, ``decisions`` on the dialog's form as ``hookrouter answer``
-    takes them of a question, ``who`` and ``wait`` (seconds). Written is what ``hookrouter answer --json`` writes.
+    takes them of a question, ``who``, ``wait`` (seconds) and, if it is another one, ``machine``. Written is what ``hookrouter answer --json`` writes.
     """
     request: dict[str, Any] = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
     app = Application.from_environ()
+    machine = request.pop("machine", "")
+    if machine:
+        code, text = _answer_on(machine, app, request)
+        return _told(code, text)
     push(app.environ, app.home)
     result = give_answer(
         app,
@@ -52,9 +60,35 @@ def answer() -> int:
         wait=float(request["wait"]),
         author=Author("person", request["who"], is_present=True),
     )
+    return _told(result.exit_code, json.dumps(result.document()))
+
+
+def _answer_on(machine: str, app: Application, request: dict[str, Any]) -> tuple[int, str]:
+    """Have another machine give the answer; return the exit code, and what it writes."""
+    session, tool_use_id = request["session"], request["tool_use_id"]
     try:
-        os.write(1, json.dumps(result.document()).encode("ascii"))
+        others = Others.of(app)
+        if others is None:
+            raise StoreError("no machines share an engine here any more")
+        try:
+            done = others.run(machine, PAGE_ANSWER, json.dumps(request))
+        finally:
+            others.close()
+    except StoreError as error:
+        is_open = isinstance(error, ErrandError) and error.may_have_run
+        outcome, code = (
+            ("not_confirmed", ExitCode.NOT_CONFIRMED) if is_open else ("not_delivered", ExitCode.NOT_DELIVERED)
+        )
+        result = AnswerResult(outcome, code, session, tool_use_id=tool_use_id, reason=str(error), by="person")
+        return code, json.dumps(result.document())
+    sys.stderr.write(done.stderr)
+    return done.code, done.stdout
+
+
+def _told(code: int, text: str) -> int:
+    try:
+        os.write(1, text.encode("ascii", "backslashreplace"))
     except OSError:
         # The page is gone, and the answer is given all the same.
-        return result.exit_code
-    return result.exit_code
+        return code
+    return code

@@ -22,9 +22,12 @@ from hookrouter.sessions.records import KIND as SESSION
 from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable
 
     from hookrouter.storage.interface import DocumentStore, DocumentWatch
+
+    Changes = Callable[[Collection[str], object | None], tuple[object, set[str]]]
+    """What :meth:`hookrouter._fleet.others.Others.changed` is."""
 
 __all__ = ["TOPICS", "Live"]
 
@@ -35,6 +38,8 @@ TOPICS = {
 }
 """Topic -> the kinds of documents whose change it tells of."""
 
+_KINDS = sorted({kind for kinds in TOPICS.values() for kind in kinds})
+
 BEAT_SECONDS = 15.0
 """Seconds between two signs of life, so that a browser knows when it is stale."""
 
@@ -44,15 +49,19 @@ GATHER_SECONDS = 0.1
 _UNTOLD_LOOK = 0.5
 """Seconds between two looks if the system does not tell of changes."""
 
+_OTHERS_LOOK = 1.0
+"""Seconds between two looks at what has changed on other machines."""
+
 _RETRY_MS = 1000
 
 
 class Live:
-    """The changes of one home, and who listens."""
+    """The changes of one home and of the machines beside it, and who listens."""
 
-    def __init__(self, store: DocumentStore) -> None:
-        """Nothing is watched before :meth:`start`."""
+    def __init__(self, store: DocumentStore, elsewhere: Changes) -> None:
+        """Nothing is watched before :meth:`start`. ``elsewhere`` is asked for the other machines' changes."""
         self._store = store
+        self._elsewhere = elsewhere
         self._boot = os.urandom(4).hex()
         self._number = 0
         self._changed: dict[str, int] = dict.fromkeys(TOPICS, 0)
@@ -66,9 +75,10 @@ class Live:
         return len(self._wake)
 
     def start(self) -> None:
-        """Begin to watch, in a thread. Called in the event loop."""
+        """Begin to watch, in threads. Called in the event loop."""
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._watch, name="changes", daemon=True).start()
+        threading.Thread(target=self._look_elsewhere, name="changes elsewhere", daemon=True).start()
 
     def end(self) -> None:
         """Have all streams end. Called in the event loop."""
@@ -119,15 +129,29 @@ class Live:
                 # The state folder may come back.
                 time.sleep(1.0)
 
+    def _look_elsewhere(self) -> None:
+        place, changed = self._elsewhere(_KINDS, None)
+        while not self._ending:
+            time.sleep(_OTHERS_LOOK)
+            if not self._wake:
+                continue
+            found, changed = self._elsewhere(_KINDS, place)
+            if (found is None) != (place is None):
+                # Those machines are seen again, or not any more: all that is shown may be otherwise.
+                changed = set(_KINDS)
+            place = found
+            self._changed_kinds(changed)
+
+    def _changed_kinds(self, changed: Collection[str]) -> None:
+        topics = [topic for topic, kinds in TOPICS.items() if not set(kinds).isdisjoint(changed)]
+        if topics and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell, topics)
+
     def _follow(self) -> None:
-        kinds = sorted({kind for kinds in TOPICS.values() for kind in kinds})
         with ExitStack() as stack:
-            watches = {kind: stack.enter_context(self._store.watch(kind)) for kind in kinds}
+            watches = {kind: stack.enter_context(self._store.watch(kind)) for kind in _KINDS}
             while not self._ending:
-                changed = {kind for kind, watch in watches.items() if watch.wait(0)}
-                topics = [topic for topic, kinds in TOPICS.items() if changed.intersection(kinds)]
-                if topics and self._loop is not None:
-                    self._loop.call_soon_threadsafe(self._tell, topics)
+                self._changed_kinds({kind for kind, watch in watches.items() if watch.wait(0)})
                 _wait(watches.values())
 
 

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 
 from hookrouter import __version__
 from hookrouter._page.live import Live
+from hookrouter._page.machines import Machines
 from hookrouter._page.plugins.plugin_pages import PluginPages
 from hookrouter._page.reading.figures import Counting
 from hookrouter._page.reading.health import Health
@@ -26,7 +27,7 @@ from hookrouter.util.clock import local, now, seconds
 from hookrouter.util.text import duration, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from starlette.requests import Request
 
@@ -53,9 +54,10 @@ class PageState:
         self.page = self._services.config.page
         self.logins = Logins(self._services.home, self.page)
         self.tasks = Tasks(self._services.environ)
-        self.live = Live(self._services.store)
+        self.machines = Machines()
+        self.live = Live(self._services.store, self._changes)
         self.wrong_tokens = WrongTokens()
-        self.sessions = Sessions()
+        self.sessions = Sessions(self.machines)
         self.health = Health()
         self.stories = StoryIndex(self._services.journal, self._services.store)
         self.counting = Counting(self.stories)
@@ -81,6 +83,11 @@ class PageState:
         if time.monotonic() - self._read_at >= _FRESH_SECONDS:
             self._services, self._read_at = self._make(), time.monotonic()
         return self._services
+
+    def _changes(self, kinds: Collection[str], since: object | None) -> tuple[object, set[str]]:
+        """Return what :meth:`Others.changed` says; nothing has changed where there are no others."""
+        nothing: tuple[object, set[str]] = None, set()
+        return self.machines.ask(self.services, lambda others: others.changed(kinds, since), nothing)
 
     def login(self, request: Request) -> Login | None:
         """Return who is logged in at a browser. Raises OSError if the secret cannot be read."""

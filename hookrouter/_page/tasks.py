@@ -11,6 +11,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hookrouter._fleet.errands import PAGE_ANSWER
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
@@ -57,7 +58,7 @@ class Tasks:
 
     async def answer(self, request: Mapping[str, Any]) -> Done:
         """Give an answer; ``request`` is what :func:`hookrouter._page.entry.answer` reads."""
-        words = [sys.executable, "-P", "-m", "hookrouter", "serve", "--page-answer"]
+        words = [sys.executable, "-P", "-m", "hookrouter", *PAGE_ANSWER]
         return await self._run(words, json.dumps(request))
 
     async def _run(self, argv: Sequence[str], text: str | None) -> Done:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hookrouter._serving import control
+from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.serve_unit import change_unit
@@ -114,8 +115,14 @@ def serve(
 
 def _revoke(home: Home, *, as_json: bool) -> int:
     """End all logins and links, by a new secret."""
+    page = Application.from_environ().config.page
+    if page.secret_file:
+        raise CommandError(
+            f"[page] secret_file: several pages may share {printable(page.secret_file)}; put a new secret there, on "
+            "the machine of each"
+        )
     try:
-        renew_secret(page_secret_file(home))
+        renew_secret(page_secret_file(home, page))
     except OSError as error:
         raise CommandError(f"the page's secret cannot be written: {describe_error(error)}") from None
     if as_json:

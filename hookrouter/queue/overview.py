@@ -23,14 +23,17 @@ from hookrouter.util.clock import iso, now
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Services
     from hookrouter.messaging.pauses import Pause
     from hookrouter.sessions.running_clients import RunningClient
+    from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["GONE_SHOWN_SECONDS", "SessionView", "overview"]
+    FindClients = Callable[[Services, Iterable[SessionRecord]], list[RunningClient]]
+
+__all__ = ["GONE_SHOWN_SECONDS", "SessionView", "overview", "overview_elsewhere"]
 
 GONE_SHOWN_SECONDS = 3600.0
 """How long a session is listed whose client has ended."""
@@ -83,7 +86,21 @@ def overview(services: Services, *, every: bool = False, with_context: bool = Tr
     Those whose client ended more than :data:`GONE_SHOWN_SECONDS` ago, and that have nothing in their queue, are left
     out unless ``every`` is true. Without ``with_context`` no transcript is read for the context and model.
     """
-    found = _Overview(services, with_context=with_context).views()
+    one = _Overview(services, services.store, _clients, with_context=with_context)
+    return _shown(one, every=every)
+
+
+def overview_elsewhere(services: Services, store: DocumentStore, *, every: bool = False) -> list[SessionView]:
+    """Return the sessions of another machine, of which there are its documents alone. Raises StoreError.
+
+    Its clients, transcripts and configuration are not here: no context is known, and no agent.
+    """
+    found = _shown(_Overview(services, store, lambda *_: [], with_context=False), every=every)
+    return [view._replace(agent="") for view in found]
+
+
+def _shown(one: _Overview, *, every: bool) -> list[SessionView]:
+    found = one.views()
     earliest = iso(now() - GONE_SHOWN_SECONDS)
     shown = (
         view
@@ -96,10 +113,9 @@ def overview(services: Services, *, every: bool = False, with_context: bool = Tr
 class _Overview:
     """One look at everything."""
 
-    def __init__(self, services: Services, *, with_context: bool) -> None:
+    def __init__(self, services: Services, store: DocumentStore, clients: FindClients, *, with_context: bool) -> None:
         self._services = services
         self._with_context = with_context
-        store = services.store
         self._dialogs = not_over(dialogs.list_questions(store))
         self._queues = {queue.session: queue for queue in list_queues(store)}
         self._pauses = pauses(store)
@@ -107,7 +123,7 @@ class _Overview:
         for question in self._dialogs:
             # Hooks of before this plugin was there, or of a home where it is switched off.
             self._records.setdefault(question.session, _as_record(question))
-        self._clients = _clients(services, self._records.values())
+        self._clients = clients(services, self._records.values())
 
     def views(self) -> Iterator[tuple[SessionView, str]]:
         """Return each session, and when something was heard of it last."""

@@ -16,7 +16,7 @@ from hookrouter.util.errors import HookrouterError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager as ContextManager
     from types import TracebackType
     from typing import Any, Protocol
@@ -24,7 +24,16 @@ else:
     # Every hook run that keeps a document imports this module; typing takes longer to import than the rest of it.
     Protocol = object
 
-__all__ = ["DocumentLock", "DocumentStore", "DocumentWatch", "Storage", "StorageEngine", "StoreBusy", "StoreError"]
+__all__ = [
+    "DocumentLock",
+    "DocumentStore",
+    "DocumentWatch",
+    "Everywhere",
+    "Storage",
+    "StorageEngine",
+    "StoreBusy",
+    "StoreError",
+]
 
 
 class StoreError(HookrouterError):
@@ -165,6 +174,25 @@ class DocumentStore(Protocol):
         """
 
 
+class Everywhere(Protocol):
+    """The documents of all machines at once. Each method may raise StoreError."""
+
+    def entries(self, area: str, kind: str) -> Sequence[tuple[str, str, dict[str, object]]]:
+        """Return machine, name and document of all documents of a kind, sorted by machine and name.
+
+        Corrupt ones are left out.
+        """
+
+    def changed(
+        self, area: str, kinds: Collection[str], since: object | None
+    ) -> tuple[object, Collection[tuple[str, str]]]:
+        """Return where the changes are by now, and machine and kind of what has changed ``since`` then.
+
+        ``since`` is what an earlier call of the same arguments returned first; None asks for the place alone. What has
+        changed may be told twice, and is never left out.
+        """
+
+
 class Storage(Protocol):
     """The documents of all machines that share an engine, as one process of one machine sees them.
 
@@ -186,6 +214,9 @@ class Storage(Protocol):
 
     def machines(self) -> Sequence[str]:
         """Return the names of the machines that have documents, sorted. Raises StoreError."""
+
+    def everywhere(self) -> Everywhere | None:
+        """Return a look at all machines at once; None if the engine has no better way than one after the other."""
 
     def init(self) -> Sequence[str]:
         """Make what the engine needs, in its newest form; return what was done, in words. Raises StoreError.

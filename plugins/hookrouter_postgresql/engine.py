@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager as ContextManager
 
     from hookrouter_postgresql.connections import Connections
+    from hookrouter_postgresql.everywhere import AllMachines
     from hookrouter_postgresql.schema import Schema
     from hookrouter_postgresql.store import Access, PostgresqlStore
 
@@ -61,6 +62,13 @@ class PostgresqlStorage:
     def machines(self) -> list[str]:
         """Return the machines that have documents, sorted. Raises StoreError."""
         return sorted(machine for (machine,) in self._opened().run(_MACHINES, ()))
+
+    def everywhere(self) -> AllMachines:
+        """Return a look at all machines at once. Raises StoreError if the driver is missing."""
+        access = self._opened()
+        from hookrouter_postgresql.everywhere import AllMachines
+
+        return AllMachines(access)
 
     def init(self) -> list[str]:
         """Make the schema and its tables; return in words what was done. Raises StoreError."""

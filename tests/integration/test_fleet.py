@@ -5,33 +5,20 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 from hookrouter._fleet.spawn import SHARING, is_sharing
-from hookrouter._sandbox.piped import PipedStandIn
 from hookrouter._sandbox.stage import Stage
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
-from hookrouter.testing.plugins import write_plugin
-from support.managed_client import question
+from support.fleet import ENGINES, Engine, Machine, made_engine
 from support.postgres import Server, postgres_server
-from support.shelf import SHELF
 
-CONFIG = '[answer]\nchannels = ["reply"]\n[storage]\nmachine = "{machine}"\n'
 RIGHT = json.dumps([{"action": "select", "optionIndex": 1}])
-
-
-class Engine(NamedTuple):
-    """What the machines of one test share."""
-
-    table: str
-    """Its keys in ``[storage]``."""
-    variables: Mapping[str, str]
 
 
 @pytest.fixture(scope="module")
@@ -40,50 +27,9 @@ def postgres() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["shelf", "postgresql"])
+@pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
-    if request.param == "shelf":
-        write_plugin(tmp_path / "site", "shelf", SHELF)
-        variables = {"PYTHONPATH": str(tmp_path / "site")}
-        return Engine(f'engine = "shelf"\nfolder = "{tmp_path / "shelf"}"\n', variables)
-    server = request.getfixturevalue("postgres")
-    table = f'engine = "postgresql"\ndsn_env = "FLEET_DATABASE"\nschema = "{server.schema()}"\n'
-    return Engine(table, {"FLEET_DATABASE": server.dsn()})
-
-
-class Machine:
-    """A home on a stage of its own, in which the client's stand-in may ask."""
-
-    def __init__(self, folder: Path, name: str, engine: Engine) -> None:
-        self.name = name
-        (folder / name).mkdir()
-        self.stage = Stage(str(folder / name), CONFIG.format(machine=name) + engine.table)
-        self.stage.variables |= engine.variables
-        self.stage.install()
-        self.stage.run("storage", "init")
-        self._client: PipedStandIn | None = None
-
-    def ask(self, text: str = "Which way?") -> None:
-        """Have Claude ask, with the choices Left and Right."""
-        if self._client is None:
-            forms = {"way": {"questions": [question(text)]}}
-            self._client = self.stage.piped_stand_in(forms, width=80, height=24).__enter__()
-        self._client.submit("please ASK way")
-        wait_until(lambda: self.told("questions")["questions"], 20, "the question")
-
-    def told(self, *words: str, code: int = 0, stdin: str = "") -> Any:
-        done = self.stage.run(*words, "--json", stdin=stdin)
-        assert done.returncode == code, done
-        return json.loads(done.stdout)
-
-    def machines_of(self, command: str, key: str) -> list[str]:
-        return sorted(row["machine"] for row in self.told(command)[key])
-
-    def close(self) -> None:
-        if self._client is not None:
-            self._client.__exit__(None, None, None)
-        self.stage.configure("")
-        wait_until(lambda: not is_sharing(self.stage.home), 30, "the end of its process")
+    return made_engine(request.param, tmp_path, lambda: request.getfixturevalue("postgres"))
 
 
 @pytest.fixture

@@ -42,6 +42,8 @@ class MemoryStorage:
     def machines(self) -> list[str]:
         return sorted({machine for (machine, _area), store in self.areas.items() if store.documents})
 
+    def everywhere(self) -> None: ...
+
     def init(self) -> list[str]:
         return []
 

@@ -45,6 +45,9 @@ class ShelfStorage:
     def machines(self):
         return sorted(os.listdir(self._folder))
 
+    def everywhere(self):
+        return None
+
     def init(self):
         if os.path.isdir(self._folder):
             return []

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.queue.overview import SessionView, overview
+from hookrouter.queue.overview import SessionView, overview, overview_elsewhere
 from hookrouter.sessions.records import BUSY, IDLE, LIMITED, STOPPED, WAITING
 
 if TYPE_CHECKING:
+    from hookrouter._fleet.others import Others
+    from hookrouter._page.machines import Machines
     from hookrouter.context import Services
 
-__all__ = ["Sessions"]
+__all__ = ["PlacedSession", "Sessions"]
 
 _FRESH_SECONDS = 1.0
 """For how long one look at all sessions serves whoever asks: many pages may be told of one change."""
@@ -20,24 +22,57 @@ _FRESH_SECONDS = 1.0
 _RANK = {state: rank for rank, state in enumerate((WAITING, LIMITED, STOPPED, IDLE, BUSY))}
 
 
-class Sessions:
-    """All sessions, looked at once for all who ask at the same time."""
+class PlacedSession(NamedTuple):
+    """A session, and where it is."""
 
-    def __init__(self) -> None:
+    machine: str
+    """The machine, if it is another one; else empty."""
+    view: SessionView
+    """The session."""
+
+
+class Sessions:
+    """All sessions of all machines, looked at once for all who ask at the same time."""
+
+    def __init__(self, machines: Machines) -> None:
         """Look at nothing yet."""
+        self._machines = machines
         self._lock = threading.Lock()
-        self._views: list[SessionView] = []
+        self._found: list[PlacedSession] = []
         self._read_at = float("-inf")
 
-    def all(self, services: Services) -> list[SessionView]:
-        """Return the sessions: those that wait first, those that have ended last. Raises StoreError."""
+    def all(self, services: Services) -> list[PlacedSession]:
+        """Return the sessions: those that wait first, those that have ended last.
+
+        Raises StoreError if this machine's documents cannot be read; :attr:`Machines.problem` tells of the others.
+        """
+
+        def elsewhere(others: Others) -> list[PlacedSession]:
+            return [
+                PlacedSession(name, view)
+                for name in others.names()
+                for view in overview_elsewhere(services, others.store(name))
+            ]
+
         with self._lock:
             if time.monotonic() - self._read_at >= _FRESH_SECONDS:
-                found = overview(services)
-                self._views = sorted(found, key=lambda view: (_RANK.get(view.state.state, len(_RANK)), view.session))
+                found = [PlacedSession("", view) for view in overview(services)]
+                found += self._machines.ask(services, elsewhere, list[PlacedSession]())
+                self._found = sorted(found, key=_rank)
                 self._read_at = time.monotonic()
-            return self._views
+            return self._found
 
-    def one(self, services: Services, name: str) -> SessionView | None:
+    def one(self, services: Services, name: str, machine: str = "") -> SessionView | None:
         """Return a session by its name, as it is now; None if it is not known. Raises StoreError."""
-        return next((view for view in overview(services, every=True) if view.session == name), None)
+        nothing = list[SessionView]()
+        if machine:
+            found = self._machines.ask(
+                services, lambda others: overview_elsewhere(services, others.store(machine), every=True), nothing
+            )
+        else:
+            found = overview(services, every=True)
+        return next((view for view in found if view.session == name), None)
+
+
+def _rank(one: PlacedSession) -> tuple[int, str, str]:
+    return _RANK.get(one.view.state.state, len(_RANK)), one.view.session, one.machine

@@ -13,16 +13,31 @@ from hookrouter.dialogs.messages.words import has_previews
 from hookrouter.util.clock import now, seconds
 
 if TYPE_CHECKING:
+    from hookrouter._fleet.others import Others
+    from hookrouter._page.machines import Machines
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import PendingAnswer, Question
     from hookrouter.tools import AskUserQuestionInput
 
-__all__ = ["Waiting", "find_waiting", "key_of", "read_key", "waiting"]
+__all__ = ["Key", "Waiting", "find_waiting", "key_of", "read_key", "waiting"]
 
 _FOR_PEOPLE = ("blocked",)
 """Kinds that no agent can end."""
 
 _LONGEST_KEY = 4096
+
+
+class Key(NamedTuple):
+    """What names a dialog in an address."""
+
+    session: str
+    """The session's name."""
+    session_id: str
+    """Claude Code's id of it."""
+    tool_use_id: str
+    """Claude Code's id of the tool call."""
+    machine: str = ""
+    """The machine on which it is; empty if the key does not say, as that of a link in a message."""
 
 
 class Waiting(NamedTuple):
@@ -39,6 +54,8 @@ class Waiting(NamedTuple):
     """What is being done about it at this moment; empty for nothing."""
     age: float
     """Seconds since it was asked; 0 if that is not known."""
+    machine: str = ""
+    """The machine that it waits on, if that is another one; else empty."""
 
     @property
     def takes_notes(self) -> tuple[bool, ...]:
@@ -46,49 +63,82 @@ class Waiting(NamedTuple):
         return tuple(has_previews(one) for one in self.form.questions) if self.form is not None else ()
 
 
-def waiting(services: Services) -> list[Waiting]:
-    """Return what waits: first what needs a person, and of those the oldest first. Raises StoreError."""
+def waiting(services: Services, machines: Machines) -> list[Waiting]:
+    """Return what waits on all machines: first what needs a person, and of those the oldest first.
+
+    Raises StoreError if this machine's documents cannot be read; :attr:`Machines.problem` tells of the others.
+    """
     found = [_seen(services, one) for one in not_over(documents.list_questions(services.store))]
+    found += machines.ask(services, _elsewhere, list[Waiting]())
     return sorted(found, key=lambda one: (not one.needs_person, one.question.saved_at))
 
 
-def find_waiting(services: Services, key: str) -> Waiting | None:
+def find_waiting(services: Services, machines: Machines, key: str) -> Waiting | None:
     """Return the open dialog of this key; None if it is not open any more. Raises StoreError and ValueError."""
-    session, session_id, tool_use_id = read_key(key)
-    question = documents.find_question(services.store, session_id, tool_use_id)
-    return None if question is None or question.session != session else _seen(services, question)
+    wanted = read_key(key)
+    if not wanted.machine:
+        question = documents.find_question(services.store, wanted.session_id, wanted.tool_use_id)
+        if question is not None:
+            return _seen(services, question) if question.session == wanted.session else None
+
+    def is_wanted(one: Waiting) -> bool:
+        return wanted == Key(*_names(one.question), one.machine if wanted.machine else "")
+
+    return next((one for one in machines.ask(services, _elsewhere, list[Waiting]()) if is_wanted(one)), None)
 
 
-def key_of(session: str, session_id: str, tool_use_id: str) -> str:
+def key_of(session: str, session_id: str, tool_use_id: str, machine: str = "") -> str:
     """Return the key of a dialog: letters, digits, dashes and underlines."""
-    text = json.dumps([session, session_id, tool_use_id], separators=(",", ":"))
+    names = [session, session_id, tool_use_id, *([machine] if machine else [])]
+    text = json.dumps(names, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode("ascii")).decode("ascii").rstrip("=")
 
 
-def read_key(key: str) -> tuple[str, str, str]:
-    """Return session, session id and tool_use_id. Raises ValueError for what is no key."""
+def read_key(key: str) -> Key:
+    """Return what a key names. Raises ValueError for what is no key."""
     if not key.isascii() or len(key) > _LONGEST_KEY:
         raise ValueError("no key of a question")
     value: Any = json.loads(base64.urlsafe_b64decode(key + "=" * (-len(key) % 4)))
-    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or len(value) not in (3, 4) or not all(isinstance(one, str) for one in value):
         raise ValueError("no key of a question")
-    return value[0], value[1], value[2]
+    return Key(*value)
 
 
 def _seen(services: Services, question: Question) -> Waiting:
+    agent = next((one for one in services.config.agents if one.id == question.agent), None)
+    is_told = agent is not None and not agent.is_person and agent.hears_of(question.kind)
+    return _waiting(question, decision_on(services.store, question), is_told=is_told)
+
+
+def _elsewhere(others: Others) -> list[Waiting]:
+    """Return what waits on the other machines. Whom they tell of what is in their own config.toml alone."""
+    return [
+        _waiting(
+            one.question,
+            decision_on(others.store(one.machine), one.question),
+            is_told=bool(one.question.agent),
+            machine=one.machine,
+        )
+        for one in others.questions()
+    ]
+
+
+def _waiting(question: Question, pending: PendingAnswer | None, *, is_told: bool, machine: str = "") -> Waiting:
     try:
         form = form_of(question)
     except FormError:
         form = None
-    agent = next((one for one in services.config.agents if one.id == question.agent), None)
-    is_told = agent is not None and not agent.is_person and agent.hears_of(question.kind)
-    pending = decision_on(services.store, question)
     asked = seconds(question.saved_at)
     return Waiting(
         question=question,
         form=form,
-        key=key_of(question.session, question.session_id, question.tool_use_id),
+        key=key_of(*_names(question), machine),
         needs_person=question.kind in _FOR_PEOPLE or not is_told or question.missed,
         being_answered="" if pending is None else f"{pending.by} {pending.who}".strip(),
         age=0.0 if asked is None else max(0.0, now() - asked),
+        machine=machine,
     )
+
+
+def _names(question: Question) -> tuple[str, str, str]:
+    return question.session, question.session_id, question.tool_use_id

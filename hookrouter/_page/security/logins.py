@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
-from hookrouter.dialogs.messages.answer_link import page_secret_file
-from hookrouter.storage.secret_file import made_secret
+from hookrouter.dialogs.messages.answer_link import page_secret, page_secret_file
 from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
@@ -56,7 +55,9 @@ class Logins:
 
     def __init__(self, home: Home, page: PageConfig) -> None:
         """Nothing is read yet."""
-        self._file = page_secret_file(home)
+        self._home = home
+        self._page = page
+        self._file = page_secret_file(home, page)
         self._seconds = int(page.login_days * 86400)
         self._stamp: tuple[int, int] | None = None
         self._secret = ""
@@ -112,7 +113,7 @@ class Logins:
         except FileNotFoundError:
             stamp = None
         if stamp is None or stamp != self._stamp:
-            self._secret = made_secret(self._file)
+            self._secret = page_secret(self._home, self._page)
             status = os.stat(self._file)
             self._stamp = (status.st_ino, status.st_mtime_ns)
         return self._secret

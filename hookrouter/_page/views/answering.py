@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 
 from hookrouter._page.reading.entered import EntryError, decisions_of
-from hookrouter._page.reading.waiting import find_waiting, read_key
+from hookrouter._page.reading.waiting import Key, find_waiting, read_key
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import field_of, fields_of
 from hookrouter.dialogs.answers.ended import already_ended
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, load_json
 from hookrouter.dialogs.kinds import find_kind
+from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,13 +23,33 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from hookrouter._fleet.others import Others
     from hookrouter._page.reading.waiting import Waiting
+    from hookrouter._page.state import PageState
     from hookrouter.cli.application import Application
 
-__all__ = ["ended", "review", "send"]
+__all__ = ["ended", "find", "review", "send", "unreachable"]
 
 WAIT_SECONDS = 20.0
 """For how long the page waits until an answer is recorded."""
+
+
+async def find(request: Request, key: str) -> Waiting | None:
+    """Return the open dialog of a key; None if it is not open any more. Raises ValueError for what is no key.
+
+    Raises StoreError if it is on another machine, and that cannot be looked at now.
+    """
+    state = state_of(request)
+    found = await run_in_threadpool(find_waiting, state.services, state.machines, key)
+    if found is None and state.machines.problem and read_key(key).machine:
+        raise StoreError(state.machines.problem)
+    return found
+
+
+def unreachable(request: Request, error: StoreError) -> Response:
+    """Say that another machine's question cannot be looked at."""
+    what = "The other machines cannot be reached."
+    return state_of(request).draw(request, "problem.html", 503, what=what, why=str(error))
 
 
 async def review(request: Request, key: str, base: str) -> Response:
@@ -36,7 +57,7 @@ async def review(request: Request, key: str, base: str) -> Response:
     state = state_of(request)
     fields = await fields_of(request)
     services = state.services
-    found = await run_in_threadpool(find_waiting, services, key)
+    found = await find(request, key)
     if found is None:
         return await ended(request, key)
     if found.form is None:
@@ -53,7 +74,7 @@ async def send(request: Request, key: str, base: str) -> Response:
     """Send what was reviewed, wait until it is recorded, and show what came of it."""
     state = state_of(request)
     services = state.services
-    found = await run_in_threadpool(find_waiting, services, key)
+    found = await find(request, key)
     if found is None:
         return await ended(request, key)
     try:
@@ -68,6 +89,7 @@ async def send(request: Request, key: str, base: str) -> Response:
             "decisions": decisions,
             "who": state.user(request),
             "wait": WAIT_SECONDS,
+            "machine": found.machine,
         }
     )
     return await _drawn(request, "result.html", found, base, result=done.document, problem=done.problem)
@@ -76,15 +98,23 @@ async def send(request: Request, key: str, base: str) -> Response:
 async def ended(request: Request, key: str) -> Response:
     """Say how a question has ended that is not open any more."""
     state = state_of(request)
-    session, _, tool_use_id = read_key(key)
-    result = await run_in_threadpool(_ending, state.services, session, tool_use_id)
-    return state.draw(request, "ended.html", 409, session=session, reason=result.reason)
+    wanted = read_key(key)
+    reason = await run_in_threadpool(_ending, state, wanted)
+    return state.draw(request, "ended.html", 409, session=wanted.session, reason=reason)
 
 
-def _ending(services: Application, session: str, tool_use_id: str) -> AnswerResult:
+def _ending(state: PageState, wanted: Key) -> str:
+    services = state.services
     unknown = "this question is not open any more"
-    result = AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, session, reason=unknown, by="person")
-    return already_ended(services, result, tool_use_id)
+    result = AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, wanted.session, reason=unknown, by="person")
+
+    def elsewhere(others: Others) -> AnswerResult:
+        names = [wanted.machine] if wanted.machine else others.names()
+        endings = (already_ended(others.store(name), result, wanted.tool_use_id) for name in names)
+        return next((ending for ending in endings if ending != result), result)
+
+    ending = result if wanted.machine else already_ended(services.store, result, wanted.tool_use_id)
+    return (ending if ending != result else state.machines.ask(services, elsewhere, result)).reason
 
 
 def _meaning(services: Application, found: Waiting, decisions: object) -> Sequence[Mapping[str, Any]]:

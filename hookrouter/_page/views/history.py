@@ -57,7 +57,7 @@ async def _all(request: Request) -> Response:
 async def _one(request: Request) -> Response:
     state = state_of(request)
     try:
-        _, session_id, tool_use_id = read_key(request.path_params["key"])
+        _, session_id, tool_use_id, _ = read_key(request.path_params["key"])
     except ValueError:
         session_id = tool_use_id = ""
     found = await run_in_threadpool(_told, state.stories, session_id, tool_use_id)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from hookrouter._page.reading.waiting import find_waiting, key_of
+from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.guard import is_own_form
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import field_of, sender_of
-from hookrouter._page.views.answering import ended, review, send
+from hookrouter._page.views.answering import ended, find, review, send
 from hookrouter.dialogs.messages.answer_link import LinkError, read_link
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ async def _show(request: Request) -> Response:
     key = _key(request)
     if not isinstance(key, str):
         return key
-    found = await run_in_threadpool(find_waiting, state.services, key)
+    found = await find(request, key)
     if found is None:
         return await ended(request, key)
     return state.draw(request, "link.html", one=found, base=f"/link/{token}", link_csrf=_csrf(request))

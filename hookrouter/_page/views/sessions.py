@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import acting, fields_of, redirect, seeing
+from hookrouter._page.views.answering import unreachable
+from hookrouter.cli.fleet.option import OPTION
 from hookrouter.cli.queue.showing import first_line, hold_line, item_line, state_words
 from hookrouter.queue.items import QUEUED
+from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +44,17 @@ async def _all(request: Request) -> Response:
     template = "sessions_list.html" if request.url.path.endswith("/list") else "sessions.html"
     shown = found[(page - 1) * PAGE : page * PAGE]
     pages = max(1, -(-len(found) // PAGE))
-    return state.draw(request, template, sessions=shown, total=len(found), page=page, pages=pages, **_WORDS)
+    return state.draw(
+        request,
+        template,
+        sessions=shown,
+        total=len(found),
+        page=page,
+        pages=pages,
+        address=_address,
+        alone=state.machines.problem,
+        **_WORDS,
+    )
 
 
 @seeing
@@ -57,10 +70,23 @@ async def _do(request: Request) -> Response:
     words, text = _command(name, fields, f"person:{state.user(request)}")
     if not words:
         return await _drawn(request, "This form cannot be read.", 422)
+    machine = _machine(request)
+    if machine:
+        words = [words[0], f"{OPTION}={machine}", *words[1:]]
     done = await state.tasks.command(words, text)
     if done.problem:
         return await _drawn(request, done.problem, 422)
-    return redirect(f"/sessions/{quote(name, safe='')}")
+    return redirect(_address(name, machine))
+
+
+def _machine(request: Request) -> str:
+    """Return the other machine of which a session is asked for; empty for this one's."""
+    return request.query_params.get("machine", "")
+
+
+def _address(name: str, machine: str) -> str:
+    """Return the address of a session's page."""
+    return f"/sessions/{quote(name, safe='')}" + (f"?{urlencode({'machine': machine})}" if machine else "")
 
 
 def _command(name: str, fields: Mapping[str, str], author: str) -> tuple[list[str], str | None]:
@@ -89,10 +115,14 @@ def _command(name: str, fields: Mapping[str, str], author: str) -> tuple[list[st
 async def _drawn(request: Request, problem: str = "", status: int = 200) -> Response:
     state, name = state_of(request), request.path_params["name"]
     services = state.services
-    view = await run_in_threadpool(state.sessions.one, services, name)
+    machine = _machine(request)
+    view = await run_in_threadpool(state.sessions.one, services, name, machine)
     if view is None:
+        if machine and state.machines.problem:
+            return unreachable(request, StoreError(state.machines.problem))
         return state.draw(request, "problem.html", 404, what="There is no such session.", why="")
-    panels = await state.plugin_pages.fill_panels(services, view, state.asked(request, services))
+    # What plugins show of a session they read on its own machine.
+    panels = [] if machine else await state.plugin_pages.fill_panels(services, view, state.asked(request, services))
     return state.draw(
         request,
         "session.html",
@@ -101,7 +131,8 @@ async def _drawn(request: Request, problem: str = "", status: int = 200) -> Resp
         problem=problem,
         panels=panels,
         queued=QUEUED,
-        here=quote(name, safe=""),
+        machine=machine,
+        address=_address(name, machine),
         **_WORDS,
     )
 

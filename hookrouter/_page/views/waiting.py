@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from hookrouter._page.reading.waiting import find_waiting, waiting
+from hookrouter._page.reading.waiting import waiting
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import acting, seeing
-from hookrouter._page.views.answering import ended, review, send
+from hookrouter._page.views.answering import ended, find, review, send, unreachable
+from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -25,20 +26,29 @@ MOST = 50
 @seeing
 async def _all(request: Request) -> Response:
     state = state_of(request)
-    found = await run_in_threadpool(waiting, state.services)
+    found = await run_in_threadpool(waiting, state.services, state.machines)
     template = "waiting_list.html" if request.url.path.endswith("/list") else "waiting.html"
-    return state.draw(request, template, waiting=found[:MOST], more=max(len(found) - MOST, 0), base="/waiting")
+    return state.draw(
+        request,
+        template,
+        waiting=found[:MOST],
+        more=max(len(found) - MOST, 0),
+        base="/waiting",
+        alone=state.machines.problem,
+    )
 
 
 @seeing
 async def _one(request: Request) -> Response:
     state, key = state_of(request), request.path_params["key"]
     try:
-        found = await run_in_threadpool(find_waiting, state.services, key)
+        found = await find(request, key)
         if found is None:
             return await ended(request, key)
     except ValueError:
         return state.draw(request, "problem.html", 404, what="There is no such question.", why="")
+    except StoreError as error:
+        return unreachable(request, error)
     return state.draw(request, "one.html", one=found, base="/waiting")
 
 
@@ -58,6 +68,8 @@ async def _with_key(request: Request, *, is_last: bool) -> Response:
         return await (send if is_last else review)(request, key, "/waiting")
     except ValueError:
         return state_of(request).draw(request, "problem.html", 404, what="There is no such question.", why="")
+    except StoreError as error:
+        return unreachable(request, error)
 
 
 ROUTES = [

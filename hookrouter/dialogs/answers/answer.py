@@ -92,7 +92,7 @@ def answer(
     try:
         question = choose(app, result, tool_use_id, expect, any_session=any_session)
         if isinstance(question, AnswerResult):
-            return already_ended(app, question, tool_use_id)
+            return already_ended(app.store, question, tool_use_id)
         session = question.session
         result = result._replace(session=session, tool_use_id=question.tool_use_id)
         form = form_of(question)

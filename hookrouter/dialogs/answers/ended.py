@@ -10,22 +10,22 @@ from hookrouter.dialogs.verdicts import list_verdicts, save_verdict
 from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
-    from hookrouter.cli.application import Application
     from hookrouter.dialogs.answers.result import AnswerResult
     from hookrouter.dialogs.verdicts import Verdict
+    from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["already_ended"]
 
 _ANSWERED = ("verified", "mismatch", "unverified", "answered_by_person")
 
 
-def already_ended(app: Application, result: AnswerResult, tool_use_id: str | None) -> AnswerResult:
+def already_ended(store: DocumentStore, result: AnswerResult, tool_use_id: str | None) -> AnswerResult:
     """Return a result that found no question, with how the one that was meant has ended, if that is known.
 
     That is the question ``tool_use_id``, or without it the last one of a session that has none open.
     """
     try:
-        verdict = _verdict(app, result, tool_use_id)
+        verdict = _verdict(store, result, tool_use_id)
     except StoreError:
         return result
     if verdict is None:
@@ -33,7 +33,7 @@ def already_ended(app: Application, result: AnswerResult, tool_use_id: str | Non
     if result.by == "agent" and verdict.by != "agent" and not verdict.told_by:
         # The agent hears of it here, and so means a later question from now on.
         with contextlib.suppress(StoreError):
-            save_verdict(app.store, verdict._replace(told_by="answer"))
+            save_verdict(store, verdict._replace(told_by="answer"))
     known = result._replace(session=verdict.session, tool_use_id=verdict.tool_use_id)
     if verdict.outcome not in _ANSWERED:
         how = verdict.reason or verdict.outcome
@@ -47,8 +47,8 @@ def already_ended(app: Application, result: AnswerResult, tool_use_id: str | Non
     )
 
 
-def _verdict(app: Application, result: AnswerResult, tool_use_id: str | None) -> Verdict | None:
-    found = [one for one in list_verdicts(app.store) if result.session in ("", AUTO, one.session)]
+def _verdict(store: DocumentStore, result: AnswerResult, tool_use_id: str | None) -> Verdict | None:
+    found = [one for one in list_verdicts(store) if result.session in ("", AUTO, one.session)]
     if tool_use_id is not None:
         found = [one for one in found if one.tool_use_id == tool_use_id]
     elif result.session == "" or any(open_one["session"] == result.session for open_one in result.candidates):

@@ -1,9 +1,9 @@
 """The link in a message to a person that shows one question, and takes its answer, without a login.
 
 A link is ``<base_url>/link/<token>``, and the token names the question and when it was made. It is signed with the
-page's secret (``state/page-secret``), so that only this user makes links, and holds for ``[page] link_hours``. A new
-secret makes all links of before invalid. Needs itsdangerous, of the extra ``hookrouter[serve]``, which is imported when
-a link is made or read: never in a hook.
+page's secret (``state/page-secret``, or the file that ``[page] secret_file`` names), so that only this user makes
+links, and holds for ``[page] link_hours``. A new secret makes all links of before invalid. Needs itsdangerous, of the
+extra ``hookrouter[serve]``, which is imported when a link is made or read: never in a hook.
 """
 
 from __future__ import annotations
@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.documents import Question
     from hookrouter.storage.home import Home
 
-__all__ = ["LINK_PATH", "LinkError", "LinkedQuestion", "answer_link", "is_reachable", "page_secret_file", "read_link"]
+__all__ = [
+    "LINK_PATH",
+    "LinkError",
+    "LinkedQuestion",
+    "answer_link",
+    "is_reachable",
+    "page_secret",
+    "page_secret_file",
+    "read_link",
+]
 
 LINK_PATH = "/link/"
 """What stands between the page's address and the token."""
@@ -31,6 +40,8 @@ LINK_PATH = "/link/"
 _SALT = "hookrouter answer link"
 _ONLY_HERE = ("127.0.0.1", "[::1]", "localhost", "0.0.0.0", "[::]")  # noqa: S104 - names them, and binds to none
 _LONGEST = 4096
+_SHORTEST_SECRET = 32
+"""Characters of a secret that somebody has chosen: who has a link may try all secrets that are shorter."""
 
 
 @with_field_docs
@@ -54,9 +65,31 @@ class LinkError(HookrouterError):
         self.expired = expired
 
 
-def page_secret_file(home: Home) -> str:
-    """Return the path of the file that holds the page's secret, in the state folder."""
-    return os.path.join(home.state, "page-secret")
+def page_secret_file(home: Home, page: PageConfig) -> str:
+    """Return the path of the file that holds the page's secret: the one that is configured, or one of this home."""
+    return os.path.expanduser(page.secret_file) or os.path.join(home.state, "page-secret")
+
+
+def page_secret(home: Home, page: PageConfig, *, make: bool = True) -> str:
+    """Return the page's secret; this home's own is made the first time, unless ``make`` is False: it is empty then.
+
+    Raises OSError if it cannot be read or made, if others may read it, or if it is too short.
+    """
+    path = page_secret_file(home, page)
+    if not page.secret_file:
+        return made_secret(path) if make else read_secret(path)
+    from hookrouter.messaging.secrets import SecretError
+    from hookrouter.messaging.secrets import read_secret as named_secret
+
+    try:
+        secret = named_secret(page, "secret", {})
+    except SecretError as error:
+        raise PermissionError(f"[page] {error}") from None
+    if len(secret) < _SHORTEST_SECRET:
+        raise PermissionError(
+            f"[page] secret_file: what {path} holds is too short; allowed: {_SHORTEST_SECRET} characters or more"
+        )
+    return secret
 
 
 def is_reachable(page: PageConfig) -> bool:
@@ -79,7 +112,7 @@ def answer_link(home: Home, page: PageConfig, question: Question) -> str:
         import itsdangerous  # noqa: F401 - whether it is there
     except ImportError:
         return ""
-    signer = _serializer(made_secret(page_secret_file(home)))
+    signer = _serializer(page_secret(home, page))
     token = signer.dumps([question.session, question.session_id, question.tool_use_id])
     return f"{page.base_url}{LINK_PATH}{_text(token)}"
 
@@ -92,7 +125,7 @@ def read_link(home: Home, page: PageConfig, token: str) -> LinkedQuestion:
     from itsdangerous import BadData, SignatureExpired
 
     try:
-        secret = read_secret(page_secret_file(home))
+        secret = page_secret(home, page, make=False)
     except OSError as error:
         raise LinkError(f"links cannot be read now: {error}") from None
     if not secret or len(token) > _LONGEST or not token.isascii():

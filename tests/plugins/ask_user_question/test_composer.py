@@ -501,12 +501,12 @@ def test_without_a_page_that_a_phone_reaches_there_is_no_link(ask_session: Any, 
     asked_by_a_person(ask_session, page)
     found = composed(ask_session)
     assert (found.link, found.data["link"], "Answer here" in found.text) == ("", "", False)
-    assert not Path(page_secret_file(ask_session.home)).exists()
+    assert not Path(page_secret_file(ask_session.home, ask_session.config.page)).exists()
 
 
 def test_a_secret_that_cannot_be_used_costs_only_the_link(ask_session: Any) -> None:
     asked_by_a_person(ask_session)
-    path = Path(page_secret_file(ask_session.home))
+    path = Path(page_secret_file(ask_session.home, ask_session.config.page))
     path.write_text("x\n")
     path.chmod(0o644)
     found = composed(ask_session)

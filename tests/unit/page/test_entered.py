@@ -68,7 +68,7 @@ def test_a_key_names_its_question(session: str, session_id: str, tool_use_id: st
     key = key_of(session, session_id, tool_use_id)
     assert key.replace("-", "").replace("_", "").isalnum()
     if len(key) < 4096:
-        assert read_key(key) == (session, session_id, tool_use_id)
+        assert read_key(key) == (session, session_id, tool_use_id, "")
 
 
 @given(st.text(max_size=200))

@@ -28,7 +28,7 @@ async def names(stream: AsyncIterator[bytes], count: int) -> list[tuple[str, str
 
 def test_a_new_page_is_told_of_everything_and_a_known_one_of_what_is_new() -> None:
     async def run() -> None:
-        live = Live(MemoryStore())
+        live = Live(MemoryStore(), lambda _kinds, _since: (None, set()))
         first = await names(live.stream(""), len(TOPICS))
         assert [name for name, _ in first] == list(TOPICS)
         live._tell(["history"])
@@ -45,7 +45,7 @@ def test_a_new_page_is_told_of_everything_and_a_known_one_of_what_is_new() -> No
 @pytest.mark.parametrize("last", ["", "other-7", "x", "-", "0-99999999999999999999"])
 def test_a_number_of_another_process_counts_for_nothing(last: str) -> None:
     async def run() -> None:
-        live = Live(MemoryStore())
+        live = Live(MemoryStore(), lambda _kinds, _since: (None, set()))
         assert len(await names(live.stream(last), len(TOPICS))) == len(TOPICS)
 
     asyncio.run(run())
@@ -53,7 +53,7 @@ def test_a_number_of_another_process_counts_for_nothing(last: str) -> None:
 
 def test_a_stream_ends_with_the_page() -> None:
     async def run() -> None:
-        live = Live(MemoryStore())
+        live = Live(MemoryStore(), lambda _kinds, _since: (None, set()))
         stream = live.stream("")
         await names(stream, len(TOPICS))
         assert live.listeners == 1

@@ -59,7 +59,7 @@ def answer_by_hand(request: Request, terminal: Terminal, author: Author | None) 
     except Gone as gone:
         request = request._replace(session=decide.session, tool_use_id=decide.tool_use_id)
         result = _ended(request, author, "not_delivered", ExitCode.NOT_DELIVERED, str(gone))
-        return already_ended(app, result, request.tool_use_id)
+        return already_ended(app.store, result, request.tool_use_id)
 
 
 class _Decide:

@@ -1,0 +1,69 @@
+"""The other machines that share this one's engine, for all requests and threads of the page."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from hookrouter._fleet.others import Others
+from hookrouter.storage.interface import StoreError
+from hookrouter.util.text import describe_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from hookrouter.context import Services
+
+    T = TypeVar("T")
+
+__all__ = ["Machines"]
+
+_AGAIN_SECONDS = 2.0
+"""Seconds for which an engine that has failed is not asked again: each request would wait for it."""
+
+
+class Machines:
+    """Keeps the engine open as long as ``[storage]`` stays as it is."""
+
+    def __init__(self) -> None:
+        """Opens nothing."""
+        self._lock = threading.Lock()
+        self._config: object = None
+        self._others: Others | None = None
+        self._not_before = float("-inf")
+        self.problem = ""
+        """Why only this machine is shown; empty if the others are too, or if there are none."""
+
+    def here(self, services: Services) -> str:
+        """Return what this machine is called; empty if it shares nothing."""
+        others = self._opened(services)
+        return "" if others is None else others.here
+
+    def ask(self, services: Services, ask: Callable[[Others], T], otherwise: T) -> T:
+        """Return what the others are asked for; ``otherwise`` without others, or if the engine cannot be used.
+
+        Raises nothing that an engine does: :attr:`problem` says it.
+        """
+        if time.monotonic() < self._not_before:
+            return otherwise
+        try:
+            others = self._opened(services)
+            found = otherwise if others is None else ask(others)
+        except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+            self._not_before = time.monotonic() + _AGAIN_SECONDS
+            self.problem = str(error) if isinstance(error, StoreError) else describe_error(error)
+            return otherwise
+        self.problem = ""
+        return found
+
+    def _opened(self, services: Services) -> Others | None:
+        with self._lock:
+            if self._config != services.config.storage:
+                former, self._others = self._others, None
+                if former is not None:
+                    former.close()
+                self._others = Others.of(services)
+                self._config = services.config.storage
+            return self._others
