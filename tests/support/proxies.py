@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["HEADER", "PROXIES", "USERS", "Proxy", "page_table"]
+__all__ = ["HEADER", "PROXIES", "USERS", "Balancer", "Proxy", "page_table"]
 
 GUIDE = "docs/guides/page.md"
+FLEETS = "docs/guides/fleets.md"
 HOST = "https://claude.example.org"
 PAGE = "127.0.0.1:8790"
 """How the manual's examples are reached from outside, and where their page is."""
@@ -75,9 +76,7 @@ class Proxy:
         config = self._folder / f"{self._name}.conf"
         config.write_text(self._nginx(example, page) if self._name == "nginx" else self._haproxy(example, page))
         words = ["-p", str(self._folder), "-c", str(config)] if self._name == "nginx" else ["-db", "-f", str(config)]
-        self._process = subprocess.Popen([self.program, *words], stdin=subprocess.DEVNULL)
-        eventually(lambda: self._listens() or not self._lives())
-        assert self._lives(), f"{self._name} ended with {self._process.returncode}"
+        self._process = _started([self.program, *words], self.port)
 
     def end(self) -> None:
         """End it."""
@@ -109,15 +108,73 @@ class Proxy:
         }
         return _replaced(example, places)
 
-    def _lives(self) -> bool:
-        return self._process is not None and self._process.poll() is None
 
-    def _listens(self) -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", self.port)).close()
-        except OSError:
-            return False
-        return True
+class Balancer:
+    """HAProxy in front of two pages, as the manual has it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Choose a port; its files come into ``folder``, which exists. Without the program the test is skipped."""
+        self._program = needed_program("haproxy", PROXIES["haproxy"])
+        self._port = free_port()
+        self.url = f"https://localhost:{self._port}"
+        self.pair = made_pair(folder, "pages")
+        """The certificate of all, and its key."""
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def table(self, address: str, secret: Path) -> str:
+        """Return the manual's ``[page]`` table for a page at ``address``."""
+        [table] = [block.text for block in blocks(FLEETS, "toml") if "secret_file" in block.text]
+        places = {
+            "https://claude.example.org": self.url,
+            "10.0.0.11:8790": address,
+            "~/page.pem": str(self.pair.certificate),
+            "~/page.key": str(self.pair.key),
+            "~/.config/hookrouter/page.secret": str(secret),
+        }
+        return "\n" + _replaced(table, places)
+
+    def start(self, one: str, two: str) -> None:
+        """Start it in front of the pages at two addresses, and wait until it listens."""
+        [example] = [block.text for block in blocks(FLEETS, "haproxy")]
+        both = self._folder / "balancer.pem"
+        both.write_bytes(self.pair.certificate.read_bytes() + self.pair.key.read_bytes())
+        example = example.replace("/etc/haproxy/pages.pem", str(self.pair.certificate))
+        places = {
+            "bind :443 ssl": f"bind 127.0.0.1:{self._port} ssl",
+            "/etc/haproxy/claude.pem": str(both),
+            "10.0.0.11:8790": one,
+            "10.0.0.12:8790": two,
+        }
+        config = self._folder / "balancer.conf"
+        config.write_text(_replaced(example, places))
+        self._process = _started([self._program, "-db", "-f", str(config)], self._port)
+
+    def end(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(PATIENCE)
+
+
+def _started(words: list[str], port: int) -> subprocess.Popen[bytes]:
+    """Start a program, and wait until it listens."""
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL)
+
+    def lives() -> bool:
+        return process.poll() is None
+
+    eventually(lambda: _listens(port) or not lives())
+    assert lives(), f"{words[0]} ended with {process.returncode}"
+    return process
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
 
 
 def _hashed() -> dict[str, str]:
