@@ -105,10 +105,10 @@ def test_a_new_secret_ends_all_links(tmp_path: Path) -> None:
     place = Place(Home.in_folder(str(tmp_path)))
     with pytest.raises(LinkError, match="not valid"):
         place.read("a.b.c")
-    assert not Path(page_secret_file(place.home)).exists(), "reading makes no secret"
+    assert not Path(page_secret_file(place.home, PAGE)).exists(), "reading makes no secret"
     token = place.token()
     assert place.read(token).session == "work"
-    renew_secret(page_secret_file(place.home))
+    renew_secret(page_secret_file(place.home, PAGE))
     with pytest.raises(LinkError, match="not valid"):
         place.read(token)
     assert place.read(place.token()).session == "work"
@@ -124,7 +124,7 @@ def test_another_homes_links_are_none(place: Place, tmp_path: Path) -> None:
 def test_a_secret_that_others_can_read_signs_nothing(tmp_path: Path) -> None:
     place = Place(Home.in_folder(str(tmp_path)))
     token = place.token()
-    os.chmod(page_secret_file(place.home), 0o644)
+    os.chmod(page_secret_file(place.home, PAGE), 0o644)
     with pytest.raises(PermissionError, match="not this user's alone"):
         place.link()
     with pytest.raises(LinkError, match="links cannot be read now"):
@@ -183,3 +183,42 @@ def test_a_secret_is_not_followed_to_another_file(tmp_path: Path) -> None:
         read_secret(str(path))
     renew_secret(str(path))
     assert (target.read_text(), path.is_symlink()) == ("x" * 50, False)
+
+
+def test_homes_with_one_secret_read_each_others_links(tmp_path: Path) -> None:
+    shared = shared_page(tmp_path, "a secret that is long enough for all\n")
+    one, two = (Place(Home.in_folder(str(tmp_path / name))) for name in ("one", "two"))
+    token = one.link(shared).rpartition("/")[2]
+    assert two.read(token, shared).tool_use_id == "toolu_1"
+    with pytest.raises(LinkError, match="not valid"):
+        two.read(token)
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "said"),
+    [
+        ("short\n", 0o600, "too short; allowed: 32 characters or more"),
+        ("a secret that is long enough for all\n", 0o604, "every user of this machine may read"),
+        ("", 0o600, "is empty"),
+        (None, 0o600, "cannot be read"),
+    ],
+)
+def test_a_shared_secret_that_cannot_be_used_is_named_and_not_shown(
+    tmp_path: Path, text: str | None, mode: int, said: str
+) -> None:
+    page = shared_page(tmp_path, text, mode)
+    place = Place(Home.in_folder(str(tmp_path / "home")))
+    with pytest.raises(PermissionError, match=said) as refused:
+        place.link(page)
+    assert "[page] secret_file" in str(refused.value)
+    assert "short\n" not in str(refused.value)
+    with pytest.raises(LinkError):
+        place.read("x", page)
+
+
+def shared_page(folder: Path, text: str | None, mode: int = 0o600) -> PageConfig:
+    file = folder / "page.secret"
+    if text is not None:
+        file.write_text(text)
+        file.chmod(mode)
+    return PageConfig(url="https://claude.example.org", secret_file=str(file))
