@@ -43,7 +43,8 @@ def answer() -> int:
     """Give the answer of a person at the page: read it from stdin, write the result to stdout. Returns the exit code.
 
     Read is a JSON object: ``session``, ``tool_use_id``, ``decisions`` on the dialog's form as ``hookrouter answer``
-    takes them of a question, ``who``, ``wait`` (seconds) and, if it is another one, ``machine``. Written is what ``hookrouter answer --json`` writes.
+    takes them of a question, ``who``, ``wait`` (seconds) and, if it is another one, ``machine``. Written is what
+    ``hookrouter answer --json`` writes.
     """
     request: dict[str, Any] = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
     app = Application.from_environ()

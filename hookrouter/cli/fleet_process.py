@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._config.cache import file_key
 from hookrouter._fleet import state
+from hookrouter._fleet.adopting import Adopting, leave_taken
 from hookrouter._fleet.errands import Errands
 from hookrouter._fleet.kinds import SHARED
 from hookrouter._fleet.replica import Brought, Replica
@@ -128,6 +129,8 @@ class _Process:
         stack.enter_context(self._app.store.lock(*SHARING, 0))
         stack.enter_context(replica.lock())
         replica.settle()
+        leave_taken(self._app, storage)
+        adopting = Adopting(self._app, storage)
         errands = Errands(storage, os.environ, self._app.warn, self._nudge)
         watches = [stack.enter_context(watch) for watch in self._folders()]
         asked = stack.enter_context(errands.watch())
@@ -138,6 +141,7 @@ class _Process:
             replica.check_lock()
             self._changed(replica.bring())
             errands.serve()
+            adopting.serve()
             if not self._stay and self._is_idle(IDLE_SECONDS) and not errands.are_running:
                 return True
             self._wait([*watches, asked])

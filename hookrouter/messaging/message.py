@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hookrouter.messaging.gateway import ScheduledMessage
+    from hookrouter.storage.interface import DocumentStore
 
 __all__ = [
     "CLOSED",
@@ -64,6 +65,11 @@ class WhileOpen(NamedTuple):
     """The names that it may have."""
     fields: Mapping[str, object]
     """What must stand in it."""
+
+    def is_met(self, store: DocumentStore) -> bool:
+        """Whether the document is there. Raises hookrouter.storage.interface.StoreError if it cannot be read."""
+        found = (store.read(self.kind, name) for name in self.names)
+        return any(one is not None and self.fields.items() <= one.items() for one in found)
 
     def as_json(self) -> dict[str, object]:
         """Return it as the document has it."""

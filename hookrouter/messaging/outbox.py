@@ -93,6 +93,16 @@ class Outbox:
         self._store.write(KIND, name, document)
         return kept
 
+    def take_in(self, name: str, document: Mapping[str, Any]) -> bool:
+        """Keep a message of another machine under its id, as if nobody had tried it; False if it is here already.
+
+        ``document`` is as that machine's outbox has it. It is on disk, durably, before this returns. Raises
+        hookrouter.storage.interface.StoreError if it cannot be written.
+        """
+        never = {"attempts": 0, "last_attempt_at": None, "last_error": None, "not_before": None}
+        fresh = {**document, **FRESH, **never, "environment": self._environment()}
+        return self._store.create(KIND, name, fresh) is None
+
     def ids(self) -> list[str]:
         """Return the ids of all messages, oldest first, without reading the documents."""
         return sorted(self.stamps())

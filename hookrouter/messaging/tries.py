@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
-    from hookrouter.messaging.message import QueuedMessage, WhileOpen
+    from hookrouter.messaging.message import QueuedMessage
     from hookrouter.storage.interface import DocumentStore
 
     class _Queue(Protocol):
@@ -118,19 +118,11 @@ class Tries:
 
         Raises hookrouter.storage.interface.StoreError if it cannot be read.
         """
-        return message.while_open is None or self._is_open(message.while_open)
+        return message.while_open is None or message.while_open.is_met(self._documents)
 
     def is_over(self, message: QueuedMessage) -> bool:
         """Whether the document that ``once_over`` waits for is gone; True if the message waits for none.
 
         Raises hookrouter.storage.interface.StoreError if it cannot be read.
         """
-        return message.once_over is None or not self._is_open(message.once_over)
-
-    def _is_open(self, condition: WhileOpen) -> bool:
-        fields = condition.fields.items()
-        for name in condition.names:
-            document = self._documents.read(condition.kind, name)
-            if document is not None and fields <= document.items():
-                return True
-        return False
+        return message.once_over is None or not message.once_over.is_met(self._documents)

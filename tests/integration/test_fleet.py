@@ -11,13 +11,24 @@ from pathlib import Path
 
 import pytest
 
+from hookrouter._fleet.adopting import Adopting
 from hookrouter._fleet.spawn import SHARING, is_sharing
+from hookrouter._plugins.storage_engines import open_engine
 from hookrouter._sandbox.stage import Stage
+from hookrouter.cli.application import Application
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
 from support.fleet import ENGINES, Engine, Machine, made_engine
 from support.postgres import Server, postgres_server
 
+AGENT = """
+[[agents]]
+id = "boss"
+gateway = "tell"
+[gateways.tell]
+type = "command"
+argv = ["{program}"]
+"""
 RIGHT = json.dumps([{"action": "select", "optionIndex": 1}])
 
 
@@ -36,8 +47,8 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
 def machine(tmp_path: Path, engine: Engine) -> Iterator[Callable[[str], Machine]]:
     made: list[Machine] = []
 
-    def make(name: str) -> Machine:
-        made.append(Machine(tmp_path, name, engine))
+    def make(name: str, more: str = "") -> Machine:
+        made.append(Machine(tmp_path, name, engine, more))
         return made[-1]
 
     yield make
@@ -140,8 +151,7 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(machine: Calla
     one, two = machine("one"), machine("two")
     one.ask()
     wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
-    holder = open_store(one.stage.home, pytest.fail).lock_holder(*SHARING) or ""
-    os.kill(int(holder.split()[1].rstrip(",")), signal.SIGKILL)
+    kill_sharing(one)
     assert two.stage.run("answer", "--any", RIGHT).returncode == 4
     one.stage.run("sessions")
     wait_until(lambda: is_sharing(one.stage.home), 30, "a new process")
@@ -160,3 +170,41 @@ def test_without_an_engine_there_is_no_other_machine(tmp_path: Path) -> None:
     done = stage.run("answer", "--machine", "one", "--any", RIGHT)
     assert done.returncode == 2
     assert "no machines share an engine here; see [storage] in config.toml" in done.stderr
+
+
+def kill_sharing(machine: Machine) -> None:
+    """Kill the process that brings a machine's documents."""
+    holder = open_store(machine.stage.home, pytest.fail).lock_holder(*SHARING) or ""
+    os.kill(int(holder.split()[1].rstrip(",")), signal.SIGKILL)
+
+
+def test_what_a_machine_had_to_tell_is_told_by_another_when_it_is_gone(
+    machine: Callable[..., Machine], engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = machine("one", AGENT.format(program="/bin/false"))
+    script = tmp_path / "told"
+    script.write_text(f'#!/bin/sh\nprintf "%s\\n" "$HOOKROUTER_WAKE_ID" >> {tmp_path}/ids\ncat >> {tmp_path}/texts\n')
+    script.chmod(0o700)
+    two = machine("two", AGENT.format(program=script))
+    one.ask()
+    [message] = one.told("outbox", "list")
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    kill_sharing(one)
+    for name, value in (*engine.variables.items(), ("HOOKROUTER_HOME", two.stage.home.root)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.syspath_prepend(engine.variables.get("PYTHONPATH", str(tmp_path)))
+    app = Application.from_environ(two.stage.environ, share=False)
+    storage = open_engine(app.home, app.config.storage, app.plugins)
+    adopting = Adopting(app, storage, gone_seconds=0)
+    try:
+        wait_until(lambda: adopting.serve(now=True) == 1, 30, "the lock of the machine that is gone")
+    finally:
+        storage.close()
+    wait_until((tmp_path / "ids").exists, 30, "the message")
+    wait_until(lambda: not two.told("outbox", "list"), 30, "the end of its delivery")
+    assert (tmp_path / "ids").read_text().split() == [message["id"]]
+    assert "The machine one is not there, so two sends this." in (tmp_path / "texts").read_text()
+    assert "Which way?" in (tmp_path / "texts").read_text()
+    # Back again, it leaves what was sent for it.
+    one.stage.run("sessions")
+    wait_until(lambda: not one.told("outbox", "list"), 30, "the message's end")
