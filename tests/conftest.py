@@ -18,9 +18,13 @@ from hypothesis import HealthCheck, settings
 
 from hookrouter.testing.pytest_plugin import missing, seal, skip_without
 from support.openclaw import find_openclaw
+from support.postgres import postgres_server
+from support.shared_stages import VARIABLE, shared_stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from support.postgres import Server
 
 _numbers = count()
 
@@ -67,6 +71,28 @@ def _sealed(monkeypatch: pytest.MonkeyPatch, _sealed_session: Path) -> Path:
     folder.mkdir()
     seal(monkeypatch, folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def _engine_of_stages() -> Iterator[Server | None]:
+    """Start the database, if the environment says that all stages share one."""
+    engine = os.environ.get(VARIABLE, "")
+    if not engine:
+        yield None
+        return
+    assert engine == "postgresql", f"{VARIABLE}: found {engine!r}; allowed: postgresql"
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _shared(_engine_of_stages: Server | None) -> Iterator[None]:
+    """Have the stages of each test share their documents, if the environment says so."""
+    if _engine_of_stages is None:
+        yield
+    else:
+        with shared_stages(_engine_of_stages):
+            yield
 
 
 @pytest.fixture
