@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.spawn import ALONE_VARIABLE
+from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now, seconds
 from hookrouter.util.field_docs import with_field_docs
@@ -68,12 +69,18 @@ class Done(NamedTuple):
 
 
 def run_elsewhere(
-    storage: Storage, machine: str, words: Sequence[str], given: str, report: Callable[[str], None]
+    storage: Storage,
+    machine: str,
+    words: Sequence[str],
+    given: str,
+    report: Callable[[str], None],
+    *,
+    person: str = "",
 ) -> Done:
     """Have a machine run ``hookrouter WORDS...`` with ``given`` on its stdin; wait for the end, and return it.
 
-    The command's own time limit is the limit of the wait. Raises ErrandError, and StoreError if the engine cannot be
-    used.
+    ``person`` is the login name of whoever is at this process's terminal; empty if nobody is. The command's own time
+    limit is the limit of the wait. Raises ErrandError, and StoreError if the engine cannot be used.
     """
     store = storage.store(FLEET, report, machine)
     if store.lock_holder(*PRESENCE) is None:
@@ -84,7 +91,7 @@ def run_elsewhere(
     from uuid import uuid4
 
     name = uuid4().hex
-    document = {"version": 1, "words": list(words), "given": given, "state": _ASKED, "at": iso()}
+    document = {"version": 1, "words": list(words), "given": given, "person": person, "state": _ASKED, "at": iso()}
     is_asked = False
     try:
         # Without the lock it is not carried out: nobody gets an answer that somebody gave up waiting for.
@@ -134,7 +141,8 @@ class Errands:
         from concurrent.futures import ThreadPoolExecutor
 
         self._store = storage.store(FLEET, report)
-        self._environ = {**environ, ALONE_VARIABLE: "1"}
+        inherited = {name: value for name, value in environ.items() if name != PERSON_VARIABLE}
+        self._environ = {**inherited, ALONE_VARIABLE: "1"}
         self._report = report
         self._wake = wake
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="errand")
@@ -169,11 +177,11 @@ class Errands:
         words = errand.get("words")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or not words:
             words = []
-        future = self._pool.submit(self._run, words, str(errand.get("given", "")))
+        future = self._pool.submit(self._run, words, str(errand.get("given", "")), _person(errand))
         self._running[name] = taken, future
         future.add_done_callback(lambda _future: self._wake())
 
-    def _run(self, words: list[str], given: str) -> dict[str, object]:
+    def _run(self, words: list[str], given: str, person: str) -> dict[str, object]:
         if not words or (words[0] not in COMMANDS and tuple(words) != PAGE_ANSWER):
             allowed = ", ".join(COMMANDS)
             said = f"hookrouter: {' '.join(words)!r} is no command for another machine; allowed: {allowed}\n"
@@ -182,7 +190,7 @@ class Errands:
             done = subprocess.run(
                 [*script_argv(), *words],
                 input=given.encode("utf-8", "surrogateescape"),
-                env=self._environ,
+                env={**self._environ, PERSON_VARIABLE: person} if person else self._environ,
                 capture_output=True,
                 check=False,
             )
@@ -191,6 +199,11 @@ class Errands:
             return {"state": _DONE, "code": 1, "stdout": "", "stderr": said, "done_at": iso()}
         texts = [part.decode("utf-8", "replace")[:_LONGEST_OUTPUT] for part in (done.stdout, done.stderr)]
         return {"state": _DONE, "code": done.returncode, "stdout": texts[0], "stderr": texts[1], "done_at": iso()}
+
+
+def _person(errand: Mapping[str, object]) -> str:
+    """Return who is at the terminal of whoever asks; a variable of a process has no zero byte."""
+    return str(errand.get("person") or "").replace("\0", "")
 
 
 def _code(errand: Mapping[str, object]) -> int:

@@ -89,9 +89,9 @@ class Others:
         stores = ((name, self._storage.store("", self._services.warn, name)) for name in self.names())
         return [name for name, store in stores if read_record(store, session) is not None]
 
-    def run(self, machine: str, words: Sequence[str], given: str = "") -> Done:
-        """Have a machine run ``hookrouter WORDS...``. Raises ErrandError too."""
-        return run_elsewhere(self._storage, machine, words, given, self._services.warn)
+    def run(self, machine: str, words: Sequence[str], given: str = "", *, person: str = "") -> Done:
+        """Have a machine run ``hookrouter WORDS...``; ``person`` is at this terminal. Raises ErrandError too."""
+        return run_elsewhere(self._storage, machine, words, given, self._services.warn, person=person)
 
     def close(self) -> None:
         """Let go of the engine. Raises nothing."""

@@ -27,6 +27,7 @@ __all__ = [
     "Style",
     "Waiting",
     "has_unicode",
+    "is_attended",
     "shortened",
     "width",
 ]
@@ -53,6 +54,11 @@ class Style:
     def __call__(self, text: str, code: str) -> str:
         """Return a text in a colour, or as it is."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.is_on and text and code else text
+
+
+def is_attended() -> bool:
+    """Whether a person reads and types at the terminal of this process's standard streams."""
+    return sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
 
 
 def width(stream: TextIO | None = None) -> int:

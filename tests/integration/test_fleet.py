@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,8 +19,10 @@ from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter._plugins.storage_engines import open_engine
 from hookrouter._sandbox.stage import Stage
 from hookrouter.cli.application import Application
+from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
+from hookrouter.util.program import script_argv
 from support.fleet import ENGINES, Engine, Machine, made_engine
 from support.postgres import Server, postgres_server
 
@@ -170,6 +175,42 @@ def test_without_an_engine_there_is_no_other_machine(tmp_path: Path) -> None:
     done = stage.run("answer", "--machine", "one", "--any", RIGHT)
     assert done.returncode == 2
     assert "no machines share an engine here; see [storage] in config.toml" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [(["work", "Right"], []), (["--machine=one", "--any", RIGHT, "--as=person"], []), (["--plain"], ["1", "y"])],
+    ids=["words", "the machine's name", "a dialog"],
+)
+def test_a_person_at_the_terminal_of_another_machine_is_known_as_one(
+    machine: Callable[..., Machine], words: list[str], typed: list[str]
+) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    session = two.told("questions")["questions"][0]["session"]
+    said = at_terminal(two.stage, ["answer", *(session if word == "work" else word for word in words)], typed)
+    assert "recorded exactly" in said
+    (story,) = one.told("history", "--machine=one")["questions"]
+    assert (story["by"], story["who"], story["questions"][0]["recorded"]) == ("person", login_name(), "Right")
+
+
+def at_terminal(stage: Stage, words: list[str], typed: list[str]) -> str:
+    """Run a command with a terminal of its own; type a line at each prompt; return all that it showed."""
+    ours, its = pty.openpty()
+    with subprocess.Popen(
+        [*script_argv(), *words], stdin=its, stdout=its, stderr=its, env={**stage.environ, "TERM": "xterm"}
+    ) as process:
+        os.close(its)
+        shown = b""
+        with suppress(OSError):
+            while part := os.read(ours, 4096):
+                shown += part
+                if typed and shown.rstrip(b" ").endswith((b":", b"?")):
+                    os.write(ours, f"{typed.pop(0)}\n".encode())
+    os.close(ours)
+    assert process.returncode == 0, shown.decode()
+    return shown.decode()
 
 
 def kill_sharing(machine: Machine) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.answer_request import UsageError, check_options
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.answers.identity import AGENT, Author, author_option
+from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, is_person_there
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.messages.words import is_json
@@ -41,8 +41,10 @@ def run(request: Request) -> int:
     try:
         author = None if request.author is None else _author(request.author)
         text = _decisions(request) if request.is_json else None
-        if (code := _elsewhere(request, text)) is not None:
-            return code
+        routed = _elsewhere(request, text)
+        if isinstance(routed, int):
+            return routed
+        request = routed
         result = _answered(request, author, text)
     except UsageError as error:
         result = AnswerResult("invalid", ExitCode.BAD_INPUT, request.session, reason=str(error))
@@ -81,24 +83,31 @@ def _answered(request: Request, author: Author | None, text: str | None) -> Answ
     if author is not None and author.is_person:
         from hookrouter.cli.dialogs.person.asking import Terminal
 
-        author = author._replace(is_present=Terminal.here(os.environ).can_ask)
+        author = author._replace(is_present=is_person_there(at_terminal=Terminal.here(os.environ).can_ask))
     return request.answered(app, text, author or AGENT)
 
 
-def _elsewhere(request: Request, text: str | None) -> int | None:
-    """Have another machine answer, if its question is meant; return the exit code, None if this one is to answer."""
+def _elsewhere(request: Request, text: str | None) -> Request | int:
+    """Have another machine answer, if its question is meant; return the exit code, or what this one is to answer."""
     from hookrouter.cli.fleet.routing import answered_elsewhere
 
-    options = request.options()
+    options, code = request.options(), None
     if text is not None:
-        named = request.names_question
         words = [*options, "--file=-"]
-        return answered_elsewhere(request.session, request.tool_use_id, lambda: (words, text)) if named else None
-    if not request.words:
-        # A person chooses, of what is here.
-        return None
-    session = request.session if request.names_question else request.words[0]
-    return answered_elsewhere(session, request.tool_use_id, lambda: ([*options, "--", *request.words], ""))
+        if request.names_question:
+            code = answered_elsewhere(request.session, request.tool_use_id, lambda: (words, text))
+    elif request.words:
+        session = request.session if request.names_question else request.words[0]
+        code = answered_elsewhere(session, request.tool_use_id, lambda: ([*options, "--", *request.words], ""))
+    else:
+        from hookrouter.cli.dialogs.person.asking import Terminal
+
+        terminal = Terminal.here(os.environ, request.plain)
+        if terminal.can_ask:
+            from hookrouter.cli.dialogs.person.anywhere import chosen_anywhere
+
+            return chosen_anywhere(request, terminal)
+    return request if code is None else code
 
 
 def _told(result: AnswerResult, command: str, *, failed: bool) -> list[str]:

@@ -169,8 +169,9 @@ def _decide(
     from hookrouter.cli.dialogs.answer_command import run
     from hookrouter.cli.dialogs.answer_request import Request
     from hookrouter.cli.dialogs.person.asking import Terminal
+    from hookrouter.dialogs.answers.identity import is_person_there
 
-    if author is None and Terminal.here(os.environ).can_ask:
+    if author is None and is_person_there(at_terminal=Terminal.here(os.environ).can_ask):
         author = "person"
     words: Sequence[str] = (json.dumps([decision]),)
     return run(

@@ -16,7 +16,9 @@ from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._plugins.storage_engines import machine_name
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
+from hookrouter.cli.terminal import is_attended
 from hookrouter.config import FILES
+from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.field_docs import with_field_docs
@@ -66,8 +68,9 @@ def run_on(others: Others, machine: str, words: Sequence[str], given: str) -> in
 
     That is 4 if it was certainly not done, and 5 if that is not known. Raises StoreError.
     """
+    person = login_name() if is_attended() else ""
     try:
-        done = others.run(machine, words, given)
+        done = others.run(machine, words, given, person=person)
     except ErrandError as error:
         sys.stderr.write(f"hookrouter {printable(words[0])}: {printable(str(error))}\n")
         return ExitCode.NOT_CONFIRMED if error.may_have_run else ExitCode.NOT_DELIVERED

@@ -13,7 +13,7 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.queue.choosing import choose
 from hookrouter.cli.queue.outcomes import Sent, Waiting
 from hookrouter.cli.queue.showing import hold_line, item_entry
-from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, login_name
+from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, is_person_there, login_name
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue.documents import Queue, change_queue
@@ -155,7 +155,8 @@ def sender(author: str | None) -> Author:
         return author_option(author)
     from hookrouter.cli.dialogs.person.asking import Terminal
 
-    return Author("person", login_name()) if Terminal.here(os.environ).can_ask else AGENT
+    is_person = is_person_there(at_terminal=Terminal.here(os.environ).can_ask)
+    return Author("person", login_name()) if is_person else AGENT
 
 
 def read_text(file: str) -> str:

@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from hookrouter.util.field_docs import with_field_docs
 
-__all__ = ["AGENT", "Author", "author_option", "login_name"]
+__all__ = ["AGENT", "PERSON_VARIABLE", "Author", "author_option", "is_person_there", "login_name"]
+
+PERSON_VARIABLE = "HOOKROUTER_PERSON"
+"""Set to a login name for a command that a person at the terminal of another machine has this machine run."""
 
 _KINDS = ("agent", "person")
 
@@ -41,8 +44,18 @@ def author_option(text: str) -> Author:
     return AGENT if by == "agent" else Author(by, name.strip() or login_name())
 
 
+def is_person_there(*, at_terminal: bool) -> bool:
+    """Whether a terminal shows that a person is there: this process's own (``at_terminal``), or another machine's."""
+    return at_terminal or bool(os.environ.get(PERSON_VARIABLE))
+
+
 def login_name() -> str:
-    """Return the login name of the user that runs this process; empty if it has none."""
+    """Return the login name of the user that runs this process, or has it run from another machine.
+
+    Empty if the user has none.
+    """
+    if name := os.environ.get(PERSON_VARIABLE):
+        return name
     import pwd
 
     try:

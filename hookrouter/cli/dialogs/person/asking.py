@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.cli.dialogs.person.menu import Menu
 from hookrouter.cli.dialogs.person.plain import Gone, Left
 from hookrouter.cli.dialogs.person.view import FormView, described
-from hookrouter.cli.terminal import shortened
+from hookrouter.cli.terminal import is_attended, shortened
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.decisions import DecisionError, check_decisions
 from hookrouter.dialogs.messages.words import read_words
@@ -43,7 +43,7 @@ class Terminal(NamedTuple):
     @classmethod
     def here(cls, environ: Mapping[str, str], plain: bool | None = None) -> Terminal:
         """Look at the streams of this process; ``plain`` is what the command line says, None if it says nothing."""
-        can_ask = sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+        can_ask = is_attended()
         has_colour = not environ.get("NO_COLOR")
         is_dumb = environ.get("TERM", "") in ("", "dumb")
         wanted = has_colour if plain is None else not plain

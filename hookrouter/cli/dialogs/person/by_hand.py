@@ -11,7 +11,7 @@ from hookrouter.cli.dialogs.person.asking import choose, from_dialog, from_words
 from hookrouter.cli.dialogs.person.plain import Gone, Left
 from hookrouter.dialogs.answers.choosing import candidates, undecided
 from hookrouter.dialogs.answers.ended import already_ended
-from hookrouter.dialogs.answers.identity import AGENT, Author, login_name
+from hookrouter.dialogs.answers.identity import AGENT, Author, is_person_there, login_name
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.interface import StoreError
@@ -39,9 +39,10 @@ def answer_by_hand(request: Request, terminal: Terminal, author: Author | None) 
     words = list(request.words)
     if not request.names_question:
         request = request._replace(session=words.pop(0)) if words else request._replace(any_session=True)
+    is_there = is_person_there(at_terminal=terminal.can_ask)
     if author is None:
-        author = Author("person", login_name()) if terminal.can_ask else AGENT
-    author = author._replace(is_present=author.is_person and terminal.can_ask)
+        author = Author("person", login_name()) if is_there else AGENT
+    author = author._replace(is_present=author.is_person and is_there)
     if not words and (request.as_text or request.as_chat or not terminal.can_ask):
         raise UsageError(
             "the answer is missing: give the number of an option, its label, or words of your own; without any, a "
