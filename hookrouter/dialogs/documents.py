@@ -46,6 +46,7 @@ __all__ = [
     "open_question",
     "others",
     "own_name",
+    "question_of",
     "read_pending",
     "remove",
     "remove_left_behind",
@@ -348,7 +349,7 @@ def find_question(store: DocumentStore, session_id: str, tool_use_id: str) -> Qu
 def _found(store: DocumentStore, named: Callable[[str], bool]) -> list[Question]:
     """Return the open questions whose documents have such names, by session name and age."""
     documents = _entries(store, QUESTION, named).values()
-    found = [question for document in documents if (question := _question(document))]
+    found = [question for document in documents if (question := question_of(document))]
     return sorted(found, key=lambda question: (question.session, question.saved_at))
 
 
@@ -546,7 +547,8 @@ def _delete(store: DocumentStore, kind: str, session: str, tool_use_id: str) -> 
     return name is not None and store.delete(kind, name)
 
 
-def _question(document: dict[str, Any] | None) -> Question | None:
+def question_of(document: dict[str, Any] | None) -> Question | None:
+    """Return the question that a document holds; None if it holds none. Raises nothing."""
     if document is None or not is_form(document.get("questions")):
         return None
     session, tool_use_id = _text(document, "session"), _text(document, "tool_use_id")

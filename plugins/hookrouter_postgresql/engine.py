@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager as ContextManager
 
     from hookrouter_postgresql.connections import Connections
+    from hookrouter_postgresql.history import PostgresqlHistory
     from hookrouter_postgresql.schema import Schema
     from hookrouter_postgresql.store import Access, PostgresqlStore
 
@@ -61,6 +62,15 @@ class PostgresqlStorage:
     def machines(self) -> list[str]:
         """Return the machines that have documents, sorted. Raises StoreError."""
         return sorted(machine for (machine,) in self._opened().run(_MACHINES, ()))
+
+    def history(self) -> PostgresqlHistory | None:
+        """Return the history of all machines; None if the tables are those of the former release. Raises StoreError."""
+        access = self._opened()
+        if not access.schema.has_history():
+            return None
+        from hookrouter_postgresql.history import PostgresqlHistory
+
+        return PostgresqlHistory(access, self._machine)
 
     def init(self) -> list[str]:
         """Make the schema and its tables; return in words what was done. Raises StoreError."""

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from hookrouter._page.reading.stories import StoryQuery
 from hookrouter._page.reading.waiting import key_of, read_key
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import seeing
 from hookrouter.config import DIALOG_KINDS
 from hookrouter.dialogs.stories.story import OPEN, OUTCOMES, UNKNOWN
+from hookrouter.storage.history import StoryQuery
 from hookrouter.util.clock import moment
 
 if TYPE_CHECKING:

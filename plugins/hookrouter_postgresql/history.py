@@ -1,0 +1,273 @@
+"""The history of all machines as rows: stories of questions, and counts by day."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from hookrouter.storage.history import OPEN, Count, HistoryMoved, HistoryPlace, KeptPage, KeptStory
+from hookrouter.util import fastjson
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hookrouter.storage.history import HistoryBatch, StoryKey, StoryQuery
+    from hookrouter_postgresql.store import Access
+
+    _Condition = tuple[str, object]
+    """What is asked of a row, and the value in it; a tuple for several, or none."""
+
+__all__ = ["PostgresqlHistory"]
+
+_LOOKED_AT = 1000
+"""How many stories one call looks at if it has to look at each: what it costs does not depend on how many there are."""
+_PRUNED_AT_ONCE = 1000
+_LASTING = 86_400.0
+"""Seconds for which a question was open that is looked for apart, see the column ``lasting``."""
+_LONGEST_NAME = 300
+"""Characters of a name that an index holds."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_AFTER = re.compile(r"(-?\d{1,17})\.(\d{1,18})")
+
+_NUMBER = "SELECT number FROM {schema}.history_machine WHERE machine = %s"
+_FILES = "SELECT file, position FROM {schema}.history_file WHERE machine = %s"
+_BEGUN = (
+    "INSERT INTO {schema}.history_machine (machine, number) VALUES (%s, 1) "
+    "ON CONFLICT (machine) DO NOTHING RETURNING number"
+)
+_NEXT = "UPDATE {schema}.history_machine SET number = number + 1 WHERE machine = %s AND number = %s RETURNING number"
+_MOVE = (
+    "INSERT INTO {schema}.history_file (machine, file, position) SELECT %s, * FROM unnest(%s::text[], %s::bigint[]) "
+    "ON CONFLICT (machine, file) DO UPDATE SET position = excluded.position"
+)
+_GONE = "DELETE FROM {schema}.history_file WHERE machine = %s AND file = ANY(%s::text[])"
+_PUT = (
+    "INSERT INTO {schema}.story "
+    "(machine, key, session, kind, outcome, ended_by, at, latest, lasting, words, story, sources) "
+    "SELECT %s, * FROM unnest(%s::bytea[], %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], "
+    "%s::timestamptz[], %s::boolean[], %s::text[], %s::text[], %s::text[]) "
+    "ON CONFLICT (machine, key) DO UPDATE SET session = excluded.session, kind = excluded.kind, "
+    "outcome = excluded.outcome, ended_by = excluded.ended_by, at = excluded.at, latest = excluded.latest, "
+    "lasting = excluded.lasting, words = excluded.words, story = excluded.story, sources = excluded.sources"
+)
+# Names that are cut may be the same.
+_COUNT = (
+    "INSERT INTO {schema}.history_count AS old (day, machine, subject, name, part, bucket, calls, failed, longest) "
+    "SELECT day, %s, subject, name, part, bucket, sum(calls), sum(failed), max(longest) "
+    "FROM unnest(%s::integer[], %s::text[], %s::text[], %s::text[], %s::integer[], %s::bigint[], %s::bigint[], "
+    "%s::float8[]) AS new (day, subject, name, part, bucket, calls, failed, longest) "
+    "GROUP BY day, subject, name, part, bucket "
+    "ON CONFLICT (day, machine, subject, name, part, bucket) DO UPDATE SET calls = old.calls + excluded.calls, "
+    "failed = old.failed + excluded.failed, longest = greatest(old.longest, excluded.longest)"
+)
+_KEPT = (
+    "SELECT machine, story, sources, at, latest, words FROM {schema}.story "
+    "WHERE machine = %s AND key = ANY(%s::bytea[])"
+)
+_MACHINES = "SELECT machine FROM {schema}.history_machine ORDER BY machine"
+_COUNTED = (
+    "SELECT day, subject, name, part, bucket, sum(calls)::bigint, sum(failed)::bigint, max(longest) "
+    "FROM {schema}.history_count WHERE day >= %s GROUP BY day, subject, name, part, bucket HAVING sum(calls) > 0"
+)
+_MAY_PRUNE = "SELECT pg_try_advisory_xact_lock(hashtextextended('hookrouter prunes ' || %s, 0))"
+_PRUNE = (
+    "DELETE FROM {schema}.story WHERE id IN (SELECT id FROM {schema}.story WHERE at < %s AND latest < %s "
+    f"AND outcome <> '{OPEN}' ORDER BY at LIMIT {_PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED) RETURNING id"
+)
+_PRUNE_COUNTS = "DELETE FROM {schema}.history_count WHERE day < %s"
+
+_COLUMNS = ("session", "outcome", "machine", "kind", "by")
+"""The parts of a query that have an index, the one that most likely leaves the fewest first."""
+
+
+class PostgresqlHistory:
+    """The history, as one machine sees it: :class:`hookrouter.storage.history.HistoryStore`."""
+
+    def __init__(self, access: Access, machine: str) -> None:
+        """Touches nothing yet."""
+        self._access = access
+        self._machine = machine
+
+    def place(self) -> HistoryPlace:
+        """Return how far this machine's journal was brought."""
+        rows = self._access.run(_NUMBER, (self._machine,))
+        if not rows:
+            return HistoryPlace(0, {})
+        return HistoryPlace(rows[0][0], dict(self._access.run(_FILES, (self._machine,))))
+
+    def kept(self, keys: Collection[StoryKey]) -> dict[StoryKey, KeptStory]:
+        """Return, of these questions of this machine, the stories that are kept."""
+        rows = self._access.run(_KEPT, (self._machine, [_digest(key) for key in keys]))
+        return {one.key: one for one in map(_whole, rows)}
+
+    def append(self, batch: HistoryBatch) -> None:
+        """Keep all of a batch, or nothing."""
+        run, machine = self._access.run, self._machine
+        with self._access.connections.together():
+            if not (run(_NEXT, (machine, batch.number)) if batch.number else run(_BEGUN, (machine,))):
+                raise HistoryMoved(f"another process has brought history of the machine {machine!r} meanwhile")
+            moved = {file: position for file, position in batch.files.items() if position is not None}
+            if moved:
+                run(_MOVE, (machine, list(moved), list(moved.values())))
+            if gone := [file for file, position in batch.files.items() if position is None]:
+                run(_GONE, (machine, gone))
+            if batch.stories:
+                run(_PUT, (machine, *map(list, zip(*map(_row, batch.stories), strict=True))))
+            if batch.counts:
+                rows = [one._replace(name=_plain(one.name), part=_plain(one.part)) for one in batch.counts]
+                run(_COUNT, (machine, *map(list, zip(*rows, strict=True))))
+
+    def machines(self) -> list[str]:
+        """Return the names of the machines whose history is kept, sorted."""
+        return [machine for (machine,) in self._access.run(_MACHINES, ())]
+
+    def stories(self, query: StoryQuery, limit: int, after: str = "") -> KeptPage:
+        """Return up to ``limit`` of the stories that fit, newest first, of the next :data:`_LOOKED_AT`."""
+        statement, values, window = _search(query, limit, after)
+        rows = self._access.run(statement, values)
+        if not rows:
+            return KeptPage((), "", None)
+        found, last = rows[:-1], rows[-1]
+        stories = [
+            KeptStory(machine, _object(story), {}, *_times(at, latest), "")
+            for _, machine, at, latest, story, _ in found[:limit]
+        ]
+        if len(found) > limit:
+            last = found[limit - 1]
+        elif last[5] < window:
+            return KeptPage(stories, "", None)
+        return KeptPage(stories, _after(last[2], last[0]), last[2].timestamp())
+
+    def story(self, machine: str, key: StoryKey) -> KeptStory | None:
+        """Return one story with its sources; None if nothing is known of the question."""
+        rows = self._access.run(_KEPT, (machine, [_digest(key)]))
+        return _whole(rows[0]) if rows else None
+
+    def counts(self, first_day: int) -> list[Count]:
+        """Return what was counted on this day and later on all machines."""
+        return [Count(*row) for row in self._access.run(_COUNTED, (first_day,))]
+
+    def prune(self) -> int:
+        """Remove what is older than ``keep_days``; nothing if another process does that now. Returns how many."""
+        settings, removed = self._access.connections.settings, 0
+        earliest = datetime.now(UTC) - timedelta(days=settings.keep_days)
+        while True:
+            with self._access.connections.together():
+                if not self._access.run(_MAY_PRUNE, (settings.schema,))[0][0]:
+                    return removed
+                gone = len(self._access.run(_PRUNE, (earliest, earliest)))
+                removed += gone
+                if gone < _PRUNED_AT_ONCE:
+                    self._access.run(_PRUNE_COUNTS, ((earliest - _EPOCH).days,))
+                    return removed
+
+
+def _search(query: StoryQuery, limit: int, after: str) -> tuple[str, list[object], int]:
+    """Return a statement, its values, and how many stories it looks at.
+
+    Its rows are id, machine, at, latest, story and 0 of what fits, one more than ``limit``; and behind them one of the
+    last story that was looked at, with how many were, unless there was none.
+    """
+    # One condition leads through an index, in the order of time. The others are tried on what that finds.
+    given = {name: _plain(getattr(query, name)) for name in _COLUMNS if getattr(query, name)}
+    leading = list(given.items())[:1]
+    inner: list[_Condition] = [(f"{_column(name)} = %s", value) for name, value in leading]
+    rest: list[_Condition] = [(f"{_column(name)} = %s", value) for name, value in list(given.items())[1:]]
+    rest += [("strpos(words, %s) > 0", _plain(word, None)) for word in query.words.casefold().split()]
+    if query.until is not None:
+        inner.append(("at < %s", _moment(query.until)))
+    before = _before(after)
+    if before is not None:
+        inner.append(("(at, id) < (%s, %s)", before))
+    window = _LOOKED_AT if rest or query.since is not None else limit + 1
+    columns = "id, machine, at, latest, story, session, kind, outcome, ended_by, words"
+    one = f"(SELECT {columns} FROM {{schema}}.story{{where}} ORDER BY at DESC, id DESC LIMIT {window})"
+    if query.since is None:
+        looked, values = one.replace("{where}", _where(inner)), _values(inner)
+    else:
+        since, floor = _moment(query.since), _moment(query.since - _LASTING)
+        rest.append((f"(latest >= %s OR outcome = '{OPEN}')", since))
+        recent, lasting = [*inner, ("at >= %s", floor)], [*inner, ("at < %s", floor), ("lasting", ())]
+        parts = [one.replace("{where}", _where(part)) for part in (recent, lasting)]
+        looked = f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS parts ORDER BY at DESC, id DESC LIMIT {window}"
+        values = [*_values(recent), *_values(lasting)]
+    statement = (
+        f"WITH looked AS MATERIALIZED ({looked}), "
+        f"found AS (SELECT id, machine, at, latest, story, 0 AS seen FROM looked{_where(rest)} "
+        f"ORDER BY at DESC, id DESC LIMIT {limit + 1}), "
+        "last AS (SELECT id, '', at, at, '', (SELECT count(*) FROM looked) FROM looked ORDER BY at, id LIMIT 1) "
+        "SELECT * FROM (SELECT * FROM found UNION ALL SELECT * FROM last) AS both_ ORDER BY seen, at DESC, id DESC"
+    )
+    return statement, [*values, *_values(rest)], window
+
+
+def _where(conditions: list[_Condition]) -> str:
+    return f" WHERE {' AND '.join(text for text, _ in conditions)}" if conditions else ""
+
+
+def _values(conditions: list[_Condition]) -> list[object]:
+    found: list[object] = []
+    for _, value in conditions:
+        found += value if isinstance(value, tuple) else (value,)
+    return found
+
+
+def _column(name: str) -> str:
+    return "ended_by" if name == "by" else name
+
+
+def _row(kept: KeptStory) -> tuple[object, ...]:
+    story = kept.story
+    names = (story["session"], story["kind"], story["outcome"], story["by"] or "")
+    lasting = story["outcome"] == OPEN or kept.latest - kept.at > _LASTING
+    texts = (_plain(kept.words, None), fastjson.dumps(dict(story)), fastjson.dumps(dict(kept.sources)))
+    return (_digest(kept.key), *map(_plain, names), _moment(kept.at), _moment(kept.latest), lasting, *texts)
+
+
+def _whole(row: tuple[Any, ...]) -> KeptStory:
+    machine, story, sources, at, latest, words = row
+    return KeptStory(machine, _object(story), _object(sources), *_times(at, latest), words)
+
+
+def _object(text: str) -> dict[str, Any]:
+    found: Any = fastjson.loads(text)
+    return dict(found)
+
+
+def _times(at: datetime, latest: datetime) -> tuple[float, float]:
+    return at.timestamp(), latest.timestamp()
+
+
+def _digest(key: StoryKey) -> bytes:
+    return hashlib.sha256(fastjson.dumps(list(key)).encode("ascii")).digest()
+
+
+def _plain(text: str, most: int | None = _LONGEST_NAME) -> str:
+    """Return a text as a column can hold it: without U+0000 and lone surrogates, and cut if it is for an index."""
+    return text[:most].replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _moment(at: float) -> datetime:
+    """Return a time in seconds since 1970; one that the calendar lacks becomes its first or last."""
+    try:
+        return _EPOCH + timedelta(seconds=at)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC) if at > 0 else datetime.min.replace(tzinfo=UTC)
+
+
+def _after(at: datetime, number: int) -> str:
+    return f"{(at - _EPOCH) // timedelta(microseconds=1)}.{number}"
+
+
+def _before(after: str) -> tuple[datetime, int] | None:
+    if not after:
+        return None
+    found = _AFTER.fullmatch(after)
+    if found is None:
+        raise ValueError(f"{after!r} is no place in the history")
+    try:
+        return _EPOCH + timedelta(microseconds=int(found[1])), int(found[2])
+    except OverflowError:
+        raise ValueError(f"{after!r} is no place in the history") from None
