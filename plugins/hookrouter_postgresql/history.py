@@ -78,6 +78,7 @@ _PRUNE = (
 )
 _PRUNE_COUNTS = "DELETE FROM {schema}.history_count WHERE day < %s"
 
+_ORDER = "ORDER BY at DESC, id DESC"
 _COLUMNS = ("session", "outcome", "machine", "kind", "by")
 """The parts of a query that have an index, the one that most likely leaves the fewest first."""
 
@@ -125,20 +126,45 @@ class PostgresqlHistory:
 
     def stories(self, query: StoryQuery, limit: int, after: str = "") -> KeptPage:
         """Return up to ``limit`` of the stories that fit, newest first, of the next :data:`_LOOKED_AT`."""
-        statement, values, window = _search(query, limit, after)
-        rows = self._access.run(statement, values)
-        if not rows:
-            return KeptPage((), "", None)
-        found, last = rows[:-1], rows[-1]
-        stories = [
-            KeptStory(machine, _object(story), {}, *_times(at, latest), "")
-            for _, machine, at, latest, story, _ in found[:limit]
-        ]
-        if len(found) > limit:
-            last = found[limit - 1]
-        elif last[5] < window:
-            return KeptPage(stories, "", None)
-        return KeptPage(stories, _after(last[2], last[0]), last[2].timestamp())
+        rows: list[tuple[Any, ...]] = []
+        end: tuple[datetime, int] | None = None
+        leading, rest = _conditions(query)
+        for part in _parts(query, _before(after)):
+            if len(rows) == limit:
+                end = rows[-1][2], rows[-1][0]
+                break
+            found, end = self._look([*leading, *part], rest, limit - len(rows))
+            rows += found
+            if end is not None:
+                break
+        stories = [KeptStory(row[1], _object(row[4]), {}, *_times(row[2], row[3]), "") for row in rows]
+        return KeptPage(stories, "", None) if end is None else KeptPage(stories, _after(*end), end[0].timestamp())
+
+    def _look(
+        self, leading: list[_Condition], rest: list[_Condition], limit: int
+    ) -> tuple[list[tuple[Any, ...]], tuple[datetime, int] | None]:
+        """Return what fits, newest first, and the place of the last one that was looked at; None if there are no more.
+
+        ``leading`` are conditions with an index in the order of time. The others are tried on what that finds, one by
+        one, until there are enough.
+        """
+        window = f"FROM {{schema}}.story{_where(leading)} {_ORDER}"
+        rows = self._access.run(
+            f"SELECT id, machine, at, latest, story FROM (SELECT * {window} LIMIT {_LOOKED_AT}) AS looked"
+            f"{_where(rest)} {_ORDER} LIMIT {limit + 1}",
+            [*_values(leading), *_values(rest)],
+        )
+        if len(rows) > limit:
+            return rows[:limit], (rows[limit - 1][2], rows[limit - 1][0])
+        if len(rows) == _LOOKED_AT:
+            return rows, (rows[-1][2], rows[-1][0])
+        if not rest:
+            return rows, None
+        last = self._access.run(f"SELECT at, id {window} OFFSET {_LOOKED_AT - 1} LIMIT 1", _values(leading))
+        if not last:
+            return rows, None
+        # What was written between the two may have moved it up; what stands behind it comes with the next page.
+        return [row for row in rows if (row[2], row[0]) >= last[0]], last[0]
 
     def story(self, machine: str, key: StoryKey) -> KeptStory | None:
         """Return one story with its sources; None if nothing is known of the question."""
@@ -164,43 +190,27 @@ class PostgresqlHistory:
                     return removed
 
 
-def _search(query: StoryQuery, limit: int, after: str) -> tuple[str, list[object], int]:
-    """Return a statement, its values, and how many stories it looks at.
-
-    Its rows are id, machine, at, latest, story and 0 of what fits, one more than ``limit``; and behind them one of the
-    last story that was looked at, with how many were, unless there was none.
-    """
-    # One condition leads through an index, in the order of time. The others are tried on what that finds.
+def _conditions(query: StoryQuery) -> tuple[list[_Condition], list[_Condition]]:
+    """Return the condition that leads through an index, if there is one, and the others."""
     given = {name: _plain(getattr(query, name)) for name in _COLUMNS if getattr(query, name)}
-    leading = list(given.items())[:1]
-    inner: list[_Condition] = [(f"{_column(name)} = %s", value) for name, value in leading]
-    rest: list[_Condition] = [(f"{_column(name)} = %s", value) for name, value in list(given.items())[1:]]
-    rest += [("strpos(words, %s) > 0", _plain(word, None)) for word in query.words.casefold().split()]
+    equal: list[_Condition] = [(f"{_column(name)} = %s", value) for name, value in given.items()]
+    leading, rest = equal[:1], equal[1:]
     if query.until is not None:
-        inner.append(("at < %s", _moment(query.until)))
-    before = _before(after)
-    if before is not None:
-        inner.append(("(at, id) < (%s, %s)", before))
-    window = _LOOKED_AT if rest or query.since is not None else limit + 1
-    columns = "id, machine, at, latest, story, session, kind, outcome, ended_by, words"
-    one = f"(SELECT {columns} FROM {{schema}}.story{{where}} ORDER BY at DESC, id DESC LIMIT {window})"
+        leading.append(("at < %s", _moment(query.until)))
+    rest += [("strpos(words, %s) > 0", _plain(word, None)) for word in query.words.casefold().split()]
+    if query.since is not None:
+        rest.append((f"(latest >= %s OR outcome = '{OPEN}')", _moment(query.since)))
+    return leading, rest
+
+
+def _parts(query: StoryQuery, before: tuple[datetime, int] | None) -> list[list[_Condition]]:
+    """Return the parts of all stories, newest first, that are looked through for a query."""
+    place: list[_Condition] = [] if before is None else [("(at, id) < (%s, %s)", before)]
     if query.since is None:
-        looked, values = one.replace("{where}", _where(inner)), _values(inner)
-    else:
-        since, floor = _moment(query.since), _moment(query.since - _LASTING)
-        rest.append((f"(latest >= %s OR outcome = '{OPEN}')", since))
-        recent, lasting = [*inner, ("at >= %s", floor)], [*inner, ("at < %s", floor), ("lasting", ())]
-        parts = [one.replace("{where}", _where(part)) for part in (recent, lasting)]
-        looked = f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS parts ORDER BY at DESC, id DESC LIMIT {window}"
-        values = [*_values(recent), *_values(lasting)]
-    statement = (
-        f"WITH looked AS MATERIALIZED ({looked}), "
-        f"found AS (SELECT id, machine, at, latest, story, 0 AS seen FROM looked{_where(rest)} "
-        f"ORDER BY at DESC, id DESC LIMIT {limit + 1}), "
-        "last AS (SELECT id, '', at, at, '', (SELECT count(*) FROM looked) FROM looked ORDER BY at, id LIMIT 1) "
-        "SELECT * FROM (SELECT * FROM found UNION ALL SELECT * FROM last) AS both_ ORDER BY seen, at DESC, id DESC"
-    )
-    return statement, [*values, *_values(rest)], window
+        return [place]
+    floor = _moment(query.since - _LASTING)
+    parts: list[list[_Condition]] = [[*place, ("at >= %s", floor)], [*place, ("at < %s", floor), ("lasting", ())]]
+    return parts if before is None or before[0] >= floor else parts[1:]
 
 
 def _where(conditions: list[_Condition]) -> str:
