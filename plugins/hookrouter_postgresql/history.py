@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.history import OPEN, Count, HistoryMoved, HistoryPlace, KeptPage, KeptStory
 from hookrouter.util import fastjson
@@ -73,14 +73,27 @@ _COUNTED = (
 )
 _MAY_PRUNE = "SELECT pg_try_advisory_xact_lock(hashtextextended('hookrouter prunes ' || %s, 0))"
 _PRUNE = (
-    "DELETE FROM {schema}.story WHERE id IN (SELECT id FROM {schema}.story WHERE at < %s AND latest < %s "
-    f"AND outcome <> '{OPEN}' ORDER BY at LIMIT {_PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED) RETURNING id"
+    "DELETE FROM {schema}.story WHERE id IN (SELECT id FROM {schema}.story "
+    f"WHERE timezone('UTC', at) < %s AND latest < %s AND outcome <> '{OPEN}' "
+    f"ORDER BY timezone('UTC', at) LIMIT {_PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED) RETURNING id"
 )
 _PRUNE_COUNTS = "DELETE FROM {schema}.history_count WHERE day < %s"
 
-_ORDER = "ORDER BY at DESC, id DESC"
+_BY_NEWEST, _BY_MOMENT = "timezone('UTC', at)", "at"
+"""What the index of all stories is in the order of, and what all other indexes are."""
 _COLUMNS = ("session", "outcome", "machine", "kind", "by")
 """The parts of a query that have an index, the one that most likely leaves the fewest first."""
+
+
+class _Part(NamedTuple):
+    """A part of all stories that is looked through."""
+
+    order: str
+    """What the newest is told by."""
+    leading: list[_Condition]
+    """Conditions by which an index leads to what is looked at."""
+    rest: list[_Condition]
+    """Conditions that are tried on each, until there are enough."""
 
 
 class PostgresqlHistory:
@@ -128,39 +141,33 @@ class PostgresqlHistory:
         """Return up to ``limit`` of the stories that fit, newest first, of the next :data:`_LOOKED_AT`."""
         rows: list[tuple[Any, ...]] = []
         end: tuple[datetime, int] | None = None
-        leading, rest = _conditions(query)
         for part in _parts(query, _before(after)):
             if len(rows) == limit:
                 end = rows[-1][2], rows[-1][0]
                 break
-            found, end = self._look([*leading, *part], rest, limit - len(rows))
+            found, end = self._look(part, limit - len(rows))
             rows += found
             if end is not None:
                 break
         stories = [KeptStory(row[1], _object(row[4]), {}, *_times(row[2], row[3]), "") for row in rows]
         return KeptPage(stories, "", None) if end is None else KeptPage(stories, _after(*end), end[0].timestamp())
 
-    def _look(
-        self, leading: list[_Condition], rest: list[_Condition], limit: int
-    ) -> tuple[list[tuple[Any, ...]], tuple[datetime, int] | None]:
-        """Return what fits, newest first, and the place of the last one that was looked at; None if there are no more.
-
-        ``leading`` are conditions with an index in the order of time. The others are tried on what that finds, one by
-        one, until there are enough.
-        """
-        window = f"FROM {{schema}}.story{_where(leading)} {_ORDER}"
+    def _look(self, part: _Part, limit: int) -> tuple[list[tuple[Any, ...]], tuple[datetime, int] | None]:
+        """Return what fits, newest first, and the place of the last one that was looked at; None if that was all."""
+        window = f"FROM {{schema}}.story{_where(part.leading)} ORDER BY {part.order} DESC, id DESC"
         rows = self._access.run(
-            f"SELECT id, machine, at, latest, story FROM (SELECT * {window} LIMIT {_LOOKED_AT}) AS looked"
-            f"{_where(rest)} {_ORDER} LIMIT {limit + 1}",
-            [*_values(leading), *_values(rest)],
+            "SELECT id, machine, at, latest, story "
+            f"FROM (SELECT *, {part.order} AS place {window} LIMIT {_LOOKED_AT}) AS looked"
+            f"{_where(part.rest)} ORDER BY place DESC, id DESC LIMIT {limit + 1}",
+            [*_values(part.leading), *_values(part.rest)],
         )
         if len(rows) > limit:
             return rows[:limit], (rows[limit - 1][2], rows[limit - 1][0])
         if len(rows) == _LOOKED_AT:
             return rows, (rows[-1][2], rows[-1][0])
-        if not rest:
+        if not part.rest:
             return rows, None
-        last = self._access.run(f"SELECT at, id {window} OFFSET {_LOOKED_AT - 1} LIMIT 1", _values(leading))
+        last = self._access.run(f"SELECT at, id {window} OFFSET {_LOOKED_AT - 1} LIMIT 1", _values(part.leading))
         if not last:
             return rows, None
         # What was written between the two may have moved it up; what stands behind it comes with the next page.
@@ -183,34 +190,48 @@ class PostgresqlHistory:
             with self._access.connections.together():
                 if not self._access.run(_MAY_PRUNE, (settings.schema,))[0][0]:
                     return removed
-                gone = len(self._access.run(_PRUNE, (earliest, earliest)))
+                gone = len(self._access.run(_PRUNE, (earliest.replace(tzinfo=None), earliest)))
                 removed += gone
                 if gone < _PRUNED_AT_ONCE:
                     self._access.run(_PRUNE_COUNTS, ((earliest - _EPOCH).days,))
                     return removed
 
 
-def _conditions(query: StoryQuery) -> tuple[list[_Condition], list[_Condition]]:
-    """Return the condition that leads through an index, if there is one, and the others."""
+def _parts(query: StoryQuery, before: tuple[datetime, int] | None) -> list[_Part]:
+    """Return the parts of all stories, newest first, that are looked through for a query."""
     given = {name: _plain(getattr(query, name)) for name in _COLUMNS if getattr(query, name)}
     equal: list[_Condition] = [(f"{_column(name)} = %s", value) for name, value in given.items()]
-    leading, rest = equal[:1], equal[1:]
-    if query.until is not None:
-        leading.append(("at < %s", _moment(query.until)))
-    rest += [("strpos(words, %s) > 0", _plain(word, None)) for word in query.words.casefold().split()]
-    if query.since is not None:
-        rest.append((f"(latest >= %s OR outcome = '{OPEN}')", _moment(query.since)))
-    return leading, rest
-
-
-def _parts(query: StoryQuery, before: tuple[datetime, int] | None) -> list[list[_Condition]]:
-    """Return the parts of all stories, newest first, that are looked through for a query."""
-    place: list[_Condition] = [] if before is None else [("(at, id) < (%s, %s)", before)]
+    words: list[_Condition] = [("strpos(words, %s) > 0", _plain(word, None)) for word in query.words.casefold().split()]
+    until = None if query.until is None else _moment(query.until)
+    order = _BY_MOMENT if equal else _BY_NEWEST
+    leading = [*equal[:1], *_between(order, None, until, before)]
     if query.since is None:
-        return [place]
+        return [_Part(order, leading, [*equal[1:], *words])]
     floor = _moment(query.since - _LASTING)
-    parts: list[list[_Condition]] = [[*place, ("at >= %s", floor)], [*place, ("at < %s", floor), ("lasting", ())]]
-    return parts if before is None or before[0] >= floor else parts[1:]
+    since: _Condition = (f"(latest >= %s OR outcome = '{OPEN}')", _moment(query.since))
+    recent = _Part(order, [*equal[:1], *_between(order, floor, until, before)], [*equal[1:], *words, since])
+    # Few enough that no other index is needed, and what has another index would be looked through for them.
+    older: list[_Condition] = [("lasting", ()), ("at < %s", floor), *_between(_BY_MOMENT, None, until, before)]
+    lasting = _Part(_BY_MOMENT, older, [*equal, *words, since])
+    return [recent, lasting] if before is None or before[0] >= floor else [lasting]
+
+
+def _between(
+    order: str, first: datetime | None, until: datetime | None, before: tuple[datetime, int] | None
+) -> list[_Condition]:
+    """Return the conditions by which only a stretch of an index is looked at."""
+    found: list[_Condition] = []
+    if first is not None:
+        found.append((f"{order} >= %s", _in_order(order, first)))
+    if until is not None:
+        found.append((f"{order} < %s", _in_order(order, until)))
+    if before is not None:
+        found.append((f"({order}, id) < (%s, %s)", (_in_order(order, before[0]), before[1])))
+    return found
+
+
+def _in_order(order: str, at: datetime) -> datetime:
+    return at.replace(tzinfo=None) if order == _BY_NEWEST else at
 
 
 def _where(conditions: list[_Condition]) -> str:

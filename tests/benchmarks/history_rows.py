@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +55,8 @@ SELECT machine, {KEY}, session, kind, outcome, 'agent', at, at + interval '20 se
 FROM (
   SELECT n, 'machine-' || n % 10 AS machine, 'work-' || n % 15 AS session,
          CASE n % 20 WHEN 0 THEN 'plan' ELSE 'question' END AS kind,
-         (ARRAY['verified', 'verified', 'verified', 'answered_by_person', 'unanswered'])[1 + (n / 10) % 5] AS outcome,
+         CASE WHEN n > ROWS * 0.8 THEN 'mismatch'
+              ELSE (ARRAY['verified', 'answered_by_person', 'unanswered'])[1 + (n / 10) % 3] END AS outcome,
          now() - n * interval '90 days' / ROWS AS at
   FROM generate_series(1, ROWS) AS n
 ) AS made
@@ -89,7 +91,7 @@ def main() -> int:
     with postgres_server() as server, tempfile.TemporaryDirectory() as folder:
         os.environ["BENCHMARK_DATABASE"] = server.dsn()
         few, many = (filled(server, folder, name, rows) for name, rows in (("few", FEW), ("many", given.rows)))
-        with psycopg.connect(server.dsn(), autocommit=True) as connection:
+        with psycopg.connect(server.dsn(), autocommit=True, prepare_threshold=None) as connection:
             table = measured(few, many, connection, given.rounds)
     lines = [f"| query | ms, {FEW:,} | ms, {given.rows:,} | ratio | ms, bare statement | ratio to that |"]
     lines += ["|---|---|---|---|---|---|", *table]
@@ -120,28 +122,37 @@ def filled(server: Server, folder: str, schema: str, rows: int) -> PostgresqlHis
 def cases() -> list[Case]:
     """Return all queries of the page and the commands."""
     now = time.time()
-    month, newest = now - 30 * DAY, f"ORDER BY at DESC, id DESC LIMIT {PAGE + 1}"
-    middle = f"{int((now - 45 * DAY) * 1e6)}.0"
-    looked = f"(SELECT * FROM SCHEMA.story ORDER BY at DESC, id DESC LIMIT {engine_history._LOOKED_AT}) AS looked"
+    month, half = now - 30 * DAY, now - 45 * DAY
+    middle = f"{int(half * 1e6)}.0"
+    utc = "timezone('UTC', at)"
+    looked = f"(SELECT * FROM SCHEMA.story ORDER BY {utc} DESC, id DESC LIMIT {engine_history._LOOKED_AT}) AS looked"
     columns = "SELECT id, machine, at, latest, story FROM"
+
+    def moment(at: float) -> datetime:
+        return datetime.fromtimestamp(at, UTC).replace(tzinfo=None)
 
     def page(query: StoryQuery, after: str = "") -> Ask:
         return lambda history: history.stories(query, PAGE, after)
 
+    def newest(order: str) -> str:
+        return f"ORDER BY {order} DESC, id DESC LIMIT {PAGE + 1}"
+
     def plain(name: str, query: StoryQuery, where: str, *values: object, after: str = "") -> Case:
-        return Case(name, page(query, after), f"{columns} SCHEMA.story {where} {newest}", values)
+        order = "at" if "= %s" in where else utc
+        return Case(name, page(query, after), f"{columns} SCHEMA.story {where} {newest(order)}", values)
 
     return [
         plain("the newest 50", StoryQuery(), ""),
-        plain("50 of the middle", StoryQuery(), "WHERE at < to_timestamp(%s)", now - 45 * DAY, after=middle),
+        plain("50 of the middle", StoryQuery(), f"WHERE {utc} < %s", moment(half), after=middle),
         plain("of a machine", StoryQuery(machine="machine-3"), "WHERE machine = %s", "machine-3"),
         plain("of a session", StoryQuery(session="work-7"), "WHERE session = %s", "work-7"),
         plain("of an outcome", StoryQuery(outcome="unanswered"), "WHERE outcome = %s", "unanswered"),
+        plain("of an outcome that old ones have", StoryQuery(outcome="mismatch"), "WHERE outcome = %s", "mismatch"),
         plain("of an outcome that nothing has", StoryQuery(outcome="chat"), "WHERE outcome = %s", "chat"),
         plain("of a kind", StoryQuery(kind="plan"), "WHERE kind = %s", "plan"),
         plain("ended by an agent", StoryQuery(by="agent"), "WHERE ended_by = %s", "agent"),
-        plain("asked before a day", StoryQuery(until=month), "WHERE at < to_timestamp(%s)", month),
-        plain("asked or ended since a day", StoryQuery(since=month), "WHERE at >= to_timestamp(%s)", month),
+        plain("asked before a day", StoryQuery(until=month), f"WHERE {utc} < %s", moment(month)),
+        plain("asked or ended since a day", StoryQuery(since=month), f"WHERE {utc} > %s", moment(month)),
         plain(
             "of a machine and an outcome",
             StoryQuery(machine="machine-3", outcome="verified"),
@@ -152,7 +163,7 @@ def cases() -> list[Case]:
         Case(
             "with words that nothing has",
             page(StoryQuery(words="elephants")),
-            f"{columns} {looked} WHERE strpos(words, %s) > 0 {newest}",
+            f"{columns} {looked} WHERE strpos(words, %s) > 0 {newest('at')}",
             ("elephants",),
         ),
         Case(

@@ -120,7 +120,7 @@ def _one_address(machine: str, story: Mapping[str, Any]) -> str:
 async def _one(request: Request) -> Response:
     state = state_of(request)
     try:
-        _, session_id, tool_use_id = read_key(request.path_params["key"])
+        session_id, tool_use_id = read_key(request.path_params["key"])[1:3]
     except ValueError:
         session_id = tool_use_id = ""
     machine = request.query_params.get("machine", "")[:_LONGEST]

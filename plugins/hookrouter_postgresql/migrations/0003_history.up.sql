@@ -33,7 +33,9 @@ CREATE TABLE {schema}.story (
   sources text NOT NULL,
   PRIMARY KEY (machine, key)
 );
-CREATE INDEX story_newest ON {schema}.story (at DESC, id DESC);
+-- By an expression, so that it serves what asks for all stories and nothing else: for one session the server might well
+-- go through all of them, newest first, if it is a large one, and never find those that are old.
+CREATE INDEX story_newest ON {schema}.story (timezone('UTC', at) DESC, id DESC);
 CREATE INDEX story_of_machine ON {schema}.story (machine, at DESC, id DESC);
 CREATE INDEX story_of_session ON {schema}.story (session, at DESC, id DESC);
 CREATE INDEX story_of_outcome ON {schema}.story (outcome, at DESC, id DESC);
