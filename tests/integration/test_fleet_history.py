@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from hookrouter._fleet.spawn import is_sharing
+from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter.samples import sample
+from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
+from hookrouter.storage.journal import Journal
 from hookrouter.testing import wait_until
 from support.postgres import Server, postgres_server
 
@@ -23,6 +26,9 @@ from support.postgres import Server, postgres_server
 def server() -> Iterator[Server]:
     with postgres_server() as running:
         yield running
+
+
+TOOLS = {"PreToolUse": "AskUserQuestion", "PostToolUse": "AskUserQuestion"}
 
 
 class Machine:
@@ -55,7 +61,7 @@ class Machine:
 
     def hook(self, event: str, identifier: str) -> None:
         named = {"tool_use_id": identifier, "session_id": f"session-{self.name}"}
-        done = self.run("run", event, given={**sample(event, "AskUserQuestion"), **named})
+        done = self.run("run", event, given={**sample(event, TOOLS.get(event)), **named})
         assert done.returncode == 0, done
 
     def close(self) -> None:
@@ -131,3 +137,32 @@ def test_while_the_database_is_away_this_machine_is_told_and_the_rest_comes_once
     wait_until(lambda: two.history() == done, 60, "how it ended")
     ended = f"SELECT name, sum(calls) FROM {schema}.history_count WHERE subject = 'ended' GROUP BY name"
     wait_until(lambda: server.ask(ended) == [("answered_by_person", 1)], 30, "that it is counted once")
+
+
+def test_a_process_that_is_killed_in_between_again_and_again_brings_each_line_once(
+    machine: Make, server: Server, schema: str, tmp_path: Path
+) -> None:
+    one = machine("one")
+    one.run("storage", "init")
+    home = Home.in_folder(str(tmp_path / "one"))
+    journal, lines = Journal(home.logs, max_bytes=2_500_000, backups=10), 30_000
+    for number in range(lines):
+        journal.write({"event": "Stop", "outcome": "passed", "ms": 5.0, "pid": number, "reason": "x" * 300}, "s1")
+
+    def brought() -> int:
+        rows = server.ask(f"SELECT coalesce(sum(calls), 0)::int FROM {schema}.history_count WHERE subject = 'run'")
+        return int(str(rows[0][0]))
+
+    kills = 0
+    while (before := brought()) < lines:
+        one.run("sessions")
+        wait_until(lambda before=before: brought() > before, 60, "more of it")
+        holder = open_store(home, pytest.fail).lock_holder(*SHARING)
+        if holder is not None and brought() < lines:
+            os.kill(int(holder.split()[1].rstrip(",")), signal.SIGKILL)
+            kills += 1
+    assert kills > 0
+    one.run("sessions")
+    one.hook("Stop", "toolu_1")
+    wait_until(lambda: brought() > lines, 30, "what was written since")
+    assert brought() == lines + 1
