@@ -25,6 +25,8 @@ __all__ = ["KeptHistory", "KeptHistoryError", "all_kept", "kept_elsewhere"]
 _PAGE = 200
 _ASK_AGAIN = 15.0
 """Seconds for which an engine is not asked again that could not be used, or keeps no history."""
+_OPEN_AGAIN = 300.0
+"""Seconds after which one that does is opened anew: what its settings name may have changed."""
 
 
 class KeptHistoryError(StoreError):
@@ -89,8 +91,9 @@ class KeptHistory:
             return None
         with self._lock:
             if self._config != config or time.monotonic() >= self._ask_at:
-                self._config, self._ask_at = config, time.monotonic() + _ASK_AGAIN
+                self._config = config
                 self._open(services)
+                self._ask_at = time.monotonic() + (_ASK_AGAIN if self._history is None else _OPEN_AGAIN)
             if self._problem:
                 raise KeptHistoryError(self._problem)
             return self._history
@@ -99,6 +102,7 @@ class KeptHistory:
         """Take note that a call has failed, so that nobody waits for the next one for a while; return it in words."""
         with self._lock:
             self._problem = str(error) if isinstance(error, StoreError) else describe_error(error)
+            self._ask_at = time.monotonic() + _ASK_AGAIN
             return KeptHistoryError(self._problem)
 
     def _open(self, services: Services) -> None:

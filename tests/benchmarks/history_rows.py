@@ -94,9 +94,9 @@ def main() -> int:
             table = measured(few, many, connection, given.rounds)
     lines = [f"| query | ms, {FEW:,} | ms, {given.rows:,} | ratio | ms, bare statement | ratio to that |"]
     lines += ["|---|---|---|---|---|---|", *table]
-    lines += ["", f"Medians of {given.rounds} rounds; ratios are the medians of those of each round."]
+    busy = f"{os.cpu_count()} cores with a load of {os.getloadavg()[1]:.0f}"
+    lines += ["", f"Medians of {given.rounds} rounds on {busy}; ratios are the medians of those of each round."]
     print("\n".join(lines))
-    print(f"load: {', '.join(f'{load:.2f}' for load in os.getloadavg())}")
     if given.write:
         write_part("docs/evidence/speed.md", "history-rows", "\n".join(lines))
     return 0
