@@ -146,9 +146,11 @@ class _Process:
             replica.check_lock()
             if history is None and time.monotonic() >= next_ask:
                 history, next_ask = self._history(storage), time.monotonic() + ASK_SECONDS
+            ended = errands.ended()
             is_all = self._round(replica, history)
-            errands.serve()
-            if not is_all:
+            # Whoever asked finds what came of it: it has been brought before they hear that it is done.
+            errands.serve(ended)
+            if not is_all or errands.ended():
                 continue
             if not self._stay and self._is_idle(IDLE_SECONDS) and not errands.are_running:
                 return True
