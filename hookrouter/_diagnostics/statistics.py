@@ -10,18 +10,13 @@ from array import array
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter._isolation.circuit_breaker import FAILURES
-from hookrouter.storage.journal_query import calls, is_hook_run, number, text
+from hookrouter._isolation.run_records import FAILURES, run_of
 from hookrouter.util.clock import iso, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
 __all__ = ["Calls", "Figures", "Timeline", "Times"]
-
-NOT_CALLED = ("not needed", "switched off")
-"""Outcomes of calls that were not made."""
-
 
 _LATEST = 253402300799.0
 """Seconds since 1970 at the end of the year 9999."""
@@ -134,30 +129,19 @@ class Figures:
         at = seconds(record.get("at"))
         if at is None or not 0 <= at < _LATEST:
             return
-        if not is_hook_run(record):
+        run = run_of(record, self._waiting)
+        if run is None:
             return
-        ms = self._own_ms(record)
-        outcome = "failed" if text(record, "level") == "error" else text(record, "outcome") or "unknown"
-        self.runs.add(outcome, ms)
-        self.by_event[text(record, "event"), text(record, "tool")].add(outcome, ms)
+        self.runs.add(run.outcome, run.ms)
+        self.by_event[run.event, run.tool].add(run.outcome, run.ms)
         self._moments.append(at)
-        self._durations.append(math.nan if ms is None else ms)
-        if session := text(record, "session_id"):
-            self.sessions.add(session)
-        for call in calls(record):
-            plugin, came = text(call, "plugin"), text(call, "outcome")
-            if plugin and came not in NOT_CALLED and self._plugin in (None, plugin):
-                found = self.waits if self._is_wait(call) else self.by_plugin
-                found[plugin, text(call, "hook")].add(came, number(call, "ms"))
-
-    def _own_ms(self, record: Mapping[str, Any]) -> float | None:
-        """Return what a run took without what was waited for in it."""
-        ms = number(record, "ms")
-        waited = sum(number(call, "ms") or 0.0 for call in calls(record) if self._is_wait(call))
-        return ms if ms is None else max(0.0, ms - waited)
-
-    def _is_wait(self, call: Mapping[str, Any]) -> bool:
-        return (text(call, "plugin"), text(call, "hook")) in self._waiting
+        self._durations.append(math.nan if run.ms is None else run.ms)
+        if run.session_id:
+            self.sessions.add(run.session_id)
+        for call in run.calls:
+            if self._plugin in (None, call.plugin):
+                found = self.waits if call.is_wait else self.by_plugin
+                found[call.plugin, call.hook].add(call.outcome, call.ms)
 
     def timeline(
         self,

@@ -22,7 +22,7 @@ from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from hookrouter.storage.interface import DocumentStore, DocumentWatch, Storage
 
@@ -157,10 +157,14 @@ class Errands:
         """Whether a command runs."""
         return bool(self._running)
 
-    def serve(self) -> None:
-        """Take what is asked, and tell of what has ended. Raises StoreError."""
+    def ended(self) -> set[str]:
+        """Return the errands whose command has ended. What it has written is brought before :meth:`serve` tells it."""
+        return {name for name, (_, future) in self._running.items() if future.done()}
+
+    def serve(self, ended: Collection[str] | None = None) -> None:
+        """Take what is asked, and tell of what has ended: of all, or of these. Raises StoreError."""
         for name, (taken, future) in list(self._running.items()):
-            if future.done():
+            if future.done() and (ended is None or name in ended):
                 # Whoever asked may have gone; then there is nobody to tell.
                 self._store.replace(_KIND, name, {**taken, **future.result()}, unchanged=taken)
                 del self._running[name]

@@ -150,10 +150,11 @@ class Replica:
         self._known.clear()
         return found
 
-    def bring(self, *, dry_run: bool = False) -> Brought:
+    def bring(self, *, dry_run: bool = False, beside: Callable[[], None] | None = None) -> Brought:
         """Bring what has changed since the last round. Raises StoreError; what was not brought then is brought later.
 
-        The first round compares each document with the engine's. ``dry_run``: only say what would be done.
+        The first round compares each document with the engine's. ``dry_run``: only say what would be done. ``beside``
+        is called in the last transaction, and writes what belongs to it.
         """
         found, batch = Brought(), list[_Change]()
         for place in ((area, kind) for area, kinds in SHARED.items() for kind in kinds):
@@ -164,10 +165,12 @@ class Replica:
                 else:
                     same += 1
             found += Brought(same=same)
-        for begin in range(0, len(batch), _BATCH):
-            part = batch[begin : begin + _BATCH]
+        parts = [batch[begin : begin + _BATCH] for begin in range(0, len(batch), _BATCH)]
+        if not parts and beside is not None:
+            parts.append([])
+        for part in parts:
             if not dry_run:
-                self._write(part)
+                self._write(part, beside if part is parts[-1] else None)
             gone = sum(change.document is None for change in part)
             found += Brought(written=len(part) - gone, deleted=gone)
         if dry_run:
@@ -198,7 +201,7 @@ class Replica:
         for name in known.keys() - stamps.keys():
             yield _Change(place, name, None, None)
 
-    def _write(self, batch: list[_Change]) -> None:
+    def _write(self, batch: list[_Change], beside: Callable[[], None] | None) -> None:
         with self._storage.together():
             for change in batch:
                 area, kind = change.place
@@ -206,6 +209,8 @@ class Replica:
                     self._engine[area].delete(kind, change.name)
                 else:
                     self._engine[area].write(kind, change.name, change.document)
+            if beside is not None:
+                beside()
         for change in batch:
             if change.document is None:
                 self._known[change.place].pop(change.name, None)

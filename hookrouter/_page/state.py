@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from hookrouter import __version__
+from hookrouter._fleet.kept import KeptHistory
 from hookrouter._page.live import Live
 from hookrouter._page.machines import Machines
 from hookrouter._page.plugins.plugin_pages import PluginPages
@@ -60,7 +61,8 @@ class PageState:
         self.sessions = Sessions(self.machines)
         self.health = Health()
         self.stories = StoryIndex(self._services.journal, self._services.store)
-        self.counting = Counting(self.stories)
+        self.kept = KeptHistory()
+        self.counting = Counting(self.stories, self.kept)
         self.plugin_pages = PluginPages()
         self._templates = Environment(
             loader=FileSystemLoader(os.path.join(_FOLDER, "templates")),

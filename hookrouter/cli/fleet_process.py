@@ -1,4 +1,4 @@
-"""The process that brings this machine's documents to the engine of ``[storage]``. Imports no typer.
+"""The process that brings this machine's documents and history to the engine of ``[storage]``. Imports no typer.
 
 ``hookrouter storage --share [--stay]``: started by hooks and commands, and by the resident router with ``--stay``.
 """
@@ -17,12 +17,14 @@ from hookrouter._config.cache import file_key
 from hookrouter._fleet import state
 from hookrouter._fleet.adopting import Adopting, leave_taken
 from hookrouter._fleet.errands import Errands
+from hookrouter._fleet.history import HistoryBringer
 from hookrouter._fleet.kinds import SHARED
 from hookrouter._fleet.replica import Brought, Replica
 from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.cli.application import Application
 from hookrouter.config import FILES
+from hookrouter.storage.history import history_of
 from hookrouter.storage.home import HOME_VARIABLE, HomeError, ensure
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso
@@ -45,8 +47,12 @@ IDLE_SECONDS = 60.0
 FAILING_SECONDS = 600.0
 """The same while the engine cannot be used; what was not brought is brought by the next process."""
 
+ASK_SECONDS = 60.0
+"""Seconds after which an engine that keeps no history is asked again: its tables may have been migrated."""
+
 LOOK_SECONDS = 5.0
-"""Seconds after which it looks at everything, whatever it was told."""
+"""Seconds after which it looks at everything, whatever it was told; the journal, to which each hook run writes, tells
+of nothing, so that a busy machine does not write to the engine at each."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 """Seconds before the engine is tried again after a failure: twice as many after each, up to this."""
@@ -136,16 +142,44 @@ class _Process:
         asked = stack.enter_context(errands.watch())
         self._changed(replica.bring())
         self._note("")
+        history: HistoryBringer | None = None
+        next_ask = 0.0
         while not self._is_outdated() or errands.are_running:
             self._pause = FIRST_PAUSE
             replica.check_lock()
-            self._changed(replica.bring())
-            errands.serve()
+            if history is None and time.monotonic() >= next_ask:
+                history, next_ask = self._history(storage), time.monotonic() + ASK_SECONDS
+            ended = errands.ended()
+            is_all = self._round(replica, history)
+            # Whoever asked finds what came of it: it has been brought before they hear that it is done.
+            errands.serve(ended)
             adopting.serve()
+            if not is_all or errands.ended():
+                continue
             if not self._stay and self._is_idle(IDLE_SECONDS) and not errands.are_running:
                 return True
             self._wait([*watches, asked])
         return True
+
+    def _history(self, storage: Storage) -> HistoryBringer | None:
+        """Return what brings the journal; None if the engine keeps no history. Raises StoreError."""
+        history = history_of(storage)
+        if history is None:
+            return None
+        app = self._app
+        waiting = {(info.name, hook) for info in app.plugins.listing() for hook in info.waits}
+        return HistoryBringer(app.journal, app.store, history, self._machine, waiting)
+
+    def _round(self, replica: Replica, history: HistoryBringer | None) -> bool:
+        """Bring what has changed, in one transaction if it is not too much; return whether that was all."""
+        if history is None:
+            self._changed(replica.bring())
+            return True
+        is_more = history.read()
+        self._changed(replica.bring(beside=history.write if is_more else None))
+        history.written()
+        history.prune()
+        return not is_more
 
     def _folders(self) -> Iterable[FolderWatch]:
         for area in SHARED:

@@ -30,6 +30,7 @@ __all__ = [
     "read_verdict",
     "recorded_before",
     "save_verdict",
+    "verdict_of",
     "was_recorded",
     "watch_verdict",
 ]
@@ -90,7 +91,7 @@ def save_verdict(store: DocumentStore, verdict: Verdict) -> None:
 
 def read_verdict(store: DocumentStore, question: Question) -> Verdict | None:
     """Return how this question ended; None if nobody has said so. Raises StoreError."""
-    found = _verdict(store.read(KIND, own_name(question.session, question.tool_use_id)))
+    found = verdict_of(store.read(KIND, own_name(question.session, question.tool_use_id)))
     same = found is not None and (found.session_id, found.tool_use_id) == (question.session_id, question.tool_use_id)
     return found if same else None
 
@@ -102,7 +103,7 @@ def delete_verdict(store: DocumentStore, question: Question) -> None:
 
 def list_verdicts(store: DocumentStore) -> list[Verdict]:
     """Return how the questions of the last time ended. Raises StoreError."""
-    return [found for _, document in store.entries(KIND) if (found := _verdict(document)) is not None]
+    return [found for _, document in store.entries(KIND) if (found := verdict_of(document)) is not None]
 
 
 def recorded_before(store: DocumentStore, session_id: str) -> list[tuple[str, str]]:
@@ -130,7 +131,7 @@ def watch_verdict(store: DocumentStore, question: Question) -> DocumentWatch:
 def was_recorded(store: DocumentStore, session_id: str, tool_use_id: str) -> bool:
     """Whether a PostToolUse has noted how this question ended; a sweep, which says who told of it, does not count."""
     for _, document in store.entries(KIND, lambda name: name.endswith(f":{tool_use_id}")):
-        found = _verdict(document)
+        found = verdict_of(document)
         if found is not None and (found.session_id, found.tool_use_id) == (session_id, tool_use_id):
             return found.outcome in ("verified", "mismatch", "answered_by_person") or not found.told_by
     return False
@@ -158,7 +159,8 @@ def prune_verdicts(store: DocumentStore) -> None:
             store.delete(KIND, name)
 
 
-def _verdict(document: Mapping[str, object] | None) -> Verdict | None:
+def verdict_of(document: Mapping[str, object] | None) -> Verdict | None:
+    """Return the verdict that a document holds; None if it holds none. Raises nothing."""
     if document is None:
         return None
     tables = ("verification", "recorded", "recorded_notes")

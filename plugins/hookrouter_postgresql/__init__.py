@@ -7,7 +7,8 @@
 - ``schema``: the schema of all tables, default ``hookrouter``;
 - ``connect_timeout`` and ``statement_timeout``: whole seconds for a connection, default 2, and seconds for one reading
   or writing, default 5;
-- ``pool``: the most connections of one process, default 5.
+- ``pool``: the most connections of one process, default 5;
+- ``keep_days``: whole days for which the history is kept, default 90.
 
 It works behind a pooler that gives a connection for each transaction, as pgbouncer does. Notifications do not come
 through one; changes by other machines are then noticed every two seconds.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from hookrouter_postgresql.connections import Connections
     from hookrouter_postgresql.everywhere import AllMachines
+    from hookrouter_postgresql.history import PostgresqlHistory
     from hookrouter_postgresql.schema import Schema
     from hookrouter_postgresql.store import Access, PostgresqlStore
 
@@ -69,6 +70,15 @@ class PostgresqlStorage:
         from hookrouter_postgresql.everywhere import AllMachines
 
         return AllMachines(access)
+
+    def history(self) -> PostgresqlHistory | None:
+        """Return the history of all machines; None if the tables are those of the former release. Raises StoreError."""
+        access = self._opened()
+        if not access.schema.has_history():
+            return None
+        from hookrouter_postgresql.history import PostgresqlHistory
+
+        return PostgresqlHistory(access, self._machine)
 
     def init(self) -> list[str]:
         """Make the schema and its tables; return in words what was done. Raises StoreError."""

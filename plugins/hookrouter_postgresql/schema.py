@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEWEST", "Migration", "Schema", "migrations"]
 
-NEWEST = 2
+NEWEST = 3
 """The version that this hookrouter makes."""
 
 _OLDEST = 2
@@ -28,6 +28,12 @@ _WORKS_WITH = "-- works with "
 _SECONDS = 600.0
 """How long a migration may take, waiting for another one included."""
 _TABLES = ("document", "put_aside", "lock")
+_HISTORY = ("history_machine", "history_file", "history_count", "story")
+"""The tables that version 3 has beside."""
+_RIGHTS = (
+    "SELECT name, has_table_privilege(format('%%I.%%I', %s::text, name), right_) "
+    "FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS right_"
+)
 
 
 @attrs.frozen
@@ -84,6 +90,17 @@ class Schema:
             if not _OLDEST <= version <= NEWEST and not (version > NEWEST and self._works_with() <= NEWEST):
                 raise StoreError(f"{self._place()}: {_wrong_version(version)}")
         self._is_known = True
+
+    def has_history(self) -> bool:
+        """Whether the tables of now have a history that this user may write. Raises StoreError.
+
+        One who may not has documents all the same: :meth:`check` says which rights are missing.
+        """
+        self.expect()
+        with self._connections.apart():
+            known = [f"{self._name}.{table}" for table in _HISTORY]
+            found = self._ask("SELECT to_regclass(name) IS NOT NULL FROM unnest(%s::text[]) AS name", (known,))
+            return all(is_there for (is_there,) in found) and not self._short(_HISTORY)
 
     def init(self) -> list[str]:
         """Make what is missing up to the newest version; return in words what was done. Raises StoreError."""
@@ -147,22 +164,22 @@ class Schema:
             for step in migrations()
             if recorded.get(step.version) != step.checksum
         ]
-        rights = self._ask(
-            "SELECT name, has_table_privilege(format('%%I.%%I', %s::text, name), right_) "
-            "FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS right_",
-            (self._name, list(_TABLES), ["SELECT", "INSERT", "UPDATE", "DELETE"]),
-        )
-        rights += self._ask(
-            "SELECT 'the sequence version', has_sequence_privilege(format('%%I.version', %s::text), 'USAGE')",
-            (self._name,),
-        )
-        short = sorted({what for what, granted in rights if not granted})
+        short = self._short((*_TABLES, *_HISTORY))
+        if not self._ask("SELECT has_sequence_privilege(format('%%I.version', %s::text), 'USAGE')", (self._name,))[0][
+            0
+        ]:
+            short.append("the sequence version")
         if short:
             problems.append(
                 f"{self._place()}: the user of the DSN may not use {', '.join(short)}; "
                 "grant it SELECT, INSERT, UPDATE and DELETE on tables, and USAGE on the sequence"
             )
         return problems
+
+    def _short(self, tables: Sequence[str]) -> list[str]:
+        """Return those of the tables that the user may not read and write, sorted."""
+        rights = self._ask(_RIGHTS, (self._name, list(tables), ["SELECT", "INSERT", "UPDATE", "DELETE"]))
+        return sorted({table for table, is_granted in rights if not is_granted})
 
     def _version(self) -> int:
         """Return the version that is there; 0 if there is none."""

@@ -41,6 +41,9 @@ class PostgresqlSettings:
     pool: Annotated[int, Within(1, 100, "numbers of connections")] = attrs.field(
         default=5, metadata={"help": "the most connections of one process, at least 2", "example": "20"}
     )
+    keep_days: Annotated[int, Within(0, 36500, "whole days")] = attrs.field(
+        default=90, metadata={"help": "whole days for which the history of all machines is kept", "example": "365"}
+    )
 
     def __attrs_post_init__(self) -> None:
         """Refuse both, or neither, of the keys that name the database."""

@@ -7,27 +7,26 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._diagnostics.statistics import Figures, Times
+from hookrouter._fleet.counts import DAY, ENDED, PLUGINS, RUNS, SESSIONS, TIMED, WAITED, day_of, timing
 from hookrouter._page.reading.pace import Pace
 from hookrouter.storage.journal import parsed
 from hookrouter.storage.journal_query import Tail
 from hookrouter.util.clock import iso, now, seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hookrouter._diagnostics.statistics import Calls
+    from hookrouter._fleet.kept import KeptHistory
     from hookrouter._page.reading.stories import StoryIndex
     from hookrouter.context import Services
+    from hookrouter.storage.history import Count
 
 __all__ = ["Counted", "Counting"]
 
 FRESH_SECONDS = 30.0
 STRETCHES = 30
 """Stretches of time into which the plots are divided."""
-
-WAITED = ((10, "10 s"), (30, "30 s"), (60, "1 min"), (300, "5 min"), (1800, "30 min"), (7200, "2 h"), (86400, "1 d"))
-"""Upper ends of the classes of waiting times, in seconds, with their names."""
-
-_TIMED = ("verified", "mismatch", "unverified", "answered_by_person")
-_DAY = 86400.0
 
 
 class Row(NamedTuple):
@@ -57,15 +56,20 @@ class Counted(NamedTuple):
     outcomes: dict[str, list[int]]
     """Outcome -> how many questions ended so in each stretch."""
     waited: list[int]
-    """How many answers came within each of :data:`WAITED`, and after all of them."""
+    """How many answers came within each of :data:`hookrouter._fleet.counts.WAITED`, and after all of them."""
+    machines: int = 1
+    """Of how many machines."""
+    problem: str = ""
+    """Why only this machine was counted, if others share an engine with it; empty if they do not, or were."""
 
 
 class Counting:
     """Counts what the journal tells, and goes on with what is new."""
 
-    def __init__(self, stories: StoryIndex) -> None:
+    def __init__(self, stories: StoryIndex, kept: KeptHistory) -> None:
         """Nothing is counted yet."""
         self._stories = stories
+        self._kept = kept
         self._pace = Pace()
         self._lock = threading.Lock()
         self._is_running = False
@@ -85,6 +89,13 @@ class Counting:
 
     def _count(self, services: Services) -> None:
         try:
+            problem = ""
+            try:
+                if (history := self._kept.of(services)) is not None:
+                    self.counted = _counted(history.counts(day_of(now()) - STRETCHES + 1), len(history.machines()))
+                    return
+            except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+                problem = str(self._kept.failed(error))
             if self._tail is None or self._figures is None:
                 waits = {(info.name, hook) for info in services.plugins.listing() for hook in info.waits}
                 self._tail = Tail(services.journal.folder, whole=True)
@@ -95,7 +106,7 @@ class Counting:
                     self._figures.add(record)
                 self._pace.rest()
             self._stories.refresh(is_awaited=False)
-            self.counted = self._told(self._figures)
+            self.counted = self._told(self._figures)._replace(problem=problem)
         finally:
             with self._lock:
                 self._is_running, self._due = False, time.monotonic() + FRESH_SECONDS
@@ -108,11 +119,11 @@ class Counting:
             if ended is None:
                 continue
             happened.setdefault(story["outcome"], []).append(ended)
-            if story["outcome"] in _TIMED and story["seconds"] is not None:
+            if story["outcome"] in TIMED and story["seconds"] is not None:
                 place = next((at for at, (end, _) in enumerate(WAITED) if story["seconds"] <= end), len(WAITED))
                 waited[place] += 1
         end = now()
-        line = figures.timeline(STRETCHES, end - 30 * _DAY, end, happened)
+        line = figures.timeline(STRETCHES, end - STRETCHES * DAY, end, happened)
         return Counted(
             at=iso(end),
             runs=figures.runs.count,
@@ -125,6 +136,56 @@ class Counting:
             outcomes={} if line is None else dict(sorted(line.rows.items())),
             waited=waited,
         )
+
+
+def _counted(counts: Iterable[Count], machines: int) -> Counted:
+    """Return the figures of what an engine has counted of the last days, on all machines."""
+    end = now()
+    first = day_of(end) - STRETCHES + 1
+    by_subject: dict[str, dict[str, list[Count]]] = {}
+    for count in counts:
+        name = " ".join(filter(None, (count.name, count.part)))
+        by_subject.setdefault(count.subject, {}).setdefault(name, []).append(count)
+
+    def of(subject: str) -> dict[str, list[Count]]:
+        return by_subject.get(subject, {})
+
+    runs = [count for found in of(RUNS).values() for count in found]
+    outcomes = {name: _by_day(found, first) for name, found in sorted(of(ENDED).items())}
+    waited = [0] * (len(WAITED) + 1)
+    for found in of(ENDED).values():
+        for count in found:
+            if 0 <= count.bucket < len(waited):
+                waited[count.bucket] += count.calls
+    return Counted(
+        at=iso(end),
+        runs=sum(count.calls for count in runs),
+        sessions=sum(count.calls for found in of(SESSIONS).values() for count in found),
+        start=iso(first * DAY),
+        stretch=DAY,
+        calls=_by_day(runs, first),
+        events=_timed(of(RUNS)),
+        plugins=_timed(of(PLUGINS)),
+        outcomes=outcomes,
+        waited=waited,
+        machines=machines,
+    )
+
+
+def _by_day(counts: Iterable[Count], first: int) -> list[int]:
+    found = [0] * STRETCHES
+    for count in counts:
+        if 0 <= count.day - first < STRETCHES:
+            found[count.day - first] += count.calls
+    return found
+
+
+def _timed(found: dict[str, list[Count]]) -> list[Row]:
+    rows = [
+        Row(name, told.calls, told.failed, Times(told.median, told.p95, told.longest))
+        for name, told in ((name, timing(counts)) for name, counts in found.items())
+    ]
+    return sorted(rows, key=lambda row: -row.calls)
 
 
 def _rows(found: dict[str, Calls]) -> list[Row]:

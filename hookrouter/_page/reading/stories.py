@@ -17,23 +17,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter._page.reading.pace import Pace
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
-from hookrouter.dialogs.stories.story import OPEN, UNKNOWN, WORDS, Stories, shown_id
+from hookrouter.dialogs.stories.one_story import (
+    document_key,
+    may_tell,
+    one_story,
+    record_keys,
+    searched_text,
+    story_times,
+)
+from hookrouter.dialogs.stories.story import OPEN, UNKNOWN, shown_id
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal import parsed
-from hookrouter.util.clock import seconds
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hookrouter.dialogs.documents import Question
     from hookrouter.dialogs.stories.story import Story
     from hookrouter.dialogs.verdicts import Verdict
+    from hookrouter.storage.history import StoryQuery
     from hookrouter.storage.interface import DocumentStore
     from hookrouter.storage.journal import Journal
 
-__all__ = ["PAGE_STORIES", "Step", "StoryIndex", "StoryPage", "StoryQuery"]
+__all__ = ["PAGE_STORIES", "Step", "StoryIndex", "StoryPage", "steps_of"]
 
 PAGE_STORIES = 50
 """How many stories a page shows."""
@@ -41,29 +49,8 @@ PAGE_STORIES = 50
 _HEAD = 512
 """Bytes at a file's beginning that tell it from another one."""
 
-_NEEDLES = tuple(word.encode("ascii") for word in WORDS)
 _DELIVERIES = {REMINDER: "reminded", ESCALATION: "escalated"}
 _Key = tuple[str, str]
-
-
-@with_field_docs
-class StoryQuery(NamedTuple):
-    """Which stories are wanted: those that fit all of these; what is empty or None does not count."""
-
-    words: str = ""
-    """Each of these words stands in a question, an answer, the session's name or the name of who answered."""
-    session: str = ""
-    """The session's name."""
-    kind: str = ""
-    """The kind of dialog."""
-    outcome: str = ""
-    """How it ended."""
-    by: str = ""
-    """Who ended it: ``agent``, ``person`` or ``nobody``."""
-    since: float | None = None
-    """Only what was asked, or ended, at or after this time in seconds since 1970; what is open counts always."""
-    until: float | None = None
-    """Only what was asked before this time in seconds since 1970."""
 
 
 @with_field_docs
@@ -92,6 +79,27 @@ class Step(NamedTuple):
     """What happened, in words of the journal; not made printable."""
     details: tuple[str, ...] = ()
     """Of an attempt, what was done: such as each key that was pressed, with why."""
+
+
+def steps_of(story: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> list[Step]:
+    """Return what happened to a question, in order of time; what has no time comes last.
+
+    ``records`` are those of the journal that tell of it.
+    """
+    agent = story["agent"]
+    steps = [Step(story["asked_at"], "asked", f"asked of {agent}" if agent else "asked")] if story["asked_at"] else []
+    for record in records:
+        name = _DELIVERIES.get(str(record.get("kind")))
+        if name and record.get("event") == "delivery" and record.get("outcome") == "delivered":
+            steps.append(Step(_text(record, "at"), name, f"{name} {_text(record, 'agent')}".strip()))
+    for attempt in story["attempts"]:
+        through = f" through {attempt['channel']}" if attempt["channel"] else ""
+        why = f": {attempt['reason']}" if attempt["reason"] else ""
+        steps.append(Step(attempt["at"], "attempt", f"{attempt['outcome']}{through}{why}", tuple(attempt["steps"])))
+    if story["outcome"] not in (OPEN, UNKNOWN):
+        why = f": {story['reason']}" if story["reason"] else ""
+        steps.append(Step(story["ended_at"] or "", "ended", f"{story['outcome'].replace('_', ' ')}{why}"))
+    return sorted(steps, key=lambda step: (not step.at, step.at))
 
 
 class _File:
@@ -154,8 +162,8 @@ class StoryIndex:
         with self._lock:
             changed = self._follow()
             # The questions before the verdicts, as in history(): one that is closed meanwhile is open, over, or both.
-            opened = {_document_key(one): one for one in documents.list_questions(self._store)}
-            verdicts = {_document_key(one): one for one in list_verdicts(self._store)}
+            opened = {document_key(one): one for one in documents.list_questions(self._store)}
+            verdicts = {document_key(one): one for one in list_verdicts(self._store)}
             for former, present in ((self._open, opened), (self._verdicts, verdicts)):
                 changed |= {key for key in former.keys() | present.keys() if former.get(key) != present.get(key)}
             self._open, self._verdicts = opened, verdicts
@@ -190,22 +198,7 @@ class StoryIndex:
         """Return what happened to a question, in order of time; what has no time comes last."""
         with self._lock:
             lines = list(self._lines.get((story["session_id"], story["tool_use_id"]), ()))
-        agent = story["agent"]
-        steps = (
-            [Step(story["asked_at"], "asked", f"asked of {agent}" if agent else "asked")] if story["asked_at"] else []
-        )
-        for record in (record for line in lines if (record := parsed(line.data)) is not None):
-            name = _DELIVERIES.get(str(record.get("kind")))
-            if name and record.get("event") == "delivery" and record.get("outcome") == "delivered":
-                steps.append(Step(_text(record, "at"), name, f"{name} {_text(record, 'agent')}".strip()))
-        for attempt in story["attempts"]:
-            through = f" through {attempt['channel']}" if attempt["channel"] else ""
-            why = f": {attempt['reason']}" if attempt["reason"] else ""
-            steps.append(Step(attempt["at"], "attempt", f"{attempt['outcome']}{through}{why}", tuple(attempt["steps"])))
-        if story["outcome"] not in (OPEN, UNKNOWN):
-            why = f": {story['reason']}" if story["reason"] else ""
-            steps.append(Step(story["ended_at"] or "", "ended", f"{story['outcome'].replace('_', ' ')}{why}"))
-        return sorted(steps, key=lambda step: (not step.at, step.at))
+        return steps_of(story, (record for line in lines if (record := parsed(line.data)) is not None))
 
     def _follow(self) -> set[_Key]:
         """Read on in the journal's files; return the questions of which something has changed."""
@@ -262,7 +255,7 @@ class StoryIndex:
             for line in opened:
                 if not line.endswith(b"\n"):
                     break
-                if any(needle in line for needle in _NEEDLES):
+                if may_tell(line):
                     changed |= self._add(file, line)
                 file.offset += len(line)
                 self._pace.rest()
@@ -273,9 +266,7 @@ class StoryIndex:
         record = parsed(line)
         if record is None:
             return set()
-        swept = record.get("swept")
-        tables = [record, *(swept if isinstance(swept, list) else [])]
-        keys = {_record_key(table) for table in tables if isinstance(table, dict)}
+        keys = record_keys(record)
         for key in keys:
             self._lines.setdefault(key, []).append(_Line(file, file.offset, line))
         file.keys |= keys
@@ -292,22 +283,14 @@ class StoryIndex:
         return keys
 
     def _tell(self, key: _Key) -> None:
-        stories = Stories()
-        for line in sorted(self._lines.get(key, ()), key=lambda line: (line.file.place, line.offset)):
-            record = parsed(line.data)
-            if record is not None:
-                stories.add(record)
-        if key in self._open:
-            stories.add_question(self._open[key])
-        if key in self._verdicts:
-            stories.add_verdict(self._verdicts[key])
-        story = stories.told().get(key)
+        lines = sorted(self._lines.get(key, ()), key=lambda line: (line.file.place, line.offset))
+        records = (record for line in lines if (record := parsed(line.data)) is not None)
+        story = one_story(key, records, self._open.get(key), self._verdicts.get(key))
         if story is None:
             self._told.pop(key, None)
             return
-        story["outcome"] = story["outcome"] or UNKNOWN
-        times = [at for at in (seconds(story["asked_at"]), seconds(story["ended_at"])) if at is not None]
-        self._told[key] = _Told(story, _searched(story), times[0] if times else None, max(times, default=0.0))
+        times = story_times(story)
+        self._told[key] = _Told(story, searched_text(story), times[0] if times else None, max(times, default=0.0))
 
 
 def _fits(told: _Told, query: StoryQuery, words: list[str]) -> bool:
@@ -327,21 +310,6 @@ def _order(told: _Told) -> str:
     return str(told.story["asked_at"] or told.story["ended_at"] or "")
 
 
-def _searched(story: Story) -> str:
-    texts = [story["session"], story["who"], story["chat"]]
-    for entry in story["questions"]:
-        texts += [entry.get(name) for name in ("header", "question", "recorded", "intended", "recorded_notes")]
-    return "\n".join(text if isinstance(text, str) else str(text) for text in texts if text).casefold()
-
-
-def _record_key(record: Mapping[str, Any]) -> _Key:
-    return _text(record, "session_id"), shown_id(_text(record, "tool_use_id"))
-
-
 def _text(record: Mapping[str, Any], key: str) -> str:
     value = record.get(key)
     return value if isinstance(value, str) else ""
-
-
-def _document_key(document: Question | Verdict) -> _Key:
-    return document.session_id, shown_id(document.tool_use_id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hookrouter._fleet.kept import kept_elsewhere
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import echo_others, with_others
 from hookrouter.cli.options import on_any_machine
@@ -68,7 +69,9 @@ def history(
     questions (header, question, intended, recorded, result, intended_notes, recorded_notes) and attempts (at, outcome,
     channel, reason). Times are UTC there; people get local ones with the zone.
 
-    The journal keeps 30 days of silent sessions, and long texts are cut.
+    The journal keeps 30 days of silent sessions, and long texts are cut. Other machines that share an engine follow,
+    each with its last N: as the engine keeps them, else as the machines themselves say. With --json all are in one
+    list, each with its machine, and only the last N of all.
 
     \b
     Examples:
@@ -92,14 +95,18 @@ def history(
         return _refused(str(error), 1)
     options = [("--session", session), ("--since", since)]
     words = ["history", *(f"{name}={value}" for name, value in options if value is not None), f"--limit={limit}"]
+    kept = kept_elsewhere(app, session=session, since=earliest, limit=limit)
     if as_json:
-        document = with_others(app, {"questions": stories}, [*words, "--json"], "questions")
+        document = with_others(app, {"questions": stories}, [*words, "--json"], "questions", kept)
         document["questions"].sort(key=lambda story: story.get("asked_at") or story.get("ended_at") or "")
         document["questions"] = document["questions"][-limit:] if limit else document["questions"]
         typer.echo(json.dumps(document, indent=2))
     else:
         _tell(stories, session)
-        echo_others(app, words)
+        for machine, found in kept.items():
+            typer.echo(f"\nMachine {printable(machine)}:")
+            _tell(found, session)
+        echo_others(app, words, kept)
     return 0
 
 

@@ -25,7 +25,7 @@ from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 __all__ = ["Told", "echo_others", "fleet_of", "rows_of_others", "run_on", "told_by_others", "with_others"]
 
@@ -79,17 +79,18 @@ def run_on(others: Others, machine: str, words: Sequence[str], given: str) -> in
     return done.code
 
 
-def told_by_others(application: Application, words: Sequence[str]) -> list[Told]:
+def told_by_others(application: Application, words: Sequence[str], but: Collection[str] = ()) -> list[Told]:
     """Have all other machines run a command that only reads; return what each said, by name. Raises nothing.
 
-    Without an engine there is none. If the engine cannot be asked, that is the one thing told, of no machine.
+    Those of ``but`` are left out. Without an engine there is none. If the engine cannot be asked, that is the one thing
+    told, of no machine.
     """
     try:
         others = Others.of(application)
         if others is None:
             return []
         try:
-            names = others.names()
+            names = [name for name in others.names() if name not in but]
             with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
                 return list(pool.map(lambda name: _told(others, name, words), names))
         finally:
@@ -98,24 +99,34 @@ def told_by_others(application: Application, words: Sequence[str]) -> list[Told]
         return [Told("", "", f"only this machine is shown: {_said(error)}")]
 
 
-def with_others(application: Application, document: dict[str, Any], words: Sequence[str], key: str) -> dict[str, Any]:
+def with_others(
+    application: Application,
+    document: dict[str, Any],
+    words: Sequence[str],
+    key: str,
+    kept: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+) -> dict[str, Any]:
     """Return a JSON document of this machine with the rows under ``key`` of all others in it.
 
     Without an engine it is returned as it is. Else each row gets ``machine``, and ``machines`` says of each machine
     whether it could be asked (``problem`` is empty then). ``words`` is the command that prints such a document.
+    ``kept`` holds the rows of machines that need not be asked.
     """
+    known = kept or {}
     if application.config.storage.engine == FILES or application.environ.get(ALONE_VARIABLE):
         return document
     here = machine_name(application.config.storage)
-    told = told_by_others(application, words)
+    told = told_by_others(application, words, known)
     rows = [{**row, "machine": here} for row in document[key]] + rows_of_others(told, key)
-    machines = [{"machine": here, "problem": ""}, *({"machine": one.machine, "problem": one.problem} for one in told)]
+    rows += [{**row, "machine": machine} for machine, found in known.items() for row in found]
+    machines = [{"machine": machine, "problem": ""} for machine in (here, *known)]
+    machines += [{"machine": one.machine, "problem": one.problem} for one in told]
     return {**document, key: rows, "machines": machines}
 
 
-def echo_others(application: Application, words: Sequence[str]) -> None:
-    """Write for a person what the other machines say to a command, each under its name."""
-    for one in told_by_others(application, words):
+def echo_others(application: Application, words: Sequence[str], but: Collection[str] = ()) -> None:
+    """Write for a person what the other machines but some say to a command, each under its name."""
+    for one in told_by_others(application, words, but):
         name = f"Machine {printable(one.machine)}" if one.machine else "Other machines"
         said = one.stdout.strip("\n") or one.problem or "nothing"
         typer.echo(f"\n{name}:\n{printable(said, keep_newlines=True)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs.documents import QUESTION, shown_form
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.verdicts import end_of_sweep
+from hookrouter.storage.history import OPEN
 from hookrouter.util.clock import seconds
 from hookrouter.util.text import printable
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OPEN", "OUTCOMES", "UNKNOWN", "WORDS", "Stories", "Story", "shown_id"]
 
-OPEN = "open"
-"""The outcome of a question that waits for an answer."""
 UNKNOWN = "unknown"
 """The outcome of a question of which nothing says how it ended."""
 OUTCOMES = ("verified", "mismatch", "unverified", "answered_by_person", "chat", "unanswered")

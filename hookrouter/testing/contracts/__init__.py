@@ -13,6 +13,7 @@ pytest.register_assert_rewrite(
     "hookrouter.testing.contracts.answer_channel",
     "hookrouter.testing.contracts.document_storage",
     "hookrouter.testing.contracts.gateway",
+    "hookrouter.testing.contracts.history_storage",
     "hookrouter.testing.contracts.keystroke_planner",
     "hookrouter.testing.contracts.prompt_channel",
     "hookrouter.testing.contracts.terminal_backend",
@@ -25,6 +26,7 @@ from hookrouter.testing.contracts.answer_channel import (  # noqa: E402 - rewrit
 )
 from hookrouter.testing.contracts.document_storage import DocumentStorageContract, StoreMaker  # noqa: E402
 from hookrouter.testing.contracts.gateway import Arrived, GatewayContract, GatewayHost  # noqa: E402
+from hookrouter.testing.contracts.history_storage import HistoryMaker, HistoryStorageContract  # noqa: E402
 from hookrouter.testing.contracts.keystroke_planner import KeystrokePlannerContract  # noqa: E402
 from hookrouter.testing.contracts.prompt_channel import PromptChannelContract, PromptedClient  # noqa: E402
 from hookrouter.testing.contracts.terminal_backend import TerminalBackendContract, TerminalHost  # noqa: E402
@@ -36,6 +38,8 @@ __all__ = [
     "DocumentStorageContract",
     "GatewayContract",
     "GatewayHost",
+    "HistoryMaker",
+    "HistoryStorageContract",
     "KeystrokePlannerContract",
     "PromptChannelContract",
     "PromptedClient",

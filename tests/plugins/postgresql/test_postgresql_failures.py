@@ -11,6 +11,7 @@ from contextlib import nullcontext, suppress
 import psycopg
 import pytest
 
+from hookrouter.storage.history import Count, HistoryBatch, KeptStory
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.time_limit import PluginTimeout, time_limit
 from hookrouter_postgresql import connections
@@ -285,7 +286,8 @@ def test_a_role_without_rights(storage, open_storage, server, schema, role, monk
     server.ask(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO poor")
     assert poor.machines() == []
     assert "may not do that" in told(lambda: poor.store("", print).write("thing", "a", {}))
-    assert "may not use document, lock, put_aside, the sequence version; grant it" in poor.check()[0]
+    tables = "document, history_count, history_file, history_machine, lock, put_aside, story"
+    assert f"may not use {tables}, the sequence version; grant it" in poor.check()[0]
 
 
 def test_the_rights_that_are_enough(storage, open_storage, server, schema, role, monkeypatch):
@@ -297,7 +299,18 @@ def test_the_rights_that_are_enough(storage, open_storage, server, schema, role,
     server.ask(f"GRANT SELECT ON {schema}.migration TO modest")
     server.ask(f"GRANT USAGE ON SEQUENCE {schema}.version TO modest")
     modest = open_storage(dsn_env="OTHER_DATABASE")
+    # Rights that were enough for the former release are enough for documents.
+    assert modest.history() is None
+    assert "may not use history_count, history_file, history_machine, story; grant it" in modest.check()[0]
+    history = ", ".join(f"{schema}.{table}" for table in ("history_machine", "history_file", "history_count", "story"))
+    server.ask(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {history} TO modest")
     assert modest.check() == []
+    brought = modest.history()
+    assert brought is not None
+    story = dict.fromkeys(("session", "kind", "outcome", "by", "session_id", "tool_use_id"), "")
+    count = Count(1, "run", "Stop", "", 1, 1)
+    brought.append(HistoryBatch(0, {"a": 1, "b": None}, [KeptStory("one", story, {}, 0.0, 0.0, "")], [count]))
+    assert brought.prune() == 1
     reports: list[str] = []
     store = modest.store("", reports.append)
     store.create("thing", "a", {})

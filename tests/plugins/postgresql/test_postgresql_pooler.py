@@ -45,8 +45,8 @@ class TestBehindAPooler(DocumentStorageContract):
 def test_it_is_well_and_can_be_migrated_there(open_pooled):
     storage = open_pooled()
     assert storage.check() == []
-    assert storage.migrate(1) == ["took back migration 2 (locks)"]
-    assert storage.init() == ["applied migration 2 (locks)"]
+    assert storage.migrate(2) == ["took back migration 3 (history)"]
+    assert storage.init() == ["applied migration 3 (history)"]
 
 
 def test_another_machine_hears_of_changes_by_reading(open_pooled, monkeypatch):

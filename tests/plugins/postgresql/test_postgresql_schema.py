@@ -35,6 +35,7 @@ def test_init_makes_what_is_missing_and_says_it(open_storage, server, schema):
         f"made the schema {schema}",
         "applied migration 1 (documents)",
         "applied migration 2 (locks)",
+        "applied migration 3 (history)",
     ]
     assert storage.init() == []
     assert storage.check() == []
@@ -44,22 +45,26 @@ def test_init_makes_what_is_missing_and_says_it(open_storage, server, schema):
 def test_one_version_back_and_forward_again(storage, open_storage, server, schema):
     store = storage.store("", pytest.fail)
     store.write("thing", "a", {})
-    assert storage.migrate(NEWEST - 1) == ["took back migration 2 (locks)"]
-    assert tables(server, schema) == ["document", "migration", "put_aside"]
-    with pytest.raises(StoreError, match=r"of version 1, this hookrouter wants 2; run: hookrouter storage migrate"):
-        open_storage().store("", pytest.fail).read("thing", "a")
+    assert storage.migrate(NEWEST - 1) == ["took back migration 3 (history)"]
+    assert tables(server, schema) == ["document", "lock", "migration", "put_aside"]
+    # A release works with the tables of the former one.
+    assert open_storage().store("", pytest.fail).read("thing", "a") == {}
     assert storage.migrate(NEWEST - 1) == []
-    assert storage.migrate() == ["applied migration 2 (locks)"]
+    assert storage.migrate(NEWEST - 2) == ["took back migration 2 (locks)"]
+    with pytest.raises(StoreError, match=r"of version 1, this hookrouter wants 3; run: hookrouter storage migrate"):
+        open_storage().store("", pytest.fail).read("thing", "a")
+    assert storage.migrate() == ["applied migration 2 (locks)", "applied migration 3 (history)"]
     assert store.read("thing", "a") == {}
 
 
 def test_what_is_not_allowed(storage, server, schema):
     storage.store("", pytest.fail).write("thing", "a", {})
-    with pytest.raises(StoreError, match=r"cannot go back from version 2 to 0; allowed: 1"):
+    with pytest.raises(StoreError, match=r"cannot go back from version 3 to 0; allowed: 2"):
         storage.migrate(0)
     for none in (-1, NEWEST + 1):
         with pytest.raises(StoreError, match=rf"there is no version {none} of the schema; allowed: 0 to {NEWEST}"):
             storage.migrate(none)
+    storage.migrate(2)
     storage.migrate(1)
     # It would take the documents with it.
     with pytest.raises(StoreError, match="there are documents"):
@@ -68,14 +73,14 @@ def test_what_is_not_allowed(storage, server, schema):
     server.ask(f"DELETE FROM {schema}.document")
     assert storage.migrate(0) == ["took back migration 1 (documents)"]
     assert tables(server, schema) == ["migration"]
-    assert storage.init() == ["applied migration 1 (documents)", "applied migration 2 (locks)"]
+    assert storage.init() == [f"applied migration {step.version} ({step.name})" for step in migrations()]
 
 
 def test_an_older_hookrouter_goes_on_with_newer_tables_that_are_made_for_it(storage, open_storage, server, schema):
-    server.ask(f"INSERT INTO {schema}.migration VALUES (3, 'later', 2, '')")
+    server.ask(f"INSERT INTO {schema}.migration VALUES (4, 'later', 3, '')")
     assert open_storage().store("", pytest.fail).read("thing", "a") is None
-    server.ask(f"UPDATE {schema}.migration SET works_with = 3 WHERE version = 3")
-    newer = r"of version 3, this hookrouter knows 2; update hookrouter on this machine"
+    server.ask(f"UPDATE {schema}.migration SET works_with = 4 WHERE version = 4")
+    newer = r"of version 4, this hookrouter knows 3; update hookrouter on this machine"
     with pytest.raises(StoreError, match=newer):
         open_storage().store("", pytest.fail).read("thing", "a")
     with pytest.raises(StoreError, match=newer):
@@ -114,7 +119,7 @@ def test_a_step_that_fails_leaves_nothing_behind(open_storage, server, schema, m
             storage.init()
     assert version(server, schema) == 1
     assert "half" not in tables(server, schema)
-    assert storage.init() == ["applied migration 2 (locks)"]
+    assert storage.init() == ["applied migration 2 (locks)", "applied migration 3 (history)"]
 
 
 def test_a_step_that_was_changed_after_it_was_applied_is_told(storage, server, schema):

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookrouter._page.reading.stories import StoryIndex, StoryQuery
+from hookrouter._page.reading.stories import StoryIndex
 from hookrouter.dialogs.stories.history import history
 from hookrouter.storage.documents import Store
+from hookrouter.storage.history import StoryQuery
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal import Journal
 from support.memory_storage import MemoryStore

@@ -1,0 +1,168 @@
+"""The history of machines that share a database: brought once, read anywhere, from the rows of one's own alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrouter._fleet.spawn import SHARING, is_sharing
+from hookrouter.samples import sample
+from hookrouter.storage.engine import open_store
+from hookrouter.storage.home import Home
+from hookrouter.storage.journal import Journal
+from hookrouter.testing import wait_until
+from support.postgres import Server, postgres_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with postgres_server() as running:
+        yield running
+
+
+TOOLS = {"PreToolUse": "AskUserQuestion", "PostToolUse": "AskUserQuestion"}
+
+
+class Machine:
+    """A home of its own, as a machine has it."""
+
+    def __init__(self, folder: Path, name: str, schema: str, dsn: str) -> None:
+        self.name = name
+        self._home = folder / name
+        self._home.mkdir(mode=0o700)
+        self._environ = {**os.environ, "HOOKROUTER_HOME": str(self._home), "FLEET_DATABASE": dsn}
+        table = (
+            f'[storage]\nengine = "postgresql"\nmachine = "{name}"\ndsn_env = "FLEET_DATABASE"\nschema = "{schema}"\n'
+        )
+        (self._home / "config.toml").write_text(table)
+
+    def run(self, *words: str, given: object = None) -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "hookrouter", *words]
+        return subprocess.run(
+            argv, input=json.dumps(given), env=self._environ, capture_output=True, text=True, check=False
+        )
+
+    def told(self, *words: str) -> Any:
+        done = self.run(*words, "--json")
+        assert done.returncode == 0, done
+        return json.loads(done.stdout)
+
+    def history(self, *words: str) -> list[tuple[str, str, str]]:
+        found = self.told("history", *words)["questions"]
+        return [(story["machine"], story["tool_use_id"], story["outcome"]) for story in found]
+
+    def hook(self, event: str, identifier: str) -> None:
+        named = {"tool_use_id": identifier, "session_id": f"session-{self.name}"}
+        done = self.run("run", event, given={**sample(event, TOOLS.get(event)), **named})
+        assert done.returncode == 0, done
+
+    def close(self) -> None:
+        (self._home / "config.toml").write_text("")
+        wait_until(lambda: not is_sharing(Home.in_folder(str(self._home))), 30, "the end of its process")
+
+
+Make = Callable[..., Machine]
+
+
+@pytest.fixture
+def schema(server: Server) -> str:
+    return server.schema()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, server: Server, schema: str) -> Iterator[Make]:
+    made: list[Machine] = []
+
+    def make(name: str, dsn: str = "") -> Machine:
+        made.append(Machine(tmp_path, name, schema, dsn or server.dsn()))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_what_a_machine_that_has_gone_was_asked_is_told_by_the_others(
+    machine: Make, server: Server, schema: str
+) -> None:
+    one, two = machine("one"), machine("two")
+    one.run("storage", "init")
+    one.hook("PreToolUse", "toolu_1")
+    one.hook("PostToolUse", "toolu_1")
+    one.hook("PreToolUse", "toolu_2")
+    told = [("one", "toolu_1", "answered_by_person"), ("one", "toolu_2", "open")]
+    wait_until(lambda: two.history() == told, 30, "both stories on the other machine", lambda: str(two.history()))
+    one.close()
+    assert two.history() == told
+    assert two.history("--limit", "1") == told[1:]
+    assert two.told("history")["machines"] == [{"machine": "two", "problem": ""}, {"machine": "one", "problem": ""}]
+    text = two.run("history").stdout
+    assert text.index("Machine one:") < text.index("(toolu_1)") < text.index("(toolu_2)")
+    runs = "SELECT sum(calls) FROM {}.history_count WHERE subject = 'run'"
+    wait_until(lambda: server.ask(runs.format(schema)) == [(3,)], 30, "three hook runs")
+
+
+def test_a_machine_whose_journal_is_not_brought_is_asked_itself(machine: Make, server: Server, schema: str) -> None:
+    one, two = machine("one"), machine("two")
+    one.run("storage", "init")
+    one.run("storage", "migrate", "--to", "2")
+    one.hook("PreToolUse", "toolu_1")
+    wait_until(lambda: two.history() == [("one", "toolu_1", "open")], 30, "what the machine says")
+    one.run("storage", "migrate")
+    assert server.ask(f"SELECT count(*) FROM {schema}.history_machine")[0][0] in (0, 1)
+    assert two.history() == [("one", "toolu_1", "open")]
+
+
+def test_while_the_database_is_away_this_machine_is_told_and_the_rest_comes_once(
+    machine: Make, server: Server, schema: str
+) -> None:
+    one, two = machine("one"), machine("two")
+    one.run("storage", "init")
+    one.hook("PreToolUse", "toolu_1")
+    wait_until(lambda: two.history() == [("one", "toolu_1", "open")], 30, "the story on the other machine")
+    server.stop()
+    one.hook("PostToolUse", "toolu_1")
+    told = two.told("history")
+    assert (told["questions"], "only this machine is shown" in told["machines"][1]["problem"]) == ([], True)
+    server.restore()
+    done = [("one", "toolu_1", "answered_by_person")]
+    wait_until(lambda: two.history() == done, 60, "how it ended")
+    ended = f"SELECT name, sum(calls) FROM {schema}.history_count WHERE subject = 'ended' GROUP BY name"
+    wait_until(lambda: server.ask(ended) == [("answered_by_person", 1)], 30, "that it is counted once")
+
+
+def test_a_process_that_is_killed_in_between_again_and_again_brings_each_line_once(
+    machine: Make, server: Server, schema: str, tmp_path: Path
+) -> None:
+    one = machine("one")
+    one.run("storage", "init")
+    home = Home.in_folder(str(tmp_path / "one"))
+    journal, lines = Journal(home.logs, max_bytes=2_500_000, backups=10), 30_000
+    for number in range(lines):
+        journal.write({"event": "Stop", "outcome": "passed", "ms": 5.0, "pid": number, "reason": "x" * 300}, "s1")
+
+    def brought() -> int:
+        rows = server.ask(f"SELECT coalesce(sum(calls), 0)::int FROM {schema}.history_count WHERE subject = 'run'")
+        return int(str(rows[0][0]))
+
+    kills = 0
+    while (before := brought()) < lines:
+        one.run("sessions")
+        wait_until(lambda before=before: brought() > before, 60, "more of it")
+        holder = open_store(home, pytest.fail).lock_holder(*SHARING)
+        if holder is not None and brought() < lines:
+            os.kill(int(holder.split()[1].rstrip(",")), signal.SIGKILL)
+            kills += 1
+    assert kills > 0
+    one.run("sessions")
+    one.hook("Stop", "toolu_1")
+    wait_until(lambda: brought() > lines, 30, "what was written since")
+    assert brought() == lines + 1
