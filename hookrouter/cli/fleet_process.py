@@ -17,6 +17,7 @@ from hookrouter._config.cache import file_key
 from hookrouter._fleet import state
 from hookrouter._fleet.errands import Errands
 from hookrouter._fleet.kinds import SHARED
+from hookrouter._fleet.progress import ProgressNotes
 from hookrouter._fleet.replica import Brought, Replica
 from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock
 from hookrouter._plugins.storage_engines import machine_name, open_engine
@@ -95,6 +96,7 @@ class _Process:
         self._end = time.monotonic() + STAY_SECONDS
         self._last_change = time.monotonic()
         self._pause = FIRST_PAUSE
+        self._progress = ProgressNotes(app.home)
         self._woken, self._wake = os.pipe()
         for descriptor in (self._woken, self._wake):
             os.set_blocking(descriptor, False)
@@ -109,6 +111,7 @@ class _Process:
                     if self._served(storage, stack):
                         return
             except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+                self._progress.failed()
                 self._note(str(error) if isinstance(error, StoreError) else describe_error(error))
                 if not self._stay and self._is_idle(FAILING_SECONDS):
                     return
@@ -131,13 +134,17 @@ class _Process:
         errands = Errands(storage, os.environ, self._app.warn, self._nudge)
         watches = [stack.enter_context(watch) for watch in self._folders()]
         asked = stack.enter_context(errands.watch())
-        self._changed(replica.bring())
+        stack.callback(self._progress.write)
+        first = replica.bring()
+        self._changed(first)
+        self._progress.reached(first, 0)
         self._note("")
         while not self._is_outdated() or errands.are_running:
             self._pause = FIRST_PAUSE
             replica.check_lock()
-            self._changed(replica.bring())
-            errands.serve()
+            brought = replica.bring()
+            self._changed(brought)
+            self._progress.reached(brought, errands.serve())
             if not self._stay and self._is_idle(IDLE_SECONDS) and not errands.are_running:
                 return True
             self._wait([*watches, asked])
