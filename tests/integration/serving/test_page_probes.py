@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from hookrouter.testing import wait_until
+from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
+from support.manual import blocks
 from support.monitor import Said, get
 from support.page import Home
 from support.ports import free_port
 from support.resident import Resident
+from support.shelf import SHELF
+from support.tls import needed_program
 
 READY = {"ready": True, "router": "answers", "state": "writable", "engine": "files"}
 
@@ -35,9 +44,58 @@ def test_probes_pass_the_guard_and_nothing_else_does(tmp_path: Path, method: str
         assert get(f"{base}/healthz?x=1", {**pod, "X-User": ""}, method).status == 200
 
 
-def test_a_router_that_hangs_is_told(tmp_path: Path) -> None:
-    import signal
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Callable[[list[str]], str]]:
+    """Start HAProxy with the manual's checks in front of pages at these addresses; return its own address."""
+    program = needed_program("haproxy", "haproxy")
+    started: list[subprocess.Popen[bytes]] = []
 
+    def start(pages: list[str]) -> str:
+        (backend,) = [block.text for block in blocks("docs/guides/operations.md", "haproxy")]
+        for number, page in enumerate(pages, 1):
+            backend = backend.replace(f"10.0.0.{number}:8790 check", f"{page} check inter 100 fall 1 rise 1")
+        own = f"127.0.0.1:{free_port()}"
+        times = "".join(f" timeout {name} 30s\n" for name in ("connect", "server", "client"))
+        front = f"defaults\n{times}frontend all\n mode http\n bind {own}\n"
+        (tmp_path / "haproxy.cfg").write_text(f"{front} default_backend claude\n{backend}")
+        started.append(subprocess.Popen([program, "-db", "-f", str(tmp_path / "haproxy.cfg")]))
+        return own
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+def test_a_load_balancer_sends_nobody_to_a_page_that_cannot_see_all_machines(
+    tmp_path: Path, proxy: Callable[[list[str]], str]
+) -> None:
+    write_plugin(tmp_path / "site", "shelf", SHELF)
+    pages, tables = [free_port(), free_port()], []
+    url = f"http://{proxy([f'127.0.0.1:{port}' for port in pages])}"
+    with ExitStack() as stack:
+        routers = []
+        for port in pages:
+            folder = tmp_path / str(port)
+            folder.mkdir()
+            home = Home(folder, environ={"PYTHONPATH": str(tmp_path / "site")})
+            page = f'[page]\naddress = "127.0.0.1:{port}"\nurl = "{url}"\n'
+            shared = f'[storage]\nengine = "shelf"\nmachine = "at-{port}"\nfolder = "{tmp_path / "shelf"}"\n'
+            tables.append((folder / "config.toml", page))
+            (folder / "config.toml").write_text(page + shared)
+            routers.append(stack.enter_context(Resident(home.environ)))
+        wait_until(lambda: get(f"{url}/").status == 503, 20, "that no page is chosen")
+        subprocess.run([*script_argv(), "storage", "init"], env=home.environ, check=True, capture_output=True)
+        wait_until(lambda: get(f"{url}/").status == 401, 60, "that a page asks for a login")
+        for one in routers:
+            wait_until(lambda: get(f"{url}/").status == 401, 60, "that the other page asks for a login")
+            one.kill(signal.SIGTERM)
+        wait_until(lambda: get(f"{url}/").status == 503, 30, "that none is left")
+        for file, page in tables:
+            file.write_text(page)
+
+
+def test_a_router_that_hangs_is_told(tmp_path: Path) -> None:
     home = Home(tmp_path)
     with Resident(home.environ) as router:
         base = f"http://{home.address}"
