@@ -13,6 +13,7 @@ from hookrouter._serving import control
 from hookrouter._serving.log import say
 from hookrouter.cli.application import Application
 from hookrouter.storage.home import Home, HomeError
+from hookrouter.util.process_log import begin, take_over_logging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +31,8 @@ _KEEP_ALIVE = 30
 
 def main(argv: Sequence[str]) -> int:
     """Serve: ``argv`` is the router's process id and the listening descriptor. Returns the exit code."""
+    begin("monitor")
+    take_over_logging()
     router, listener = (int(number) for number in argv)
     os.set_inheritable(listener, False)
     try:
@@ -37,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
         with socket.socket(fileno=listener) as connection:
             asyncio.run(_serve(home, router, connection))
     except (HomeError, OSError) as error:
-        say(f"monitor: {error}")
+        say(f"monitor: {error}", event="monitor", level="error")
         return 1
     return 0
 

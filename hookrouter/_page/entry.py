@@ -14,6 +14,7 @@ from hookrouter.dialogs.answers.answer import answer as give_answer
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.home import HomeError
+from hookrouter.util.process_log import begin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +28,12 @@ def main(argv: Sequence[str]) -> int:
     """Serve the page: ``argv`` is the router's process id and the listening descriptor. Returns the exit code."""
     from hookrouter._page.process import run
 
+    begin("page")
     router, listener = (int(number) for number in argv)
     try:
         return run(Application.from_environ, router, listener)
     except (HomeError, OSError, TlsError) as error:
-        say(f"page: {error}")
+        say(f"page: {error}", event="page", level="error")
         return 1
 
 

@@ -13,6 +13,7 @@ import uvicorn
 
 from hookrouter._page.app import make_app
 from hookrouter._serving.page_tls import check_files
+from hookrouter.util.process_log import take_over_logging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ def run(make: Callable[[], Application], router: int, listener: int) -> int:
     Returns the exit code. Raises HomeError, OSError and TlsError if it cannot serve.
     """
     os.set_inheritable(listener, False)
+    take_over_logging()
     page = make().config.page
     if page.certificate:
         # The server would ask the terminal for the password of a key that has one.

@@ -126,6 +126,6 @@ class MonitorProcess:
 
     def _failed(self, problem: str) -> None:
         if problem != self._problem:
-            say(f"no monitor: {problem}")
+            say(f"no monitor: {problem}", event="monitor")
         self._problem = problem
         self._not_before = time.monotonic() + self._pause.take()

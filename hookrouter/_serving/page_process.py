@@ -99,7 +99,7 @@ class PageProcess:
 
     def _note(self, problem: str) -> None:
         if problem and problem != self._problem:
-            say(f"no page: {problem}")
+            say(f"no page: {problem}", event="page")
         self._problem = problem
 
     def fileno(self) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
@@ -25,8 +24,8 @@ from hookrouter.cli.application import Application
 from hookrouter.config import FILES
 from hookrouter.storage.home import HOME_VARIABLE, HomeError, ensure
 from hookrouter.storage.interface import StoreBusy, StoreError
-from hookrouter.util.clock import iso
 from hookrouter.util.folder_watch import FolderWatch
+from hookrouter.util.process_log import begin, tell
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -64,6 +63,7 @@ def main(argv: Sequence[str]) -> int:
         # Refused to a process that leads its own session already.
         os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    begin("storage")
     try:
         app = Application.from_environ(share=False)
     except HomeError as error:
@@ -71,6 +71,7 @@ def main(argv: Sequence[str]) -> int:
         return 1
     if app.config.storage.engine == FILES:
         return 0
+    begin("storage", lambda: app.config.storage.machine)
     if os.environ.get(HOME_VARIABLE):
         os.environ[HOME_VARIABLE] = app.home.root
     # The folder of whoever started this may be a worktree that is about to be removed.
@@ -200,4 +201,4 @@ class _Process:
 
 
 def _warn(text: str) -> None:
-    print(f"{iso()} {text}", file=sys.stderr)  # noqa: T201
+    tell(text, event="storage", level="error")
