@@ -215,6 +215,9 @@ class MonitorConfig(Value):
     token_file: str = ""
     """The file that holds it; empty for none."""
 
+    traces: bool = False
+    """Whether messages hand a trace context on to agents."""
+
     @property
     def asks_for_token(self) -> bool:
         """Whether ``/metrics`` is for those alone who have the token."""

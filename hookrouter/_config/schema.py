@@ -643,6 +643,12 @@ class MonitorTable:
         '"~/.config/hookrouter/metrics-token"',
         _default(values.MonitorConfig, "token_file"),
     )
+    traces: bool = _key(
+        _FLAG,
+        "`true`: messages hand a W3C trace context on, as the header `traceparent` and the variable `TRACEPARENT`.",
+        "true",
+        _default(values.MonitorConfig, "traces"),
+    )
 
     def faults(self) -> Iterator[tuple[str, Fault]]:
         """Yield each key that is right by itself and wrong beside the others, with what is wrong."""

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._contract.hook_names import event_facts
 from hookrouter._isolation.circuit_breaker import FAILURES
 from hookrouter.config import DIALOG_KINDS
-from hookrouter.dialogs.documents import QUESTION
-from hookrouter.dialogs.verdicts import end_of_sweep
+from hookrouter.dialogs.stories.following import Asked, Following
 from hookrouter.storage.journal import parsed
 from hookrouter.storage.journal_query import Tail, calls, is_hook_run, number, text
 from hookrouter.storage.own_file import read_own_json, write_own_json
 from hookrouter.util.clock import seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Mapping
 
     from hookrouter.storage.home import Home
 
@@ -46,7 +44,6 @@ _RUNS = (
     *("unknown_question", "replied", "chat", "not needed", "stepped aside", "client gone"),
 )
 _CALLS = ("none", "replied", "wrapped", "loaded", *FAILURES)
-_ENDS = ("verified", "mismatch", "unverified", "answered_by_person", "chat", "unanswered")
 _ANSWERS = (
     *("delivered", "chat", "invalid", "interrupted", "not_confirmed", "unanswered", "answered_by_person"),
     *("verified", "mismatch", "not_delivered", "no_question", "already_answered"),
@@ -54,9 +51,6 @@ _ANSWERS = (
 _DELIVERIES = ("delivered", "kept", "given_up", "dropped")
 _QUEUES = ("sent", "failed", "dropped", "held", "resumed", "submitted", "not_now", "refused", "uncertain")
 _LEVELS = ("warning", "error")
-
-_MOST_OPEN = 10_000
-"""How many questions are remembered, to time them and to count each end once."""
 
 _VERSION = 1
 
@@ -110,9 +104,7 @@ class Journalled:
         self.counts = Counts(kept)
         self._tail = Tail(home.logs, places=kept.get("places"))
         self._boot = str(kept.get("boot", ""))
-        self._asked = _asked(kept.get("asked"))
-        """Kind and time of each question that is open."""
-        self._ended: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._questions = Following(kept.get("asked"))
         self._save()
 
     def began(self, boot: str) -> None:
@@ -143,7 +135,7 @@ class Journalled:
             "version": _VERSION,
             "boot": self._boot,
             "places": self._tail.places(),
-            "asked": [[*key, *value] for key, value in self._asked.items()],
+            "asked": self._questions.document(),
             **self.counts.document(),
         }
         write_own_json(self._path, document)
@@ -190,62 +182,19 @@ class Journalled:
             self.counts.time("hook", max(0.0, took) / 1000, event)
 
     def _add_question(self, record: Mapping[str, Any]) -> None:
-        """Follow a question from its beginning to its end, of which several records may tell."""
-        event, outcome = text(record, "event"), text(record, "outcome")
-        kind = text(record, "dialog") or QUESTION
-        if event in ("PreToolUse", "dialog") and outcome == "asked" and record.get("repeated") is not True:
-            key = _key(record)
-            if key not in self._asked:
-                self.counts.count("questions_asked", _known(kind, DIALOG_KINDS))
-                _remember(self._asked, key, (kind, text(record, "asked_at")))
-        is_recorded = event == "PostToolUse" and record.get("tool") == "AskUserQuestion"
-        if (is_recorded and outcome in _ENDS) or ("dialog" in record and outcome in _ENDS):
-            self._end(_key(record), kind, outcome, text(record, "at"))
-        if event == "answer" and record.get("closed") is True:
-            self._end(_key(record), kind, "chat" if outcome == "chat" else "unanswered", text(record, "at"))
-        for entry in _tables(record.get("swept")):
-            if text(entry, "outcome") != "left":
-                ended, _by = end_of_sweep(text(entry, "outcome"), text(entry, "state"), text(entry, "by"))
-                self._end(_key(entry), QUESTION, ended, text(record, "at"))
-
-    def _end(self, key: tuple[str, str], kind: str, outcome: str, at: str) -> None:
-        if key in self._ended:
-            return
-        _remember(self._ended, key, None)
-        kind, asked_at = self._asked.pop(key, (kind, ""))
-        kind = _known(kind, DIALOG_KINDS)
-        self.counts.count("questions_ended", kind, _known(outcome, _ENDS))
-        began, ended = seconds(asked_at), seconds(at)
-        if began is not None and ended is not None:
-            self.counts.time("question", max(0.0, ended - began), kind)
+        for news in self._questions.take(record):
+            if isinstance(news, Asked):
+                self.counts.count("questions_asked", _known(news.kind, DIALOG_KINDS))
+                continue
+            kind = _known(news.asked.kind, DIALOG_KINDS)
+            self.counts.count("questions_ended", kind, news.outcome)
+            began, ended = seconds(news.asked.at), seconds(news.at)
+            if began is not None and ended is not None:
+                self.counts.time("question", max(0.0, ended - began), kind)
 
 
 def _known(value: str, allowed: Container[str]) -> str:
     return value if value in allowed else OTHER
-
-
-def _key(record: Mapping[str, Any]) -> tuple[str, str]:
-    return text(record, "session_id"), text(record, "tool_use_id")
-
-
-def _tables(value: object) -> Iterable[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def _remember(known: OrderedDict[tuple[str, str], Any], key: tuple[str, str], value: object) -> None:
-    known[key] = value
-    if len(known) > _MOST_OPEN:
-        known.popitem(last=False)
-
-
-def _asked(value: object) -> OrderedDict[tuple[str, str], tuple[str, str]]:
-    """Return the questions that were open when the last monitor ended."""
-    rows = value if isinstance(value, list) else []
-    return OrderedDict(
-        ((row[0], row[1]), (row[2], row[3]))
-        for row in rows
-        if isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row)
-    )
 
 
 def _kept(path: str) -> dict[str, Any]:
