@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -106,3 +107,28 @@ def test_a_router_that_hangs_is_told(tmp_path: Path) -> None:
         assert get(f"{base}/healthz").status == 200
         router.send_signal(signal.SIGCONT)
         wait_until(lambda: get(f"{base}/readyz").status == 200, 20, "that it is ready")
+
+
+def test_a_page_that_is_probed_stays_and_one_that_nobody_asks_ends(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(SHORT_IDLE)
+    with Resident({**home.environ, "PYTHONPATH": str(site)}) as router:
+        base = f"http://{home.address}"
+        assert get(f"{base}/healthz").status == 200
+        first = router.status()["page"]["pid"]
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            assert get(f"{base}/healthz").status == 200
+            time.sleep(0.2)
+        assert router.status()["page"]["pid"] == first
+        wait_until(lambda: router.status()["page"]["pid"] == 0, 30, "the end of the page")
+
+
+SHORT_IDLE = """
+import sys
+if "--page" in sys.argv:
+    import hookrouter._page.process as process
+    process.IDLE_SECONDS = 3.0
+"""
