@@ -16,8 +16,12 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from hookrouter._page.security.logins import Logins
 from hookrouter._serving.readiness import ENGINE_REQUIRED, LIVE, READY
 from hookrouter.cli.application import Application
+from hookrouter.config import PageConfig
+from hookrouter.dialogs.messages.answer_link import page_secret_file
+from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 from support.tls import made_pair, needed_program
 
@@ -179,3 +183,24 @@ def test_the_image_has_extras_that_there_are() -> None:
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
     (least,) = re.findall(r"python:(\d\.\d+)", (DEPLOY / "Dockerfile").read_text())
     assert f"Programming Language :: Python :: {least}" in project["classifiers"]
+
+
+def test_a_login_at_one_page_holds_at_the_other(tmp_path: Path) -> None:
+    """The containers put one secret into both homes, by the command of the examples."""
+    (given,) = {tuple(one["command"]) for name, one in services().items() if name.startswith("secret-")}
+    (manifest,) = {tuple(one["command"]) for one in containers() if one["name"] == "page-secret"}
+    secret = tmp_path / "page-secret"
+    secret.write_text("5" * 64 + "\n")
+    logins = []
+    for number, command in enumerate((given, manifest)):
+        home = Home.from_environ({"XDG_STATE_HOME": str(tmp_path / str(number)), "HOME": str(tmp_path)})
+        program, *options, _source, target = command
+        place = target.replace("/data/", f"{tmp_path / str(number)}/")
+        assert place == page_secret_file(home)
+        subprocess.run([program, *options, str(secret), place], check=True)
+        logins.append(Logins(home, PageConfig()))
+    link = logins[0].link_token("full")
+    _login, cookie = logins[0].cookie(link)
+    found = logins[1].login(cookie)
+    assert found is not None
+    assert found.role == "full"
