@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from hookrouter._sandbox.stage import Stage
 from hookrouter.messaging.http import send
 from hookrouter.messaging.trace_context import TraceContext, handed_on, parsed, span_id, trace_id
+from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
+from hookrouter.util.program import script_argv
 from hookrouter_opentelemetry.spans import QUESTION, Spans
 from support.managed_client import question
 
@@ -146,6 +149,20 @@ def test_what_cannot_be_passed_on_is_passed_on_the_next_time(tmp_path: Path, col
     assert {"hook PreToolUse", "message question"} <= set(collector.spans)
 
 
+def test_one_that_stays_passes_on_what_happens(tmp_path: Path, collector: Collector) -> None:
+    place = Place(tmp_path, collector)
+    place.export()
+    with subprocess.Popen([*script_argv(), "traces"], env=place.stage.environ, stdout=subprocess.DEVNULL) as follower:
+        with place.stage.piped_stand_in({"way": {"questions": [question("Which?")]}}, width=80, height=24) as client:
+            client.submit("please ASK way")
+            wait_until(lambda: "message question" in collector.spans, 30, "the span of the wake")
+            collector.status = 503
+            assert place.stage.run("answer", "--any", RIGHT).returncode == 0
+            collector.status = 200
+            wait_until(lambda: QUESTION in collector.spans, 60, "the span of the question")
+        follower.terminate()
+
+
 def test_without_traces_nothing_is_handed_on(tmp_path: Path, collector: Collector) -> None:
     place = Place(tmp_path, collector, traces=False)
     with place.stage.piped_stand_in({"way": {"questions": [question("Which?")]}}, width=80, height=24) as client:
@@ -155,6 +172,9 @@ def test_without_traces_nothing_is_handed_on(tmp_path: Path, collector: Collecto
 
 def test_an_exporter_that_is_not_there_and_a_second_process_are_refused(tmp_path: Path, collector: Collector) -> None:
     place = Place(tmp_path, collector)
+    with open_store(place.stage.home, pytest.fail).lock("traces", "export", 0):
+        busy = place.stage.run("traces", "--once")
+    assert (busy.returncode, "another process" in busy.stderr) == (2, True)
     place.stage.variables["OTEL_TRACES_EXPORTER"] = "zipkin"
     refused = place.stage.run("traces", "--once")
     assert refused.returncode == 2
