@@ -18,6 +18,7 @@ __all__ = [
     "ApprovalRule",
     "ApprovalsConfig",
     "Config",
+    "MonitorConfig",
     "PageConfig",
     "PluginConfig",
     "ServeConfig",
@@ -206,6 +207,25 @@ class PageConfig(Value):
         return self.url or f"{'https' if self.certificate else 'http'}://{self.address}"
 
 
+class MonitorConfig(Value):
+    """``[monitor]``: where the resident router tells other programs how it stands."""
+
+    address: str = ""
+    """``HOST:PORT`` of ``/metrics``, ``/healthz`` and ``/readyz``; empty for none."""
+    token_env: str = ""
+    """The environment variable that holds the token which ``/metrics`` asks for; empty for none."""
+    token_file: str = ""
+    """The file that holds it; empty for none."""
+
+    traces: bool = False
+    """Whether messages hand a trace context on to agents."""
+
+    @property
+    def asks_for_token(self) -> bool:
+        """Whether ``/metrics`` is for those alone who have the token."""
+        return bool(self.token_env or self.token_file)
+
+
 class StorageConfig(Value):
     """``[storage]``: what keeps the documents that the machines of a fleet share."""
 
@@ -243,6 +263,7 @@ class Config(Value):
     """``[journal] payloads``: whether payloads are kept beside the journal, for ``hookrouter replay``."""
     serve: ServeConfig = ServeConfig()
     page: PageConfig = PageConfig()
+    monitor: MonitorConfig = MonitorConfig()
     storage: StorageConfig = StorageConfig()
 
     if not TYPE_CHECKING:

@@ -130,6 +130,7 @@ def _cross_check(file: ConfigFile, gateway_names: Iterable[str]) -> list[Problem
     if file.answer.escalate_to and file.answer.escalate_to not in gateways:
         problems.append(_problem("answer.escalate_to", _unknown(file.answer.escalate_to, gateways)))
     problems += [_problem(f"page.{key}", fault) for key, fault in file.page.faults()]
+    problems += [_problem(f"monitor.{key}", fault) for key, fault in file.monitor.faults()]
     problems += [_problem(f"storage.{key}", fault) for key, fault in file.storage.faults()]
     for index, name in enumerate(file.plugins.last):
         if name in file.plugins.order:

@@ -21,6 +21,7 @@ from hookrouter.config import (
     SESSION_KINDS,
     AnswerConfig,
     ApprovalsConfig,
+    MonitorConfig,
     PageConfig,
     ServeConfig,
     SessionsConfig,
@@ -288,6 +289,7 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
         ("sessions", SessionsConfig, config.sessions),
         ("serve", ServeConfig, config.serve),
         ("page", PageConfig, config.page),
+        ("monitor", MonitorConfig, config.monitor),
     ):
         for key in kind._fields:
             value = getattr(found, key)

@@ -28,6 +28,7 @@ __all__ = [
     "ApprovalsTable",
     "ConfigFile",
     "JournalTable",
+    "MonitorTable",
     "PageTable",
     "PluginTable",
     "PluginTables",
@@ -215,6 +216,13 @@ def _file(value: object) -> str:
     return text
 
 
+def _variable(value: object) -> str:
+    text = _text(value)
+    if not text.isascii() or not text.isidentifier():
+        raise wrong(value, _VARIABLE.words)
+    return text
+
+
 def _machine(value: object) -> str:
     text = _text(value)
     if len(text) > _LONGEST_MACHINE or not text.isascii() or not text.translate(_MACHINE_MARKS).isalnum():
@@ -267,6 +275,7 @@ _ADDRESS = _Check(f"HOST:PORT, with a port from 1 to {_MAX_PORT}", _address)
 _PAGE_URL = _Check("http:// or https:// and a host, perhaps with a port, and no path", _page_url)
 _HEADER = _Check("the name of a header: letters, digits and dashes", _header)
 _FILE = _Check("an absolute path, or one that begins with ~/", _file)
+_VARIABLE = _Check("the name of an environment variable", _variable)
 _MACHINE = _Check(f"a name of letters, digits, dots, dashes and underscores, at most {_LONGEST_MACHINE}", _machine)
 _DAYS = _longer(0.01, 366, "days, at least 0.01 and at most 366")
 _HOURS = _longer(0.1, 720, "hours, at least 0.1 and at most 720")
@@ -619,6 +628,48 @@ class PageTable:
 
 
 @attrs.frozen
+class MonitorTable:
+    """Where the resident router tells programs how it stands: `/metrics` for Prometheus, `/healthz` and `/readyz` for
+    probes. Needs the extra `hookrouter[serve]`."""
+
+    address: str = _key(
+        _ADDRESS,
+        "Where it is told. Without it: nowhere. Another host than this one needs `token_env` or `token_file`.",
+        '"127.0.0.1:9464"',
+        _default(values.MonitorConfig, "address"),
+    )
+    token_env: str = _key(
+        _VARIABLE,
+        "The environment variable that holds the token with which `/metrics` is asked. Probes need none.",
+        '"HOOKROUTER_METRICS_TOKEN"',
+        _default(values.MonitorConfig, "token_env"),
+    )
+    token_file: str = _key(
+        _FILE,
+        "The file that holds it, in place of `token_env`.",
+        '"~/.config/hookrouter/metrics-token"',
+        _default(values.MonitorConfig, "token_file"),
+    )
+    traces: bool = _key(
+        _FLAG,
+        "`true`: messages hand a W3C trace context on, as the header `traceparent` and the variable `TRACEPARENT`.",
+        "true",
+        _default(values.MonitorConfig, "traces"),
+    )
+
+    def faults(self) -> Iterator[tuple[str, Fault]]:
+        """Yield each key that is right by itself and wrong beside the others, with what is wrong."""
+        if self.token_env and self.token_file:
+            yield "token_env", Fault("token_env and token_file", "one of them")
+        host = self.address.rpartition(":")[0]
+        if host and host not in _OWN_HOSTS and not self.token_env and not self.token_file:
+            yield (
+                "address",
+                Fault(repr(self.address), f"{', '.join(_OWN_HOSTS)}; others only with token_env or token_file"),
+            )
+
+
+@attrs.frozen
 class StorageTable:
     """What keeps questions, answers, queues and messages. Files in the state folder do by default; several machines
     share an engine that a plugin offers. What is about one machine alone stays in its files."""
@@ -657,6 +708,7 @@ class ConfigFile:
     journal: JournalTable = attrs.field(factory=JournalTable)
     serve: ServeTable = attrs.field(factory=ServeTable)
     page: PageTable = attrs.field(factory=PageTable)
+    monitor: MonitorTable = attrs.field(factory=MonitorTable)
     storage: StorageTable = attrs.field(factory=StorageTable)
     plugins: PluginTables = attrs.field(factory=PluginTables)
 
@@ -674,6 +726,7 @@ class ConfigFile:
             journal_payloads=self.journal.payloads,
             serve=_value(values.ServeConfig, self.serve),
             page=_value(values.PageConfig, self.page),
+            monitor=_value(values.MonitorConfig, self.monitor),
             storage=_value(values.StorageConfig, self.storage),
         )
 
@@ -697,6 +750,7 @@ def schema() -> Iterator[SchemaTable]:
     yield _described("[journal]", JournalTable)
     yield _described("[serve]", ServeTable)
     yield _described("[page]", PageTable)
+    yield _described("[monitor]", MonitorTable)
     storage = _described("[storage]", StorageTable)
     yield storage._replace(others="the engine's own; no secret may stand there itself, but where it is")
 

@@ -161,8 +161,12 @@ class Errands:
         """Return the errands whose command has ended. What it has written is brought before :meth:`serve` tells it."""
         return {name for name, (_, future) in self._running.items() if future.done()}
 
-    def serve(self, ended: Collection[str] | None = None) -> None:
-        """Take what is asked, and tell of what has ended: of all, or of these. Raises StoreError."""
+    def serve(self, ended: Collection[str] | None = None) -> int:
+        """Take what is asked, and tell of what has ended: of all, or of these. Return how many were taken.
+
+        Raises StoreError.
+        """
+        count = 0
         for name, (taken, future) in list(self._running.items()):
             if future.done() and (ended is None or name in ended):
                 # Whoever asked may have gone; then there is nobody to tell.
@@ -170,20 +174,22 @@ class Errands:
                 del self._running[name]
         for name, errand in self._store.entries(_KIND):
             if errand.get("state") == _ASKED and self._store.lock_holder(_ASKING, name) is not None:
-                self._take(name, errand)
+                count += self._take(name, errand)
             elif name not in self._running and _age(errand) > _KEPT_SECONDS:
                 self._store.delete(_KIND, name)
+        return count
 
-    def _take(self, name: str, errand: dict[str, object]) -> None:
+    def _take(self, name: str, errand: dict[str, object]) -> bool:
         taken = {**errand, "state": _TAKEN, "taken_at": iso()}
         if not self._store.replace(_KIND, name, taken, unchanged=errand):
-            return
+            return False
         words = errand.get("words")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or not words:
             words = []
         future = self._pool.submit(self._run, words, str(errand.get("given", "")), _person(errand))
         self._running[name] = taken, future
         future.add_done_callback(lambda _future: self._wake())
+        return True
 
     def _run(self, words: list[str], given: str, person: str) -> dict[str, object]:
         if not words or (words[0] not in COMMANDS and tuple(words) != PAGE_ANSWER):

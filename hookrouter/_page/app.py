@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from hookrouter._page.security.guard import Guard
 from hookrouter._page.state import PageState, state_of
-from hookrouter._page.views import events, health, history, links, login, plugins, sessions, statistics, waiting
+from hookrouter._page.views import events, health, history, links, login, plugins, probes, sessions, statistics, waiting
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = ["make_app"]
 
 _STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 
-_ROUTES = (login, waiting, links, sessions, history, statistics, health, plugins, events)
+_ROUTES = (login, waiting, links, sessions, history, statistics, health, plugins, events, probes)
 
 
 def make_app(make: Callable[[], Application]) -> Starlette:

@@ -18,6 +18,7 @@ from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.home import HomeError
 from hookrouter.storage.interface import StoreError
+from hookrouter.util.process_log import begin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +32,12 @@ def main(argv: Sequence[str]) -> int:
     """Serve the page: ``argv`` is the router's process id and the listening descriptor. Returns the exit code."""
     from hookrouter._page.process import run
 
+    begin("page")
     router, listener = (int(number) for number in argv)
     try:
         return run(Application.from_environ, router, listener)
     except (HomeError, OSError, TlsError) as error:
-        say(f"page: {error}")
+        say(f"page: {error}", event="page", level="error")
         return 1
 
 

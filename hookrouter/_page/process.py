@@ -13,6 +13,7 @@ import uvicorn
 
 from hookrouter._page.app import make_app
 from hookrouter._serving.page_tls import check_files
+from hookrouter.util.process_log import take_over_logging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ def run(make: Callable[[], Application], router: int, listener: int) -> int:
     Returns the exit code. Raises HomeError, OSError and TlsError if it cannot serve.
     """
     os.set_inheritable(listener, False)
+    take_over_logging()
     page = make().config.page
     if page.certificate:
         # The server would ask the terminal for the password of a key that has one.
@@ -71,11 +73,13 @@ async def _serve(app: Starlette, page: PageConfig, router: int, listener: socket
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, ending.set)
     serving = asyncio.create_task(server.serve([listener]))
-    idle = 0.0
+    idle, answered = 0.0, 0
     while not ending.is_set() and os.getppid() == router and not serving.done() and idle < IDLE_SECONDS:
         with suppress(TimeoutError):
             await asyncio.wait_for(ending.wait(), WATCH_SECONDS)
-        idle = 0.0 if server.server_state.connections else idle + WATCH_SECONDS
+        # A probe is over between two looks; it is to find a page that runs, and not wait for one each ten minutes.
+        seen, answered = answered, server.server_state.total_requests
+        idle = 0.0 if server.server_state.connections or answered != seen else idle + WATCH_SECONDS
     app.state.page.live.end()
     server.should_exit = True
     await serving

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
-from hookrouter.util.clock import iso
-from hookrouter.util.text import printable
+from hookrouter.util.process_log import tell
 
 __all__ = ["say"]
 
 
-def say(text: str) -> None:
-    """Write one line, with the time; raises nothing."""
-    try:
-        sys.stderr.write(f"{iso()} hookrouter serve: {printable(text)}\n")
-        sys.stderr.flush()
-    except OSError:
-        # Whoever read it is gone, and what is said is no reason to end.
-        return
+def say(text: str, *, event: str, level: str = "warning") -> None:
+    """Write one line, with the time; raises nothing. ``event`` is a word for what it is about."""
+    tell(text, event=event, level=level, name="hookrouter serve")

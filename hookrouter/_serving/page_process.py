@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hookrouter.config import PageConfig
     from hookrouter.storage.home import Home
 
-__all__ = ["EXTRA_MISSING", "INHERIT_VARIABLE", "NEEDED", "PageProcess"]
+__all__ = ["EXTRA_MISSING", "INHERIT_VARIABLE", "NEEDED", "PageProcess", "listen_at"]
 
 INHERIT_VARIABLE = "HOOKROUTER_SERVE_INHERIT_PAGE"
 """Names the listening descriptor that a router hands to the one that takes its place, and its address."""
@@ -77,7 +77,7 @@ class PageProcess:
         if not place or self._listener is not None or time.monotonic() < self._not_before:
             return
         try:
-            self._listener = _listen(place)
+            self._listener = listen_at(place)
             self._note("")
         except OSError as error:
             self._note(f"{place}: {describe_error(error)}")
@@ -99,7 +99,7 @@ class PageProcess:
 
     def _note(self, problem: str) -> None:
         if problem and problem != self._problem:
-            say(f"no page: {problem}")
+            say(f"no page: {problem}", event="page")
         self._problem = problem
 
     def fileno(self) -> int:
@@ -169,7 +169,7 @@ class PageProcess:
         self._not_before = time.monotonic() + self._pause.take()
 
 
-def _listen(place: str) -> socket.socket:
+def listen_at(place: str) -> socket.socket:
     """Return a listening socket at an address, ``HOST:PORT``. Raises OSError."""
     host, _, port = place.rpartition(":")
     name = "127.0.0.1" if host == "localhost" else host.strip("[]")

@@ -25,6 +25,7 @@ from hookrouter._serving import protocol
 from hookrouter._serving.children import SPARES, Children, reset_signals
 from hookrouter._serving.facts import home_facts
 from hookrouter._serving.gate_process import GateProcess
+from hookrouter._serving.monitor_process import MonitorProcess
 from hookrouter._serving.page_process import PageProcess
 from hookrouter._serving.staleness import LoadedCode
 from hookrouter._serving.warming import Warming
@@ -83,6 +84,7 @@ class Router:
         self._warming = Warming(self._let_go)
         self._gate = GateProcess(served.home, sockets.gate)
         self._page = PageProcess(served.home, os.environ)
+        self._monitor = MonitorProcess(served.home, os.environ)
         self._learned = learned
         self._code = LoadedCode()
         self._changed_at = 0.0
@@ -116,6 +118,7 @@ class Router:
         gc.freeze()
         self._gate.tend()
         self._page.tend()
+        self._monitor.tend()
         next_tick = time.monotonic() + TICK
         while not self._stopping:
             self._refill()
@@ -123,12 +126,14 @@ class Router:
             wait = QUIET if self._change else max(0.0, next_tick - time.monotonic())
             if self._is_settling():
                 wait = min(wait, SETTLING)
-            wait = min(wait, self._gate.next_due())
+            wait = min(wait, self._gate.next_due(), self._monitor.next_due())
             ready = {descriptor for descriptor, _event in poll.poll(wait * 1000)}
             if self._woken in ready:
                 self._reap()
             if not self._gate.next_due():
                 self._gate.tend()
+            if not self._monitor.next_due():
+                self._monitor.tend()
             self._hear(ready)
             if self._sockets.calls.fileno() in ready:
                 self._accept()
@@ -144,11 +149,12 @@ class Router:
         self._children.dismiss()
         self._gate.stop()
         self._page.stop()
+        self._monitor.stop()
         return self._stopping
 
     def hand_over(self) -> dict[str, str]:
         """Let the router that takes the place of this one have what only this one holds; return the variables."""
-        return self._page.hand_over()
+        return {**self._page.hand_over(), **self._monitor.hand_over()}
 
     def status(self) -> dict[str, Any]:
         """Return what ``hookrouter serve --status`` shows, as JSON."""
@@ -176,6 +182,7 @@ class Router:
             "changed": self._change,
             "gate": self._gate.status(),
             "page": self._page.status(),
+            "monitor": self._monitor.status(),
         }
 
     def _let_go(self) -> None:
@@ -183,6 +190,7 @@ class Router:
         reset_signals()
         self._sockets.close()
         self._page.let_go()
+        self._monitor.let_go()
         for descriptor in (self._woken, self._wake):
             os.close(descriptor)
 
@@ -309,7 +317,7 @@ class Router:
             if not pid:
                 return
             code = os.waitstatus_to_exitcode(status)
-            if self._gate.ended(pid, code) or self._page.ended(pid, code):
+            if self._gate.ended(pid, code) or self._page.ended(pid, code) or self._monitor.ended(pid, code):
                 continue
             child = self._children.ended(pid)
             self._is_full = False
@@ -355,6 +363,7 @@ class Router:
             self._stopping = "stop"
         self._gate.tend()
         self._page.tend()
+        self._monitor.tend()
         self._children.thin_out(IDLE)
         self._on_tick()
         is_used = bool(self._children.busy) or self._page.is_running

@@ -20,6 +20,7 @@ from hookrouter.storage.documents import replace_file
 from hookrouter.storage.home import HOME_VARIABLE, users_home
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.filenames import digest
+from hookrouter.util.process_log import FORMAT_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,6 +114,8 @@ def switch(commands: Sequence[Sequence[str]]) -> str:
 def _variables(home: Home, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables without which the service would be another home's, or another interpreter."""
     found = {name: value for name, value in environ.items() if name.startswith("PYTHON") and value}
+    if environ.get(FORMAT_VARIABLE):
+        found[FORMAT_VARIABLE] = environ[FORMAT_VARIABLE]
     if environ.get(HOME_VARIABLE):
         found[HOME_VARIABLE] = home.root
     else:

@@ -15,6 +15,7 @@ from hookrouter.config import FILES
 from hookrouter.context import Services
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
+from hookrouter.util.process_log import is_structured, tell
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ class Application(Services):
     def warn(self, text: str) -> None:
         """Journal something that went wrong and did not stop the work, and tell whoever runs the command."""
         super().warn(text)
-        sys.stderr.write(f"hookrouter: {printable(text)}\n")
+        if is_structured():
+            tell(text, event="warning")
+        else:
+            sys.stderr.write(f"hookrouter: {printable(text)}\n")
 
 
 def _waiting() -> AbstractContextManager[object]:

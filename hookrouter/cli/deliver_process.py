@@ -25,7 +25,7 @@ from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import HOME_VARIABLE, Home, HomeError
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal import Journal
-from hookrouter.util.clock import iso
+from hookrouter.util.process_log import begin, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +49,7 @@ def main(argv: Sequence[str]) -> int:
     ``--detach`` makes it leave the session of the process that started it. Returns 0, also if another deliverer
     is at work or messages are kept; 1 if the outbox cannot be used; 2 for a wrong argument.
     """
+    begin("deliver")
     if list(argv) not in ([], ["--detach"]):
         _warn(f"hookrouter deliver: takes only --detach, found {' '.join(argv)}")
         return 2
@@ -65,6 +66,7 @@ def main(argv: Sequence[str]) -> int:
         os.environ[HOME_VARIABLE] = home.root
     # The folder of whoever started this may be a worktree that is about to be removed.
     os.chdir("/")
+    begin("deliver", lambda: load(home).storage.machine)
     mark = cache(lambda: environment_mark(os.environ, home, load(home).gateways))
     outbox = Outbox(home, _warn, mark)
     # Any exception in a plugin is the plugin's: a signal ends this process as it is, which loses nothing.
@@ -210,4 +212,4 @@ def _asked(application: Application, what: str, ask: Callable[[], dict[str, T]])
 
 
 def _warn(text: str) -> None:
-    print(f"{iso()} {text}", file=sys.stderr)  # noqa: T201
+    tell(text, event="delivery", level="error")

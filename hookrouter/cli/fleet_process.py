@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from hookrouter._fleet.adopting import Adopting, leave_taken
 from hookrouter._fleet.errands import Errands
 from hookrouter._fleet.history import HistoryBringer
 from hookrouter._fleet.kinds import SHARED
+from hookrouter._fleet.progress import ProgressNotes
 from hookrouter._fleet.replica import Brought, Replica
 from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock
 from hookrouter._plugins.storage_engines import machine_name, open_engine
@@ -27,8 +27,8 @@ from hookrouter.config import FILES
 from hookrouter.storage.history import history_of
 from hookrouter.storage.home import HOME_VARIABLE, HomeError, ensure
 from hookrouter.storage.interface import StoreBusy, StoreError
-from hookrouter.util.clock import iso
 from hookrouter.util.folder_watch import FolderWatch
+from hookrouter.util.process_log import begin, tell
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def main(argv: Sequence[str]) -> int:
         # Refused to a process that leads its own session already.
         os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    begin("storage")
     try:
         app = Application.from_environ(share=False)
     except HomeError as error:
@@ -77,6 +78,7 @@ def main(argv: Sequence[str]) -> int:
         return 1
     if app.config.storage.engine == FILES:
         return 0
+    begin("storage", lambda: app.config.storage.machine)
     if os.environ.get(HOME_VARIABLE):
         os.environ[HOME_VARIABLE] = app.home.root
     # The folder of whoever started this may be a worktree that is about to be removed.
@@ -102,6 +104,7 @@ class _Process:
         self._end = time.monotonic() + STAY_SECONDS
         self._last_change = time.monotonic()
         self._pause = FIRST_PAUSE
+        self._progress = ProgressNotes(app.home)
         self._woken, self._wake = os.pipe()
         for descriptor in (self._woken, self._wake):
             os.set_blocking(descriptor, False)
@@ -116,6 +119,7 @@ class _Process:
                     if self._served(storage, stack):
                         return
             except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+                self._progress.failed()
                 self._note(str(error) if isinstance(error, StoreError) else describe_error(error))
                 if not self._stay and self._is_idle(FAILING_SECONDS):
                     return
@@ -140,6 +144,7 @@ class _Process:
         errands = Errands(storage, os.environ, self._app.warn, self._nudge)
         watches = [stack.enter_context(watch) for watch in self._folders()]
         asked = stack.enter_context(errands.watch())
+        stack.callback(self._progress.write)
         self._changed(replica.bring())
         self._note("")
         history: HistoryBringer | None = None
@@ -152,7 +157,7 @@ class _Process:
             ended = errands.ended()
             is_all = self._round(replica, history)
             # Whoever asked finds what came of it: it has been brought before they hear that it is done.
-            errands.serve(ended)
+            self._progress.reached(Brought(), errands.serve(ended))
             adopting.serve()
             if not is_all or errands.ended():
                 continue
@@ -206,6 +211,7 @@ class _Process:
             os.write(self._wake, b"x")
 
     def _changed(self, brought: Brought) -> None:
+        self._progress.reached(brought, 0)
         if brought.written or brought.deleted:
             self._last_change = time.monotonic()
 
@@ -231,4 +237,4 @@ class _Process:
 
 
 def _warn(text: str) -> None:
-    print(f"{iso()} {text}", file=sys.stderr)  # noqa: T201
+    tell(text, event="storage", level="error")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from hookrouter.cli.application import Application
 from hookrouter.queue.deliverer import QueueDeliverer
 from hookrouter.storage.home import HOME_VARIABLE, HomeError
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.clock import iso
+from hookrouter.util.process_log import begin, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +31,7 @@ def main(argv: Sequence[str]) -> int:
 
     Returns 0, also if another deliverer is at work; 1 if the state folder cannot be used; 2 for wrong arguments.
     """
+    begin("queue")
     name = argv[0].removeprefix(_OPTION) if len(argv) == 1 and argv[0].startswith(_OPTION) else ""
     if not name:
         _warn(f"hookrouter queue deliver: takes {_OPTION}NAME and nothing else, found {' '.join(argv) or 'nothing'}")
@@ -50,6 +50,7 @@ def main(argv: Sequence[str]) -> int:
         os.environ[HOME_VARIABLE] = app.home.root
     # The folder of whoever started this may be a worktree that is about to be removed.
     os.chdir("/")
+    begin("queue", lambda: app.config.storage.machine)
     key, end = file_key(app.home.config_file), time.monotonic() + STAY_SECONDS
 
     def is_outdated() -> bool:
@@ -64,4 +65,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _warn(text: str) -> None:
-    print(f"{iso()} {text}", file=sys.stderr)  # noqa: T201
+    tell(text, event="queue", level="error")

@@ -59,10 +59,10 @@ def serve(
     (how many callers had to run cold, by reason), died, running, warm (how many processes that have served a call wait
     for another one), waiting (event and seconds of calls that take long), memory_kb, modules, copied_pages (how many
     pages of memory are copied before a call comes), missing_variables (those that gateways name and the router lacks),
-    loading, not_loaded, changed, gate and page; or error, if no router answers. For --install-unit and --remove-unit:
-    unit, files (path, and the text that is or would be there; null for none), changed, dry_run, commands (lists of
-    words), switched (whether they all worked) and problem (what the first one said that did not). For --revoke:
-    revoked.
+    loading, not_loaded, changed, gate, page and monitor; or error, if no router answers. For --install-unit and
+    --remove-unit: unit, files (path, and the text that is or would be there; null for none), changed, dry_run, commands
+    (lists of words), switched (whether they all worked) and problem (what the first one said that did not). For
+    --revoke: revoked.
 
     \b
     Examples:
@@ -162,6 +162,13 @@ def _lines(status: dict[str, Any]) -> list[str]:
     page = status.get("page")
     if page:
         lines.append(f"page: {page['url']}" if page["url"] else f"no page: {page['problem']}")
+    monitor = status.get("monitor")
+    if monitor:
+        lines.append(
+            f"metrics and probes: http://{monitor['address']}"
+            if monitor["pid"]
+            else f"no monitor: {monitor['problem']}"
+        )
     if status.get("changed"):
         lines.append(f"begins anew soon, because this has changed: {status['changed']}")
     return lines

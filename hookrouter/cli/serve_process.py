@@ -23,6 +23,7 @@ from hookrouter.messaging.spawn import KIND, push
 from hookrouter.sessions.watching import WATCH_SECONDS, have_looked
 from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.home import HOME_VARIABLE, Home, HomeError
+from hookrouter.util.process_log import begin
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
@@ -43,10 +44,11 @@ def main(argv: Sequence[str]) -> int:
     Returns 0 once it was stopped, or if another one serves the home; 1 if it cannot serve.
     """
     idle = float(argv[0]) if argv else 0.0
+    begin("serve")
     try:
         home = Home.from_environ(os.environ)
     except HomeError as error:
-        say(str(error))
+        say(str(error), event="begin", level="error")
         return 1
     if os.environ.get(HOME_VARIABLE):
         os.environ[HOME_VARIABLE] = home.root
@@ -54,11 +56,12 @@ def main(argv: Sequence[str]) -> int:
     try:
         sockets = RouterSockets.open(home.router, os.environ)
     except AlreadyServed as error:
-        say(str(error))
+        say(str(error), event="begin")
         return 0
     except OSError as error:
-        say(f"cannot serve: {error}")
+        say(f"cannot serve: {error}", event="begin", level="error")
         return 1
+    begin("serve", lambda: load_config(home).storage.machine)
     served = Served(home, script_argv(), _wiring, deliver)
     watch = _Watch(home)
 
@@ -74,7 +77,7 @@ def main(argv: Sequence[str]) -> int:
         try:
             begin_anew(os.environ, sockets, router)
         except OSError as error:
-            say(f"cannot begin anew: {error}")
+            say(f"cannot begin anew: {error}", event="restart", level="error")
     sockets.remove()
     return 0
 

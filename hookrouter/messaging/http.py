@@ -19,6 +19,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
+from hookrouter.messaging import trace_context
 from hookrouter.messaging.gateway import SendResult
 from hookrouter.messaging.secrets import SecretError
 from hookrouter.util.errors import HookrouterError
@@ -178,7 +179,7 @@ def _send_once(
                 method,
                 url,
                 data=body,
-                headers={"Accept-Encoding": "identity", "User-Agent": "hookrouter", **headers},
+                headers={"Accept-Encoding": "identity", "User-Agent": "hookrouter", **_trace(), **headers},
                 timeout=seconds,
                 verify=ca_file or bundle or True,
                 allow_redirects=False,
@@ -268,6 +269,11 @@ def not_sent(error: HttpError, hint: str = "") -> SendResult:
 
 def _joined(hint: str) -> str:
     return f"; {hint}" if hint else ""
+
+
+def _trace() -> dict[str, str]:
+    """Return the header by which a message hands its trace on; none if it does not."""
+    return {trace_context.HEADER: trace_context.current()} if trace_context.current() else {}
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -257,17 +257,27 @@ class SessionNames:
 class Tail:
     """Follows the files of a journal's folder through growth, rotation and removal."""
 
-    def __init__(self, folder: str, *, whole: bool = False) -> None:
+    def __init__(self, folder: str, *, whole: bool = False, places: Mapping[str, int] | None = None) -> None:
         """Begin at the present ends of the files, so that only what is written from now on is told.
 
-        With ``whole`` begin at their beginnings.
+        With ``whole`` begin at their beginnings; with ``places`` where another one has come to, as :meth:`places` says.
         """
         self._folder = folder
         self._read: dict[tuple[int, int], int] = {}
         self._rest: dict[tuple[int, int], bytes] = {}
         self._missing: set[tuple[int, int]] = set()
-        for key, path, size in [] if whole else self._files():
+        for place, offset in (places or {}).items():
+            device, _, inode = place.partition(":")
+            self._read[int(device), int(inode)] = int(offset)
+        for key, path, size in [] if whole or places is not None else self._files():
             self._read[key] = _line_end(path, size)
+
+    def places(self) -> dict[str, int]:
+        """Return how far each file was told, for a Tail that goes on later."""
+        return {
+            f"{device}:{inode}": offset - len(self._rest.get((device, inode), b""))
+            for (device, inode), offset in self._read.items()
+        }
 
     def lines(self) -> list[bytes]:
         """Return the whole lines that were written since the last call; of each file in order. Raises nothing."""

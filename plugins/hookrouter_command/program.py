@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Literal, cast
 
 import attrs
 
+from hookrouter.messaging import trace_context
 from hookrouter.messaging.environment import is_claudes
 from hookrouter.messaging.fields import FilePath, Seconds, refuse
 from hookrouter.messaging.gateway import Message, SendResult
@@ -149,6 +150,8 @@ def _run(message: Message, settings: CommandSettings) -> SendResult:
     if not os.path.isdir(cwd):
         return SendResult(delivered=False, reason=f"cwd is not a folder: {cwd}")
     environ = _variables(settings, os.environ) | _about(message)
+    if trace_context.current():
+        environ[trace_context.VARIABLE] = trace_context.current()
     path = prepare_log(Home.from_environ(os.environ), f"gateway-{encode_name(message.gateway)}.log")
     log = os.open(path, LOG_FLAGS, 0o600)
     # Files, not pipes: a program that does not read, or that leaves a child behind, blocks nobody.

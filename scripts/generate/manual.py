@@ -297,7 +297,8 @@ def journal_reference() -> str:
     lines.append(
         "\nEach `hookrouter answer` writes a record with the event `answer`: `outcome`, `reason`, `channel`, "
         "`decisions`, `steps` (what was done, such as each key that was pressed, with why), `closed` (whether it "
-        "closed the question) and `ms`. `hookrouter logs --event answer --json` shows them; "
+        "closed the question), `ms` and, with `[monitor] traces`, the `traceparent` that it was given. "
+        "`hookrouter logs --event answer --json` shows them; "
         "`hookrouter history --json` has `steps` in `attempts`."
     )
     lines.append(

@@ -35,10 +35,12 @@ PAGES = [*WRITTEN, "claude-plugin/README.md", *EXAMPLES]
 ELSEWHERE = {
     "cd",
     "claude",
+    "docker",
     "eval",
     "export",
     "hookrouter",
     "jq",
+    "kubectl",
     "mypy",
     "pip",
     "pipx",

@@ -114,6 +114,12 @@ def _router(status: dict[str, Any], app: Services) -> Iterator[Finding]:
         yield Finding(OK, _NAME, f"no page: {problem}")
     elif problem:
         yield Finding(WARNING, _NAME, f"no page: {problem}", "mend that; the router looks again by itself")
+    monitor = status.get("monitor")
+    problem = printable(str(monitor.get("problem") or "")) if isinstance(monitor, dict) else ""
+    if problem:
+        yield Finding(
+            WARNING, _NAME, f"no metrics, no probes: {problem}", "mend that; the router looks again by itself"
+        )
     refused = [printable(str(name)) for name in _list(status, "not_loaded")]
     if refused:
         message = "each call loads for itself what leaves a thread, a descriptor or a handler behind, or takes long: "

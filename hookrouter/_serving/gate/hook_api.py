@@ -9,7 +9,6 @@ import asyncio
 import hmac
 import os
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._contract.hook_names import event_facts
@@ -29,9 +28,8 @@ from hookrouter._serving.gate.asgi import (
 from hookrouter._serving.gate.messages import MAX_PAYLOAD
 from hookrouter._serving.gate.sent_headers import HEADERS
 from hookrouter._serving.gate.waits import Waits
+from hookrouter._serving.log import say
 from hookrouter.util import fastjson
-from hookrouter.util.clock import iso
-from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -194,8 +192,7 @@ async def _tell(send: Send, event: str, task: asyncio.Task[Outcome], *, is_begun
         # One that was ended, because a person has answered, says nothing; nobody reads it.
         answer = {} if task.cancelled() else answer_of(event, task.result())
     except (CallError, FailedHook) as error:
-        sys.stderr.write(f"{iso()} hookrouter serve: gate: {event}: {printable(str(error))}\n")
-        sys.stderr.flush()
+        say(f"gate: {event}: {error}", event="hook", level="error")
         if not is_begun:
             await send_nothing(send, 500)
         # Else the connection is closed without an end of the answer, which is a failed hook too.

@@ -31,6 +31,7 @@ from hookrouter._serving.log import say
 from hookrouter._serving.token import made_token
 from hookrouter.storage.home import Home, HomeError, ensure
 from hookrouter.util import unix_socket
+from hookrouter.util.process_log import begin, take_over_logging
 from hookrouter.util.text import describe_error
 
 try:
@@ -68,8 +69,10 @@ def main(argv: Sequence[str]) -> int:
     Those are the own one and that of the address for http hooks (:mod:`hookrouter._serving.gate_sockets`). Returns the
     exit code.
     """
+    begin("gate")
+    take_over_logging()
     if uvicorn is None:
-        say("gate: uvicorn is missing; install hookrouter[serve]")
+        say("gate: uvicorn is missing; install hookrouter[serve]", event="gate", level="error")
         return NO_UVICORN
     try:
         home = Home.from_environ(os.environ)
@@ -78,7 +81,7 @@ def main(argv: Sequence[str]) -> int:
         router, own, tcp = (int(number) for number in argv)
         asyncio.run(_Gate(home, router, _listener(own), None if tcp == NONE else _listener(tcp)).run())
     except (HomeError, OSError) as error:
-        say(f"gate: cannot serve: {error}")
+        say(f"gate: cannot serve: {error}", event="gate", level="error")
         return 1
     return 0
 
@@ -173,7 +176,7 @@ class _Gate:
 
     def _note_problem(self, problem: str) -> None:
         if problem != self._problem:
-            say(f"gate: {problem}")
+            say(f"gate: {problem}", event="gate")
         self._problem = problem
 
     async def _bring(self, call: BroughtCall) -> Outcome:

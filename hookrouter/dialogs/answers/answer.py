@@ -344,6 +344,15 @@ class _Answering:
         self._journal(self._result.outcome, self._result.reason)
         return self._result
 
+    def _trace(self) -> dict[str, str]:
+        """Return the trace context that this command was given, for the journal."""
+        if not self._app.config.monitor.traces:
+            return {}
+        from hookrouter.messaging import trace_context
+
+        given = trace_context.parsed(self._app.environ.get(trace_context.VARIABLE, ""))
+        return {} if given is None else {trace_context.HEADER: given.header()}
+
     def _journal(self, outcome: str, reason: str) -> None:
         self._app.journal.write(
             {
@@ -361,6 +370,7 @@ class _Answering:
                 "by": self._author.by,
                 "who": self._author.name,
                 "ms": round((now() - self._started) * 1000, 2),
+                **self._trace(),
             },
             self._question.session_id,
         )

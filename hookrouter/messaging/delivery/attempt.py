@@ -8,6 +8,7 @@ each try, then ``failed``, ``refused``, ``delivered`` or ``dropped``; and ``busy
 from __future__ import annotations
 
 import faulthandler
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from hookrouter._plugins.gateway_settings import GatewayFault, read_gateway_sett
 from hookrouter.messaging.gateway import ClosingGateway, SendResult
 from hookrouter.messaging.message import closing
 from hookrouter.messaging.retry import BLOCKING_FAILURES, KEEP_TRYING
+from hookrouter.messaging.trace_context import TraceContext, handed_on, span_id, trace_id
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso, now
 from hookrouter.util.time_limit import time_limit
@@ -244,7 +246,7 @@ class Turn:
         if isinstance(timeout, int | float):
             limit = max(limit, timeout + 60)
         try:
-            with self.limits.applied(limit):
+            with self.limits.applied(limit), handed_on(self._trace(message), os.environ):
                 result: object = _asked(gateway, outgoing, message.closes, settings)
                 fault = _fault(result)
         except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is a failed try
@@ -255,6 +257,13 @@ class Turn:
             said = f"{PLUGIN_FAULT}{kind!r}: {called} of {place} returned {fault}"
             return SendResult(delivered=False, reason=said, retry=False)
         return result
+
+    def _trace(self, message: QueuedMessage) -> TraceContext | None:
+        """Return the trace context that goes with a message; None if it is not asked for, or the message has none."""
+        if not self.routes.config.monitor.traces or not message.tool_use_id:
+            return None
+        trace = trace_id(message.session_id, message.tool_use_id)
+        return TraceContext(trace, span_id(trace, message.id))
 
     def _gateway(self, name: str) -> tuple[Gateway, Any] | str:
         """Return a gateway with its settings, or why there is none."""

@@ -136,7 +136,7 @@ def test_every_key_is_read(file):
     )
 
 
-KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, storage, plugins"
+KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, monitor, storage, plugins"
 
 
 @pytest.mark.parametrize(
@@ -563,6 +563,7 @@ def test_every_key_is_described(file):
         "[journal]",
         "[serve]",
         "[page]",
+        "[monitor]",
         "[storage]",
     ]
     for header, table in tables.items():
@@ -715,6 +716,28 @@ def test_a_page_for_other_machines(file):
     page = file.load('[page]\naddress = "0.0.0.0:8790"\nuser_header = "X-Forwarded-User"\nurl = "https://h/"\n').page
     assert (page.address, page.base_url) == ("0.0.0.0:8790", "https://h")
     assert file.load("").page.base_url == "http://127.0.0.1:8790"
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ('address = "0.0.0.0:9464"', "address"),
+        ('address = "9464"', "address"),
+        ('token_env = "a b"', "token_env"),
+        ('token_file = "token"', "token_file"),
+        ('token_env = "T"\ntoken_file = "/t"', "token_env"),
+    ],
+)
+def test_a_monitor_that_is_not_safe_is_refused(file, table, key):
+    (problem,) = file.load(f"[monitor]\n{table}\n").problems
+    assert problem.startswith(f"config.toml: monitor.{key}: found ")
+
+
+def test_a_monitor_for_other_machines(file):
+    assert file.load('[monitor]\naddress = "[::1]:9464"\n').problems == ()
+    monitor = file.load('[monitor]\naddress = "0.0.0.0:9464"\ntoken_env = "T"\n').monitor
+    assert (monitor.address, monitor.asks_for_token) == ("0.0.0.0:9464", True)
+    assert not file.load("").monitor.asks_for_token
 
 
 def test_an_engine_gets_the_keys_that_are_its_own(file):

@@ -1,0 +1,33 @@
+"""``/healthz`` and ``/readyz``: what load balancers ask, without a login."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Route
+
+from hookrouter._page.state import state_of
+from hookrouter._serving import readiness
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ROUTES"]
+
+
+async def _live(_request: Request) -> Response:
+    return PlainTextResponse("ok\n")
+
+
+async def _ready(request: Request) -> Response:
+    services = state_of(request).services
+    found = await run_in_threadpool(readiness.look, services.home, services.config)
+    is_required = request.url.query == readiness.ENGINE_REQUIRED
+    status = 200 if found.is_ready(engine_required=is_required) else 503
+    return JSONResponse(found.document(engine_required=is_required), status)
+
+
+ROUTES = [Route(readiness.LIVE, _live), Route(readiness.READY, _ready)]
