@@ -47,8 +47,11 @@ class Session:
         self._sender: threading.Thread | None = None
         self._client: subprocess.Popen[bytes] | None = None
 
-    def play(self, questions: int, items: int) -> None:
-        """Ask so many questions, one after the other, while so many items are sent; see that all have come."""
+    def play(self, questions: int, items: int, end: float) -> None:
+        """Ask so many questions, one after the other, while so many items are sent; see that all have come.
+
+        After ``end``, a time of the monotonic clock, nothing more is asked.
+        """
         # Hooks are told the client's process, by which they see whether it lives.
         with subprocess.Popen(["sleep", "infinity"]) as self._client:
             try:
@@ -56,6 +59,8 @@ class Session:
                 self._sender = threading.Thread(target=self._send, args=(items, random.Random(self._id)))
                 self._sender.start()
                 for number in range(questions):
+                    if time.monotonic() > end:
+                        break
                     self._turn(f"go on with {number}", f"Which way at {number}?")
                 self._sender.join()
                 self._take_the_rest()
@@ -77,6 +82,9 @@ class Session:
 
     def _turn(self, prompt: str, question: str = "") -> None:
         self._run("UserPromptSubmit", prompt=prompt)
+        if self._missing():
+            # A person's prompt holds what waits, and an agent has it go on.
+            self._wait_for(self._chances.choice(self._machines).command("queue", "resume", "--session", self._name))
         if question:
             self._ask(question)
         for number in range(_IN_A_ROW):
@@ -165,23 +173,28 @@ class Session:
                 looked = time.monotonic()
             time.sleep(0.3)
 
+    def _wait_for(self, command: subprocess.Popen[str]) -> str:
+        return command.communicate(timeout=_BOUND_TO_END)[0]
+
     def _missing(self) -> set[str]:
         sent = {one.text for one in self._events.of(Sent) if one.session == self._id and one.code == _QUEUED}
         known = {one.text for one in self._events.of(Reported) if one.session == self._id}
         return sent - self._came - known
 
     def _look(self, missing: set[str]) -> None:
-        """Look what holds the queue, as an agent does who is told of it, and have it go on."""
-        listing = self._machine.command("queue", "list", "--session", self._name, "--json").communicate()[0]
+        """Look what became of items that do not come, as an agent does."""
+        listing = self._wait_for(self._machine.command("queue", "list", "--session", self._name, "--json"))
         try:
             found = json.loads(listing)
         except ValueError:
             return
-        for item in found.get("ended", []):
-            if item.get("text") in missing and item.get("state") != "done":
-                self._events.add(Reported(self._id, item["text"], item.get("state", "")))
-        if any(queue.get("hold") for queue in found.get("queues", [])):
-            self._machine.command("queue", "resume", "--session", self._name).communicate()
+        ended = [(item["text"], item["state"]) for item in found["ended"] if item["state"] != "done"]
+        for queue in found["queues"]:
+            if (hold := queue["hold"]) is not None and hold["cause"] == "unproven":
+                ended += [(item["text"], "unproven") for item in queue["items"] if item["state"] != "queued"]
+        for text, state in ended:
+            if text in missing:
+                self._events.add(Reported(self._id, text, state))
 
 
 class Agents:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import subprocess
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import psycopg
 from support.postgres import USER, Server, postgres_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Database", "database"]
 
@@ -109,19 +108,19 @@ class Database:
             self.server.stop()
             subprocess.run(["umount", "-l", str(folder)], check=False)
 
-    def restart(self, seconds: float) -> None:
+    def restart(self, rest: Callable[[], object]) -> None:
         """End it as a crash does, and start it after a while."""
         self.server.stop()
-        time.sleep(seconds)
+        rest()
         self.server.start()
 
-    def pause(self, seconds: float) -> None:
+    def pause(self, rest: Callable[[], object]) -> None:
         """Have it stand still for a while."""
         self.server.pause()
-        time.sleep(seconds)
+        rest()
         self.server.resume()
 
-    def end_connections(self, seconds: float) -> None:
+    def end_connections(self, rest: Callable[[], object]) -> None:
         """Have the server end all connections, now and after a while."""
         for _ in range(2):
             with contextlib.suppress(psycopg.Error):
@@ -129,28 +128,28 @@ class Database:
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                     "WHERE pid <> pg_backend_pid() AND application_name = 'hookrouter'"
                 )
-            time.sleep(seconds / 2)
+            rest()
 
-    def cut(self, seconds: float) -> None:
+    def cut(self, rest: Callable[[], object]) -> None:
         """Close the way to it for a while."""
         self._line.cut(True)
-        time.sleep(seconds)
+        rest()
         self._line.cut(False)
 
-    def swallow(self, seconds: float) -> None:
+    def swallow(self, rest: Callable[[], object]) -> None:
         """Have nothing pass for a while, in neither direction."""
         self._line.swallow(True)
-        time.sleep(seconds)
+        rest()
         self._line.swallow(False)
 
-    def fill(self, seconds: float) -> None:
+    def fill(self, rest: Callable[[], object]) -> None:
         """Leave no space on the disk of the tables for a while."""
         assert self._disk is not None
         filler = self._disk / "filler"
         with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
             while True:
                 file.write(bytes(1 << 16))
-        time.sleep(seconds)
+        rest()
         filler.unlink()
 
 

@@ -108,6 +108,11 @@ class Events:
         with self._lock:
             return [event for event in self._all if isinstance(event, kind)]
 
+    def lines(self) -> list[str]:
+        """Return each in words, in their order."""
+        with self._lock:
+            return [str(event) for event in self._all]
+
     def is_told(self, question: str) -> bool:
         """Whether the gateway took a message about a question."""
         return question in self._told

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from support.chaos import through_front
 from support.resident import Resident
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Machine"]
 
@@ -106,21 +105,21 @@ class Machine:
             text=True,
         )
 
-    def kill_router(self, seconds: float) -> None:
+    def kill_router(self, rest: Callable[[], object]) -> None:
         """End the router as a crash does, and start it after a while."""
         self._router.kill()
-        time.sleep(seconds)
+        rest()
         self._router.start()
 
-    def kill_sharing(self, seconds: float) -> None:
+    def kill_sharing(self, rest: Callable[[], object]) -> None:
         """End the process that brings documents; hooks, commands and the router start another one."""
         self._signal_sharing(signal.SIGKILL)
-        time.sleep(seconds)
+        rest()
 
-    def stop_sharing(self, seconds: float) -> None:
+    def stop_sharing(self, rest: Callable[[], object]) -> None:
         """Have that process stand still for a while."""
         pid = self._signal_sharing(signal.SIGSTOP)
-        time.sleep(seconds)
+        rest()
         with contextlib.suppress(ProcessLookupError):
             if pid:
                 os.kill(pid, signal.SIGCONT)

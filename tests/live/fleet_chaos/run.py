@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import collections
+import math
 import random
+import shutil
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +33,8 @@ __all__ = ["Result", "Size", "run"]
 _NAMES = ("m1", "m2", "m3")
 _PER_SESSION = 20
 """Questions of one session, at most."""
+_TELL = 20.0
+"""Seconds between two lines about how far it is."""
 _MESSAGES_COME = 120.0
 """Seconds after the last question in which the last messages must come."""
 
@@ -44,7 +48,7 @@ class Size:
     at_once: int
     """Sessions that run at the same time."""
     minutes: float = 0
-    """After so many no session begins; 0 for no limit."""
+    """After so many nothing more is asked; 0 for no limit."""
 
 
 @attrs.frozen
@@ -54,6 +58,7 @@ class Result:
     breaches: list[str]
     line: str
     """All figures, with the seed."""
+    events: Events
 
 
 def run(size: Size, seed: int, tell: Callable[[str], None]) -> Result:
@@ -65,7 +70,7 @@ def run(size: Size, seed: int, tell: Callable[[str], None]) -> Result:
         base = stack.enter_context(database())
         can_fill = stack.enter_context(base.small_disk())
         gateway = stack.enter_context(Gateway(events, seed))
-        front = front_command("native", folder)
+        front = front_command("native" if shutil.which("cc") else "python", folder)
         machines = [Machine(folder, name, gateway.url, base.dsn, front) for name in _NAMES]
         for machine in machines:
             stack.callback(machine.close)
@@ -77,28 +82,35 @@ def run(size: Size, seed: int, tell: Callable[[str], None]) -> Result:
         faults += [f"the run itself failed: {fault}" for fault in trouble.failed]
         _wait_for_messages(events)
     faults += breaches(events)
-    return Result(faults, _line(events, faults, seed, took, trouble.done, can_fill=can_fill))
+    return Result(faults, _line(events, faults, seed, took, trouble.done, can_fill=can_fill), events)
 
 
 def _played(size: Size, seed: int, machines: list[Machine], events: Events, tell: Callable[[str], None]) -> list[str]:
     """Play all sessions; return what broke in the clients themselves."""
     sessions = max(1, -(-size.questions // _PER_SESSION), min(size.at_once, size.questions // 4))
-    end = time.monotonic() + size.minutes * 60 if size.minutes else None
+    end = time.monotonic() + size.minutes * 60 if size.minutes else math.inf
 
     def play(number: int) -> None:
-        if end is None or time.monotonic() < end:
+        if time.monotonic() < end:
             chances = random.Random(f"session {number} {seed}")
-            Session(machines, events, chances).play(
-                *(len(range(number, total, sessions)) for total in (size.questions, size.items))
-            )
+            questions, items = (len(range(number, total, sessions)) for total in (size.questions, size.items))
+            Session(machines, events, chances).play(questions, items, end)
 
-    faults = []
-    with ThreadPoolExecutor(size.at_once) as pool:
-        for done, future in enumerate(as_completed([pool.submit(play, number) for number in range(sessions)]), 1):
-            if (error := future.exception()) is not None:
-                faults.append(f"a client broke: {type(error).__name__}: {error}")
-            tell(f"{done}/{sessions} sessions, {len(events.of(Answered))} answers, {len(events.of(Submitted))} items")
-    return faults
+    pool = ThreadPoolExecutor(size.at_once)
+    try:
+        futures = [pool.submit(play, number) for number in range(sessions)]
+        left = set(futures)
+        while left:
+            _, left = wait(left, timeout=_TELL)
+            tell(
+                f"{sessions - len(left)} of {sessions} sessions, {len(events.of(Answered))} answers, "
+                f"{len(events.of(Submitted))} items"
+            )
+    finally:
+        # If it is interrupted, nobody waits for what is not there any more.
+        pool.shutdown(wait=False, cancel_futures=True)
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    return [f"a client broke: {type(error).__name__}: {error}" for error in errors]
 
 
 def _wait_for_messages(events: Events) -> None:

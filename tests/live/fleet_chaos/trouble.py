@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from live.fleet_chaos.database import Database
     from live.fleet_chaos.machine import Machine
 
+    _Thing = Callable[[Callable[[], object]], None]
+    """Does it, and undoes it once what it is given has returned."""
+
 __all__ = ["Trouble"]
 
 _REST = (0.5, 5.0)
@@ -29,7 +32,7 @@ class Trouble:
         """What could not be done, or undone: the run is worth nothing then."""
         self._is_over = threading.Event()
         chances = random.Random(f"machines {seed}")
-        of_database: dict[str, tuple[Callable[[float], None], float]] = {
+        of_database: dict[str, tuple[_Thing, float]] = {
             "database restarted": (database.restart, 3),
             "database paused": (database.pause, 7),
             "connections ended": (database.end_connections, 1),
@@ -38,10 +41,10 @@ class Trouble:
         }
         if can_fill:
             of_database["disk full"] = (database.fill, 6)
-        of_machines: dict[str, tuple[Callable[[float], None], float]] = {
-            "router killed": (lambda seconds: chances.choice(machines).kill_router(seconds), 3),
-            "sharing killed": (lambda seconds: chances.choice(machines).kill_sharing(seconds), 1),
-            "sharing stopped": (lambda seconds: chances.choice(machines).stop_sharing(seconds), 25),
+        of_machines: dict[str, tuple[_Thing, float]] = {
+            "router killed": (lambda rest: chances.choice(machines).kill_router(rest), 3),
+            "sharing killed": (lambda rest: chances.choice(machines).kill_sharing(rest), 1),
+            "sharing stopped": (lambda rest: chances.choice(machines).stop_sharing(rest), 25),
         }
         self._threads = [
             threading.Thread(target=self._go_on, args=(random.Random(f"{name} {seed}"), things))
@@ -58,12 +61,13 @@ class Trouble:
         for thread in self._threads:
             thread.join()
 
-    def _go_on(self, chances: random.Random, things: Mapping[str, tuple[Callable[[float], None], float]]) -> None:
+    def _go_on(self, chances: random.Random, things: Mapping[str, tuple[_Thing, float]]) -> None:
         while not self._is_over.wait(chances.uniform(*_REST)):
             name = chances.choice(sorted(things))
             do, longest = things[name]
             try:
-                do(chances.uniform(0, longest))
+                seconds = chances.uniform(0, longest)
+                do(lambda seconds=seconds: self._is_over.wait(seconds))  # type: ignore[misc]
             except Exception as error:  # noqa: BLE001 - whatever it is, the run must be told of it
                 self.failed.append(f"{name}: {type(error).__name__}: {error}")
                 return
