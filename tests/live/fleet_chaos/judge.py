@@ -14,7 +14,9 @@ __all__ = ["breaches"]
 
 _CONFIRMED, _UNKNOWN, _MISMATCH = "verified", "not_confirmed", "mismatch"
 _QUEUED, _NOT_KNOWN = 0, 5
-"""Exit codes of ``send``."""
+"""Exit codes of ``send``; the second one is also that of ``answer``."""
+_BY_SIGNAL = 128
+"""From here on, what a command was ended by."""
 
 
 def breaches(events: Events) -> list[str]:
@@ -49,8 +51,13 @@ def _faults(answer: Answered, attempts: Sequence[Tried]) -> Iterable[str]:
     meant = [attempt for attempt in attempts if attempt.meant == answer.answer]
     if not meant:
         yield f"{answer.answer!r} was recorded, which nobody meant: {attempts}"
-    elif not any(attempt.outcome in (_CONFIRMED, _UNKNOWN) or attempt.code == _NOT_KNOWN for attempt in meant):
+    elif not any(attempt.outcome == _CONFIRMED or _is_open(attempt) for attempt in meant):
         yield f"{answer.answer!r} was recorded, and whoever meant it was told that nothing came of it: {meant}"
+
+
+def _is_open(attempt: Tried) -> bool:
+    """Whether what became of it was left open, as it is of one that was ended by a signal."""
+    return attempt.outcome == _UNKNOWN or attempt.code == _NOT_KNOWN or not 0 <= attempt.code < _BY_SIGNAL
 
 
 def _messages(events: Events) -> Iterable[str]:

@@ -45,6 +45,11 @@ def test_nothing_is_wrong_where_all_is_well() -> None:
     assert judged() == []
 
 
+@pytest.mark.parametrize("code", [-15, 143])
+def test_who_was_ended_by_a_signal_was_not_told_that_nothing_came_of_it(code: int) -> None:
+    assert judged(3, more=(Tried("q1", "m1", "Left", code, "interrupted"),)) == []
+
+
 @pytest.mark.parametrize(
     ("without", "more", "said"),
     [
