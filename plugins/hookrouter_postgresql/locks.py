@@ -38,6 +38,9 @@ _LET_GO = 600.0
 _POLL = (0.02, 0.2)
 """Seconds between two tries at a lock, at first and at last."""
 
+_given_up: set[uuid.UUID] = set()
+"""The owners of locks that this process does not hold, and that could not be released yet."""
+
 _KEY = "machine = %s AND area = %s AND kind = %s AND digest = %s"
 _TAKE = (
     "INSERT INTO {schema}.lock AS old (machine, area, kind, digest, owner, host, place, pid, started, expires_at) "
@@ -124,6 +127,7 @@ class Lock:
         except BaseException as error:
             if isinstance(error, OutcomeUnknown) or not isinstance(error, StoreError):
                 # It may have been taken, and this process may live for long.
+                _given_up.add(owner)
                 threading.Thread(target=_let_go, args=(self._access, self._key, owner), daemon=True).start()
             raise
 
@@ -153,6 +157,7 @@ class _Lease:
             is_held = _delete(self._access, self._key, self._owner) and is_held
         except StoreError:
             is_held = is_held and time.monotonic() < self._until
+            _given_up.add(self._owner)
             self._released.set()
             return is_held
         self._is_lost = True
@@ -187,6 +192,7 @@ def _let_go(access: Access, key: Key, owner: uuid.UUID) -> None:
     while time.monotonic() < until:
         with suppress(StoreError):
             _delete(access, key, owner)
+            _given_up.discard(owner)
             return
         time.sleep(_AGAIN)
 
@@ -200,6 +206,8 @@ class _Found:
 
     def is_over(self) -> bool:
         """Whether nobody holds it."""
+        if self.owner in _given_up:
+            return True
         if self._process.is_here():
             return self._process.has_ended()
         return self._has_run_out

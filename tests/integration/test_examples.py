@@ -26,9 +26,10 @@ HOOKS = {
     "gnu-screen": ["terminal_backend"],
     "mcp-guard": ["plugin_settings", "pre_tool_use_mcp"],
     "notify": ["notification", "plugin_settings", "stop"],
+    "redis": ["storage_engine"],
     "project-context": ["plugin_settings", "session_start", "user_prompt_submit"],
 }
-SMALL = sorted(set(HOOKS) - {"gnu-screen"})
+SMALL = sorted(set(HOOKS) - {"gnu-screen", "redis"})
 
 
 @pytest.fixture(scope="module")

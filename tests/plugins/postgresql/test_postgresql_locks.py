@@ -110,6 +110,17 @@ def test_a_lock_that_cannot_be_released_now_is_released_later(storage, open_stor
         pass
 
 
+def test_a_process_takes_a_lock_again_that_it_could_not_release(storage, server, monkeypatch):
+    monkeypatch.setattr(locks, "_AGAIN", 600.0)
+    store = storage.store("", pytest.fail)
+    with store.lock("thing", "a", 0):
+        server.stop()
+    server.start()
+    assert store.lock_holder("thing", "a") is None
+    with store.lock("thing", "a", 0):
+        pass
+
+
 def test_a_lock_whose_taking_was_interrupted_is_let_go(storage, monkeypatch):
     store = storage.store("", pytest.fail)
     taking = Connections.run
