@@ -7,6 +7,7 @@ hookrouter forks for every call that it contains.
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import select
@@ -49,6 +50,10 @@ _LIMITS = (
     "set_config('idle_in_transaction_session_timeout', %s, true)"
 )
 _LAZY = f"{_LIMITS}, set_config('synchronous_commit', 'off', true)"
+
+
+# Of a connection that breaks it warns on stderr, where a command says its own: errors tell what was not done.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class Session(psycopg.Connection["Row"]):

@@ -147,6 +147,9 @@ def test_a_machine_that_is_not_there_does_nothing_later(machine: Callable[[str],
     wait_until(lambda: not is_sharing(one.stage.home), 30, "the end of its process")
     gone = two.stage.run("answer", "--any", RIGHT)
     assert (gone.returncode, "the machine one is not there" in gone.stderr) == (4, True)
+    told = two.told("answer", "--any", RIGHT, code=4)
+    assert (told["outcome"], told["ok"], "nothing was done" in told["reason"]) == ("not_delivered", False, True)
+    assert "is not there" in two.told("pause", "--machine=one", "--session=work", code=4)["error"]
     document = two.told("questions")
     assert [("one" in one["machine"], bool(one["problem"])) for one in document["machines"]] == [
         (False, False),

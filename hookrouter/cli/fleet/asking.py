@@ -19,7 +19,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.terminal import is_attended
 from hookrouter.config import FILES
 from hookrouter.dialogs.answers.identity import login_name
-from hookrouter.dialogs.answers.result import ExitCode
+from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import describe_error, printable
@@ -72,11 +72,24 @@ def run_on(others: Others, machine: str, words: Sequence[str], given: str) -> in
     try:
         done = others.run(machine, words, given, person=person)
     except ErrandError as error:
-        sys.stderr.write(f"hookrouter {printable(words[0])}: {printable(str(error))}\n")
-        return ExitCode.NOT_CONFIRMED if error.may_have_run else ExitCode.NOT_DELIVERED
+        return _told_failure(error, words)
     sys.stdout.write(printable(done.stdout, keep_newlines=True))
     sys.stderr.write(printable(done.stderr, keep_newlines=True))
     return done.code
+
+
+def _told_failure(error: ErrandError, words: Sequence[str]) -> int:
+    """Say that a command was not run, or may not have been, as the command would; return the exit code."""
+    code = ExitCode.NOT_CONFIRMED if error.may_have_run else ExitCode.NOT_DELIVERED
+    options = words[: words.index("--")] if "--" in words else words
+    if "--json" not in options:
+        sys.stderr.write(f"hookrouter {printable(words[0])}: {printable(str(error))}\n")
+    elif words[0] == "answer":
+        outcome = "not_confirmed" if error.may_have_run else "not_delivered"
+        typer.echo(json.dumps(AnswerResult(outcome, code, "", reason=str(error)).document()))
+    else:
+        typer.echo(json.dumps({"error": printable(str(error))}))
+    return code
 
 
 def told_by_others(application: Application, words: Sequence[str], but: Collection[str] = ()) -> list[Told]:

@@ -29,7 +29,9 @@ from hookrouter.dialogs.transcript import (
 )
 from hookrouter.dialogs.verdicts import save_verdict
 from hookrouter.storage.interface import StoreBusy, StoreError
+from hookrouter.storage.journal import cap
 from hookrouter.util.clock import now
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,6 +53,8 @@ _LOCK_SECONDS = 1.0
 """A sweep holds the lock for an instant to see whether an answer is running."""
 _AFTER_KEYS_SECONDS = 2.0
 """How long an answer may take to be recorded whose channel lost sight of it after keys were pressed."""
+_SHOWN = 300
+"""Characters of another answer that are shown in a reason."""
 _DECLINED_SECONDS = 2.0
 """How long a declined form may take to show in the transcript (measured: within 0.1 s)."""
 
@@ -152,8 +156,11 @@ class _Answering:
         """Whether this command has closed the question, so that no hook will."""
 
     def run(self, wait: float) -> AnswerResult:
-        if not self._handing_over.is_open():
-            return self._finish(reason="the question has ended: somebody answered or closed it meanwhile")
+        # A hook writes how a question ended before it removes the question: an answer between the two is too late.
+        if not self._handing_over.is_open() or self._awaiting.verdict() is not None:
+            ended = self._result._replace(reason="the question has ended: somebody answered or closed it meanwhile")
+            self._result = already_ended(self._app.store, ended, self._question.tool_use_id)
+            return self._finish()
         if closed := self._closed_reason():
             # No event has swept it yet; this command tells the agent, so that no wake needs to.
             self._close("unanswered", closed)
@@ -296,6 +303,13 @@ class _Answering:
     def _judged(self, verdict: Verdict) -> AnswerResult:
         """Return the result that the verdict on the question means for this answer."""
         outcome, reason = verdict.outcome, verdict.reason
+        if other := self._other_answer(verdict):
+            # Of two who answer at the same time, one is the first.
+            return self._result._replace(
+                outcome="not_delivered",
+                exit_code=ExitCode.NOT_DELIVERED,
+                reason=f"another answer was recorded: {other}; this one was not sent",
+            )
         if verdict.by != "agent" and not self._author.is_person:
             # The agent hears of it here, and so means a later question from now on.
             with contextlib.suppress(StoreError):
@@ -316,6 +330,19 @@ class _Answering:
             reason=shown[2],
             questions=with_recorded(self._result.questions, verdict.verification),
         )
+
+    def _other_answer(self, verdict: Verdict) -> str:
+        """Return the answer that a verdict has compared, if that is not this one; empty if it is, or if none was."""
+        compared = (verdict.verification or {}).get("questions")
+        known = [one for one in compared if isinstance(one, dict)] if isinstance(compared, list) else []
+        entries = known if all("intended" in one for one in known) else []
+        for ours, theirs in zip(self._result.questions, entries, strict=False):
+            for key in ("intended", "intended_notes"):
+                meant, found = ours.get(key) or "", theirs.get(key) or ""
+                # The journal cuts what is long.
+                if found not in (meant, cap(meant)):
+                    return "; ".join(printable(str(one.get("intended", ""))) for one in entries)[:_SHOWN]
+        return ""
 
     def _closed_reason(self) -> str:
         """Return why the question can get no answer any more, as transcript and client show; empty if it may."""

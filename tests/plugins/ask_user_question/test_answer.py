@@ -978,3 +978,40 @@ class WaitingChannel(Channel):
 
     def is_waiting(self, _store: object, _session_id: str, _form: object) -> bool:
         return self.waits
+
+
+OTHER = [{"action": "select", "optionIndex": 0}, {"action": "multi-select", "selectedIndices": [1]}]
+
+
+def test_an_answer_that_comes_while_a_hook_closes_the_question_is_not_sent(ask_session: Any) -> None:
+    """The hook has written how it ended, so whoever answered has gone, and has not removed the question yet."""
+    ask_session.ask()
+    [question] = documents.list_questions(ask_session.app.store)
+    ask_session.first.act = recording(ask_session, ANSWERS)
+    assert run(ask_session).outcome == "verified"
+    documents.save_question(ask_session.app.store, question)
+    ask_session.first.requests.clear()
+    result = run(ask_session, OTHER)
+    assert (result.outcome, result.exit_code) == ("not_delivered", ExitCode.NOT_DELIVERED)
+    assert result.reason.endswith("answered first: Which database? -> Postgres; Which features? -> Auth, Export")
+    assert not ask_session.first.requests
+    assert documents.read_pending(ask_session.app.store, "main", "toolu_1") is None
+
+
+@pytest.mark.parametrize("status", [AnswerStatus.UNAVAILABLE, AnswerStatus.REFUSED])
+def test_the_verdict_on_another_answer_is_none_on_this_one(ask_session: Any, status: AnswerStatus) -> None:
+    """Another answer, which was sent before, is recorded while this one finds no dialog any more."""
+    ask_session.ask()
+
+    def act(_: AnswerRequest) -> AnswerOutcome:
+        pending = documents.read_pending(ask_session.app.store, "main", "toolu_1")
+        assert pending is not None
+        documents.save_pending(ask_session.app.store, pending._replace(decisions=RIGHT))
+        ask_session.record_answers(ANSWERS)
+        return AnswerOutcome(status, "no dialog is there")
+
+    ask_session.first.act = ask_session.second.act = act
+    result = run(ask_session, OTHER)
+    assert (result.outcome, result.exit_code) == ("not_delivered", ExitCode.NOT_DELIVERED)
+    assert "another answer was recorded: Postgres; Auth, Export" in result.reason
+    assert [entry["intended"] for entry in result.questions] == ["SQLite", "Export"]
