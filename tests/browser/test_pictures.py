@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hookrouter.testing.pytest_plugin import skip_without
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -25,6 +27,7 @@ def _size(picture: Path) -> tuple[int, int]:
     return width, height
 
 
+@pytest.mark.long
 def test_one_command_makes_every_picture_that_is_shown(tmp_path: Path) -> None:
     missing = [program for program in ("chromium", "tmux") if shutil.which(program) is None]
     skip_without(f"{' and '.join(missing)} missing" if missing else "")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hookrouter._sandbox.client import find_client
+from hookrouter._sandbox.waiting import PATIENCE_VARIABLE
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
 
@@ -115,6 +116,8 @@ def test_each_check_is_told_in_words(user: User) -> None:
 @pytest.mark.tmux
 def test_a_client_that_calls_no_hooks_fails_at_pre_tool_use(user: User) -> None:
     user.stand_in("settings = os.path.expanduser('~/none.json'); open(settings, 'w').write('{}')")
+    # Waited for in vain.
+    user.environ[PATIENCE_VARIABLE] = "0.5"
 
     done = user.doctor("--json")
 

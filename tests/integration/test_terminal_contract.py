@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
-from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from hookrouter._sandbox.waiting import PATIENCE_VARIABLE, WaitTimeoutError, wait_until
 from hookrouter.testing.contracts import TerminalBackendContract
 from hookrouter.testing.contracts.terminal_backend import starter
 from hookrouter_tmux.backend import TmuxBackend
@@ -164,6 +164,8 @@ def test_the_contract_catches_a_backend_that_opens_panes_wrongly(
     kind: type[Opens], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = kind()
+    # Waited for in vain.
+    monkeypatch.setenv(PATIENCE_VARIABLE, "0.3")
     try:
         with pytest.raises((AssertionError, KeyError, WaitTimeoutError)):
             getattr(TerminalBackendContract(), OPENS)(backend, tmp_path_factory, monkeypatch)

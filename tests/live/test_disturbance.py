@@ -96,7 +96,9 @@ PERSON = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", [pytest.param(form, marks=[pytest.mark.long] if form == "mixed" else []) for form in FORMS]
+)
 @pytest.mark.parametrize("keys", PERSON)
 def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> None:
     """On a terminal that cannot keep a person's keys out."""

@@ -12,7 +12,7 @@ from scripts.renew.comparing import compare_contract
 from scripts.renew.recording import record
 from scripts.renew.scenes import same_dialog
 
-pytestmark = [pytest.mark.live, pytest.mark.tmux]
+pytestmark = [pytest.mark.live, pytest.mark.tmux, pytest.mark.long]
 
 
 def test_the_pinned_client_is_as_recorded() -> None:

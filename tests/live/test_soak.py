@@ -10,7 +10,8 @@ from support.soak import Verdict, report, soak, table
 pytestmark = pytest.mark.live
 
 SEED = 20
-FORMS = {"keys": 30, "reply": 12}
+FORMS = {"keys": 16, "reply": 8}
+"""How many in all sizes together; ``python tests/live/soak`` tries as many as one wants."""
 SIZES = [(200, 50), (120, 40), (80, 24), (60, 20)]
 
 
