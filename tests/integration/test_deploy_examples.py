@@ -20,7 +20,6 @@ from hookrouter._page.security.logins import Logins
 from hookrouter._serving.readiness import ENGINE_REQUIRED, LIVE, READY
 from hookrouter.cli.application import Application
 from hookrouter.config import PageConfig
-from hookrouter.dialogs.messages.answer_link import page_secret_file
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 from support.tls import made_pair, needed_program
@@ -186,19 +185,19 @@ def test_the_image_has_extras_that_there_are() -> None:
 
 
 def test_a_login_at_one_page_holds_at_the_other(tmp_path: Path) -> None:
-    """The containers put one secret into both homes, by the command of the examples."""
-    (given,) = {tuple(one["command"]) for name, one in services().items() if name.startswith("secret-")}
-    (manifest,) = {tuple(one["command"]) for one in containers() if one["name"] == "page-secret"}
+    """All pages name one secret, where their containers have it."""
+    named = [tomllib.loads((DEPLOY / "compose" / f"page-{number}.toml").read_text())["page"] for number in (1, 2)]
+    assert {page["secret_file"] for page in named} == {"/run/secrets/page-secret"}
+    assert all("page-secret" in services()[f"page-{number}"]["secrets"] for number in (1, 2))
+    (pod,) = [one for one in containers() if any(mount["name"] == "secret" for mount in one["volumeMounts"])]
+    (mount,) = [one for one in pod["volumeMounts"] if one["name"] == "secret"]
+    manifest = (DEPLOY / "kubernetes" / "config.yaml").read_text()
+    assert f'secret_file = "{mount["mountPath"]}/page-secret"' in manifest
     secret = tmp_path / "page-secret"
     secret.write_text("5" * 64 + "\n")
-    logins = []
-    for number, command in enumerate((given, manifest)):
-        home = Home.from_environ({"XDG_STATE_HOME": str(tmp_path / str(number)), "HOME": str(tmp_path)})
-        program, *options, _source, target = command
-        place = target.replace("/data/", f"{tmp_path / str(number)}/")
-        assert place == page_secret_file(home)
-        subprocess.run([program, *options, str(secret), place], check=True)
-        logins.append(Logins(home, PageConfig()))
+    secret.chmod(0o440)
+    page = PageConfig(secret_file=str(secret))
+    logins = [Logins(Home.in_folder(str(tmp_path / name)), page) for name in ("one", "two")]
     link = logins[0].link_token("full")
     _login, cookie = logins[0].cookie(link)
     found = logins[1].login(cookie)
