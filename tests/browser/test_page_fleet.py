@@ -57,6 +57,12 @@ class Pages:
             self.served.append(stack.enter_context(Served(machine.stage.environ)))
         self.balancer.start(*addresses)
         stack.callback(self.balancer.end)
+        stack.callback(self._end)
+
+    def _end(self) -> None:
+        """Have all machines end at once: each takes a moment."""
+        for machine in (self.worker, *self.machines):
+            machine.stage.configure("")
 
     def told(self) -> Any:
         """Return what the machine that asked says came of its last question."""
