@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,8 +19,7 @@ from hookrouter.cli.application import Application
 from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
-from hookrouter.util.program import script_argv
-from support.fleet import ENGINES, Engine, Machine, made_engine
+from support.fleet import ENGINES, Engine, Machine, at_terminal, made_engine
 from support.postgres import Server, postgres_server
 
 AGENT = """
@@ -200,24 +196,6 @@ def test_a_person_at_the_terminal_of_another_machine_is_known_as_one(
     assert "recorded exactly" in said
     (story,) = one.told("history", "--machine=one")["questions"]
     assert (story["by"], story["who"], story["questions"][0]["recorded"]) == ("person", login_name(), "Right")
-
-
-def at_terminal(stage: Stage, words: list[str], typed: list[str]) -> str:
-    """Run a command with a terminal of its own; type a line at each prompt; return all that it showed."""
-    ours, its = pty.openpty()
-    with subprocess.Popen(
-        [*script_argv(), *words], stdin=its, stdout=its, stderr=its, env={**stage.environ, "TERM": "xterm"}
-    ) as process:
-        os.close(its)
-        shown = b""
-        with suppress(OSError):
-            while part := os.read(ours, 4096):
-                shown += part
-                if typed and shown.rstrip(b" ").endswith((b":", b"?")):
-                    os.write(ours, f"{typed.pop(0)}\n".encode())
-    os.close(ours)
-    assert process.returncode == 0, shown.decode()
-    return shown.decode()
 
 
 def kill_sharing(machine: Machine) -> None:

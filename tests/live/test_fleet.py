@@ -12,10 +12,13 @@ import pytest
 
 from hookrouter._fleet.spawn import is_sharing
 from hookrouter._sandbox.client import find_client
-from hookrouter._sandbox.scripted_model import ScriptedModel
+from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.dialogs.answers.identity import login_name
+from support.approval_session import ApprovalSession
+from support.fleet import at_terminal
 from support.managed_client import ManagedClient
 from support.postgres import Server, postgres_server
 
@@ -23,6 +26,9 @@ pytestmark = pytest.mark.live
 
 LEFT, RIGHT = (json.dumps([{"action": "select", "optionIndex": index}]) for index in range(2))
 TABLE = '\n[storage]\nengine = "postgresql"\nmachine = "{name}"\ndsn_env = "FLEET_DATABASE"\nschema = "{schema}"\n'
+
+
+PERSON = '[[agents]]\nid = "human"\nkind = "person"\ngateway = "inbox"\nsessions = ["managed*"]\n'
 
 
 class Desk:
@@ -147,3 +153,38 @@ def test_a_question_is_answered_here_while_the_database_is_away_and_told_of_afte
         wait_until(lambda: len(desk.told("history")["questions"]) == 1, 60, "the story", lambda: str(one.told()))
         (story,) = desk.told("history")["questions"]
         assert (story["machine"], story["outcome"]) == ("one", "verified")
+
+
+def test_what_is_left_to_a_person_is_decided_by_one_at_another_machine(
+    tmux_server: PrivateTmux, desk: Desk, postgres: Server, tmp_path: Path
+) -> None:
+    table = TABLE.format(name="one", schema=desk.schema)
+
+    def prepare(stage: Stage) -> dict[str, str]:
+        stage.variables["FLEET_DATABASE"] = postgres.dsn()
+        return dict(stage.variables)
+
+    (tmp_path / "one").mkdir()
+    with ScriptedModel() as model:
+        one = ApprovalSession(
+            tmp_path / "one", tmux_server, model, "default", sessions='["other"]', more=PERSON + table, prepare=prepare
+        )
+        with one.client:
+            one.client.wait_idle()
+            one.call(ToolUse("Bash", {"command": "touch one forbidden", "description": "Two files"}))
+            wait_until(lambda: "one" in desk.open_on(), 30, "the permission", one.told)
+            # An agent there may not, and neither may who only says to be a person.
+            for who in ("agent", "person"):
+                refused = desk.stage.run("answer", "--any", f"--as={who}", '[{"action": "allow"}]')
+                assert refused.returncode == 2, refused
+            assert "recorded exactly" in at_terminal(desk.stage, ["allow", "--wait", "40"], [])
+            wait_until((one.folder / "forbidden").exists, 30, "the files", one.told)
+        (story,) = desk.told("history")["questions"]
+        assert (story["machine"], story["outcome"], story["by"], story["who"]) == (
+            "one",
+            "verified",
+            "person",
+            login_name(),
+        )
+        one.stage.configure("")
+        wait_until(lambda: not is_sharing(one.stage.home), 30, "the end of its process")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +16,12 @@ from hookrouter._sandbox.piped import PipedStandIn
 from hookrouter._sandbox.stage import Stage
 from hookrouter.testing import wait_until
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.program import script_argv
 from support.managed_client import question
 from support.postgres import Server
 from support.shelf import SHELF
 
-__all__ = ["ENGINES", "Engine", "Machine", "made_engine"]
+__all__ = ["ENGINES", "Engine", "Machine", "at_terminal", "made_engine"]
 
 ENGINES = ("shelf", "postgresql")
 
@@ -75,3 +80,21 @@ class Machine:
             self._client.__exit__(None, None, None)
         self.stage.configure("")
         wait_until(lambda: not is_sharing(self.stage.home), 30, "the end of its process")
+
+
+def at_terminal(stage: Stage, words: list[str], typed: list[str]) -> str:
+    """Run a command with a terminal of its own; type a line at each prompt; return all that it showed."""
+    ours, its = pty.openpty()
+    with subprocess.Popen(
+        [*script_argv(), *words], stdin=its, stdout=its, stderr=its, env={**stage.environ, "TERM": "xterm"}
+    ) as process:
+        os.close(its)
+        shown = b""
+        with suppress(OSError):
+            while part := os.read(ours, 4096):
+                shown += part
+                if typed and shown.rstrip(b" ").endswith((b":", b"?")):
+                    os.write(ours, f"{typed.pop(0)}\n".encode())
+    os.close(ours)
+    assert process.returncode == 0, shown.decode()
+    return shown.decode()
