@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from hookrouter._fleet.spawn import SHARING, is_sharing
@@ -153,16 +154,21 @@ def test_a_process_that_is_killed_in_between_again_and_again_brings_each_line_on
         rows = server.ask(f"SELECT coalesce(sum(calls), 0)::int FROM {schema}.history_count WHERE subject = 'run'")
         return int(str(rows[0][0]))
 
-    kills = 0
-    while (before := brought()) < lines:
-        one.run("sessions")
-        wait_until(lambda before=before: brought() > before, 60, "more of it")
-        holder = open_store(home, pytest.fail).lock_holder(*SHARING)
-        if holder is not None and brought() < lines:
+    def is_waiting() -> bool:
+        found = server.ask("SELECT count(*)::int FROM pg_locks WHERE NOT granted")
+        return found != [(0,)]
+
+    for _ in range(3):
+        # Its transaction has written what comes before, and waits for the table of what was counted.
+        with psycopg.connect(server.dsn()) as connection:
+            connection.execute(f"LOCK TABLE {schema}.history_count IN ACCESS EXCLUSIVE MODE".encode())
+            one.run("sessions")
+            wait_until(is_waiting, 60, "a transaction that waits")
+            holder = open_store(home, pytest.fail).lock_holder(*SHARING) or ""
             os.kill(int(holder.split()[1].rstrip(",")), signal.SIGKILL)
-            kills += 1
-    assert kills > 0
+        wait_until(lambda: not is_waiting(), 60, "the end of its transaction")
     one.run("sessions")
+    wait_until(lambda: brought() == lines, 60, "all of it")
     one.hook("Stop", "toolu_1")
     wait_until(lambda: brought() > lines, 30, "what was written since")
     assert brought() == lines + 1

@@ -134,7 +134,13 @@ def test_what_a_person_has_deleted_is_no_trouble(tmp_path: Path, services: PushS
     told.answer("Left")
     told.wait_outbox([])
     assert services.shown == {}
-    last = [one for one in told.stage.journal() if one.get("kind") == "closed"][-1]
+
+    def closed() -> list[dict[str, Any]]:
+        return [one for one in told.stage.journal() if one.get("kind") == "closed"]
+
+    # It is told a moment after the message is gone.
+    wait_until(closed, 20, "what became of it", told.state)
+    last = closed()[-1]
     assert (last["outcome"], last["level"]) == ("dropped", "warning")
     assert "not" in str(last["reason"])
 
