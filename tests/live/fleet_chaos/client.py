@@ -15,6 +15,7 @@ from live.fleet_chaos.events import Answered, Asked, Reported, Sent, Submitted, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from live.fleet_chaos.commands import Command
     from live.fleet_chaos.events import Events
     from live.fleet_chaos.machine import Machine
 
@@ -173,7 +174,7 @@ class Session:
                 looked = time.monotonic()
             time.sleep(0.3)
 
-    def _wait_for(self, command: subprocess.Popen[str]) -> str:
+    def _wait_for(self, command: Command) -> str:
         return command.communicate(timeout=_BOUND_TO_END)[0]
 
     def _missing(self) -> set[str]:
@@ -207,7 +208,7 @@ class Agents:
         self._question = question
         self._waits_for_message = chances.random() < 0.5
         self._next = time.monotonic() + chances.uniform(0, 0.5)
-        self._running: list[tuple[subprocess.Popen[str], str, str]] = []
+        self._running: list[tuple[Command, str, str]] = []
 
     def go_on(self) -> None:
         """Note what has ended, and try if nobody does."""
@@ -231,7 +232,7 @@ class Agents:
         for running in self._running:
             self._note(*running)
 
-    def _note(self, command: subprocess.Popen[str], machine: str, meant: str) -> None:
+    def _note(self, command: Command, machine: str, meant: str) -> None:
         output, said = command.communicate(timeout=_BOUND_TO_END)
         try:
             outcome = str(json.loads(output).get("outcome", ""))

@@ -21,6 +21,8 @@ from support.resident import Resident
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from live.fleet_chaos.commands import Command, Commands
+
 __all__ = ["Machine"]
 
 _CONFIG = """
@@ -51,8 +53,9 @@ dsn_env = "FLEET_DATABASE"
 class Machine:
     """A home, whose hooks go through a front to a router."""
 
-    def __init__(self, folder: Path, name: str, url: str, dsn: str, front: Sequence[str]) -> None:
+    def __init__(self, folder: Path, name: str, url: str, dsn: str, front: Sequence[str], commands: Commands) -> None:
         self.name = name
+        self._commands = commands
         (folder / name).mkdir()
         self.stage = Stage(str(folder / name), _CONFIG.format(url=url, name=name))
         self.stage.variables["FLEET_DATABASE"] = dsn
@@ -93,17 +96,9 @@ class Machine:
                 started.append(hook)
         return started
 
-    def command(self, *words: str) -> subprocess.Popen[str]:
+    def command(self, *words: str) -> Command:
         """Start a command as somebody does who sits at this machine."""
-        return subprocess.Popen(
-            [*script_argv(), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self.stage.environ,
-            cwd=self.stage.client_home.project,
-            text=True,
-        )
+        return self._commands.start([*script_argv(), *words], self.stage.environ, self.stage.client_home.project)
 
     def kill_router(self, rest: Callable[[], object]) -> None:
         """End the router as a crash does, and start it after a while."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from live.fleet_chaos.client import Session
+from live.fleet_chaos.commands import Commands
 from live.fleet_chaos.database import database
 from live.fleet_chaos.events import Answered, Asked, Events, Sent, Submitted, Told, Tried
 from live.fleet_chaos.gateway import Gateway
@@ -71,7 +72,8 @@ def run(size: Size, seed: int, tell: Callable[[str], None]) -> Result:
         can_fill = stack.enter_context(base.small_disk())
         gateway = stack.enter_context(Gateway(events, seed))
         front = front_command("native" if shutil.which("cc") else "python", folder)
-        machines = [Machine(folder, name, gateway.url, base.dsn, front) for name in _NAMES]
+        commands = stack.enter_context(Commands())
+        machines = [Machine(folder, name, gateway.url, base.dsn, front, commands) for name in _NAMES]
         for machine in machines:
             stack.callback(machine.close)
             machine.start()
