@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=2_000, metavar="N", help="how many queue items (2000)")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of what is done and what happens (1)")
     parser.add_argument("--minutes", type=float, default=0, metavar="M", help="ask nothing more after so many (0: all)")
-    parser.add_argument("--sessions", type=int, default=12, metavar="N", help="how many sessions at once (12)")
+    parser.add_argument("--sessions", type=int, default=24, metavar="N", help="how many sessions at once (24)")
     parser.add_argument("--events", metavar="FILE", default="", help="write what was seen into a file")
     options = parser.parse_args()
     size = Size(options.questions, options.items, options.sessions, options.minutes)

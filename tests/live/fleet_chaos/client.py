@@ -26,6 +26,8 @@ _PATIENCE = 180.0
 """Seconds after which a question that nobody could answer, or an item that does not come, counts as lost."""
 _LOOK = 0.03
 _TWO_AT_ONCE = 0.25
+_PAUSE = (0.5, 5.0)
+"""Seconds after which an agent tries again: many that try at once keep a small machine from all else."""
 _PERSON_COMES = 2.0
 """Seconds after which somebody answers at the keyboard, if no hook waits."""
 _IN_A_ROW = 8
@@ -215,7 +217,7 @@ class Agents:
         for running in [one for one in self._running if one[0].poll() is not None]:
             self._running.remove(running)
             self._note(*running)
-            self._next = time.monotonic() + self._chances.uniform(0.2, 2)
+            self._next = time.monotonic() + self._chances.uniform(*_PAUSE)
         if self._running or time.monotonic() < self._next:
             return
         if self._waits_for_message and not self._events.is_told(self._question):
