@@ -111,8 +111,8 @@ def surroundings(question: Question, services: Services) -> Surroundings:
 
 def _closing(message: Message, services: Services) -> Message | None:
     """Return a message that closes an earlier one, with how its question ended; None if nobody has said so."""
-    for verdict in list_verdicts(services.store):
-        if (verdict.session_id, verdict.tool_use_id) == (message.session_id, message.tool_use_id):
+    for verdict in list_verdicts(services.store, tool_use_id=message.tool_use_id):
+        if verdict.session_id == message.session_id:
             words = closed_words(verdict, [(one["question"], one["answer"]) for one in _answers(verdict)])
             return message._replace(subject=words.subject, text=words.text)
     return None

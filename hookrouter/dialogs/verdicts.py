@@ -101,9 +101,23 @@ def delete_verdict(store: DocumentStore, question: Question) -> None:
     store.delete(KIND, own_name(question.session, question.tool_use_id))
 
 
-def list_verdicts(store: DocumentStore) -> list[Verdict]:
-    """Return how the questions of the last time ended. Raises StoreError."""
-    return [found for _, document in store.entries(KIND) if (found := verdict_of(document)) is not None]
+def list_verdicts(store: DocumentStore, *, session: str | None = None, tool_use_id: str | None = None) -> list[Verdict]:
+    """Return how the questions of the last time ended; only those of a session, or of an id, if one is given.
+
+    Of a busy day there are thousands, of which then no other is read. Raises StoreError.
+    """
+    head, tail = own_name(session or "", ""), own_name("", tool_use_id or "")
+
+    def may_be_meant(name: str) -> bool:
+        return (session is None or name.startswith(head)) and (tool_use_id is None or name.endswith(tail))
+
+    found = (verdict_of(document) for _, document in store.entries(KIND, may_be_meant))
+    # A document may say something else than its name: what it says counts.
+    return [
+        one
+        for one in found
+        if one is not None and session in (None, one.session) and tool_use_id in (None, one.tool_use_id)
+    ]
 
 
 def recorded_before(store: DocumentStore, session_id: str) -> list[tuple[str, str]]:

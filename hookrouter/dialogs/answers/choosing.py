@@ -112,9 +112,7 @@ def _unexpected(
     # Somebody else has ended the question before this one, and the agent has not been told of this one yet: then it
     # means the one before.
     before = [
-        verdict
-        for verdict in list_verdicts(app.store)
-        if verdict.session == question.session and verdict.at <= question.saved_at
+        verdict for verdict in list_verdicts(app.store, session=question.session) if verdict.at <= question.saved_at
     ]
     last = max(before, key=lambda verdict: verdict.at, default=None)
     if last is None or last.by == "agent" or last.told_by == "answer" or not _is_unsent(app, question):

@@ -48,11 +48,13 @@ def already_ended(store: DocumentStore, result: AnswerResult, tool_use_id: str |
 
 
 def _verdict(store: DocumentStore, result: AnswerResult, tool_use_id: str | None) -> Verdict | None:
-    found = [one for one in list_verdicts(store) if result.session in ("", AUTO, one.session)]
+    session = None if result.session in ("", AUTO) else result.session
     if tool_use_id is not None:
-        found = [one for one in found if one.tool_use_id == tool_use_id]
+        found = list_verdicts(store, session=session, tool_use_id=tool_use_id)
     elif result.session == "" or any(open_one["session"] == result.session for open_one in result.candidates):
         return None
+    else:
+        found = list_verdicts(store, session=session)
     last = max(found, key=lambda one: one.at, default=None)
     # Whatever an agent has answered before is nothing that it still means to answer.
     return last if tool_use_id is not None or (last is not None and last.by == "person") else None

@@ -7,6 +7,7 @@ imports is there already. Which modules that are, the server learns from the com
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
 import io
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,10 +112,7 @@ class Commands:
 
 
 def _serve(line: socket.socket) -> None:
-    """Fork what is asked for, until nobody can ask any more and the last command has ended.
-
-    In a command's process it ends with SystemExit.
-    """
+    """Fork what is asked for, until nobody can ask any more and the last command has ended."""
     learning, teaching = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     wake, woken = os.pipe()
     os.set_blocking(wake, False)
@@ -140,8 +138,7 @@ def _serve(line: socket.socket) -> None:
                         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                         for descriptor in (line.detach(), learning.detach(), wake, woken, *running.values()):
                             os.close(descriptor)
-                        # The interpreter ends as after any command: with what was registered for its end.
-                        sys.exit(_run(json.loads(message), descriptors, teaching))
+                        _end(_run(json.loads(message), descriptors, teaching))
                     os.close(descriptors[0])
                     os.close(descriptors[1])
                     running[pid] = descriptors[2]
@@ -198,6 +195,15 @@ def _run(asked: dict[str, object], descriptors: Sequence[int], teaching: socket.
     if new := sorted(set(sys.modules) - known):
         teaching.send(" ".join(new).encode()[:_MOST])
     return code
+
+
+def _end(code: int) -> NoReturn:
+    """End as an interpreter does, but leave the memory as it is: to take it apart would cost more than the command."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
