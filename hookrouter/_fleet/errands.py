@@ -16,6 +16,8 @@ from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
+from hookrouter.messaging.trace_context import VARIABLE as TRACE_VARIABLE
+from hookrouter.messaging.trace_context import parsed
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now, seconds
 from hookrouter.util.field_docs import with_field_docs
@@ -76,11 +78,13 @@ def run_elsewhere(
     report: Callable[[str], None],
     *,
     person: str = "",
+    trace: str = "",
 ) -> Done:
     """Have a machine run ``hookrouter WORDS...`` with ``given`` on its stdin; wait for the end, and return it.
 
-    ``person`` is the login name of whoever is at this process's terminal; empty if nobody is. The command's own time
-    limit is the limit of the wait. Raises ErrandError, and StoreError if the engine cannot be used.
+    ``person`` is the login name of whoever is at this process's terminal; empty if nobody is. ``trace`` is the W3C
+    trace context that the command goes on with; empty for none. The command's own time limit is the limit of the wait.
+    Raises ErrandError, and StoreError if the engine cannot be used.
     """
     store = storage.store(FLEET, report, machine)
     if store.lock_holder(*PRESENCE) is None:
@@ -91,7 +95,15 @@ def run_elsewhere(
     from uuid import uuid4
 
     name = uuid4().hex
-    document = {"version": 1, "words": list(words), "given": given, "person": person, "state": _ASKED, "at": iso()}
+    document = {
+        "version": 1,
+        "words": list(words),
+        "given": given,
+        "person": person,
+        "trace": trace,
+        "state": _ASKED,
+        "at": iso(),
+    }
     is_asked = False
     try:
         # Without the lock it is not carried out: nobody gets an answer that somebody gave up waiting for.
@@ -141,7 +153,8 @@ class Errands:
         from concurrent.futures import ThreadPoolExecutor
 
         self._store = storage.store(FLEET, report)
-        inherited = {name: value for name, value in environ.items() if name != PERSON_VARIABLE}
+        # Who is asking, and in which trace, is told by each errand.
+        inherited = {name: value for name, value in environ.items() if name not in (PERSON_VARIABLE, TRACE_VARIABLE)}
         self._environ = {**inherited, ALONE_VARIABLE: "1"}
         self._report = report
         self._wake = wake
@@ -186,12 +199,12 @@ class Errands:
         words = errand.get("words")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or not words:
             words = []
-        future = self._pool.submit(self._run, words, str(errand.get("given", "")), _person(errand))
+        future = self._pool.submit(self._run, words, str(errand.get("given", "")), _variables(errand))
         self._running[name] = taken, future
         future.add_done_callback(lambda _future: self._wake())
         return True
 
-    def _run(self, words: list[str], given: str, person: str) -> dict[str, object]:
+    def _run(self, words: list[str], given: str, variables: Mapping[str, str]) -> dict[str, object]:
         if not words or (words[0] not in COMMANDS and tuple(words) != PAGE_ANSWER):
             allowed = ", ".join(COMMANDS)
             said = f"hookrouter: {' '.join(words)!r} is no command for another machine; allowed: {allowed}\n"
@@ -200,7 +213,7 @@ class Errands:
             done = subprocess.run(
                 [*script_argv(), *words],
                 input=given.encode("utf-8", "surrogateescape"),
-                env={**self._environ, PERSON_VARIABLE: person} if person else self._environ,
+                env={**self._environ, **variables},
                 capture_output=True,
                 check=False,
             )
@@ -211,9 +224,13 @@ class Errands:
         return {"state": _DONE, "code": done.returncode, "stdout": texts[0], "stderr": texts[1], "done_at": iso()}
 
 
-def _person(errand: Mapping[str, object]) -> str:
-    """Return who is at the terminal of whoever asks; a variable of a process has no zero byte."""
-    return str(errand.get("person") or "").replace("\0", "")
+def _variables(errand: Mapping[str, object]) -> dict[str, str]:
+    """Return what the command's environment says of whoever asks: who is at the terminal there, and the trace."""
+    # A variable of a process has no zero byte.
+    person = str(errand.get("person") or "").replace("\0", "")
+    trace = parsed(str(errand.get("trace") or ""))
+    told = {PERSON_VARIABLE: person, TRACE_VARIABLE: "" if trace is None else trace.header()}
+    return {name: value for name, value in told.items() if value}
 
 
 def _code(errand: Mapping[str, object]) -> int:

@@ -12,6 +12,7 @@ from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.config import FILES
 from hookrouter.dialogs import documents
+from hookrouter.messaging import trace_context
 from hookrouter.sessions.records import read_record
 from hookrouter.util.field_docs import with_field_docs
 
@@ -90,8 +91,12 @@ class Others:
         return [name for name, store in stores if read_record(store, session) is not None]
 
     def run(self, machine: str, words: Sequence[str], given: str = "", *, person: str = "") -> Done:
-        """Have a machine run ``hookrouter WORDS...``; ``person`` is at this terminal. Raises ErrandError too."""
-        return run_elsewhere(self._storage, machine, words, given, self._services.warn, person=person)
+        """Have a machine run ``hookrouter WORDS...``; ``person`` is at this terminal. Raises ErrandError too.
+
+        It goes on with the trace of this process's environment.
+        """
+        trace = self._services.environ.get(trace_context.VARIABLE, "")
+        return run_elsewhere(self._storage, machine, words, given, self._services.warn, person=person, trace=trace)
 
     def close(self) -> None:
         """Let go of the engine. Raises nothing."""

@@ -75,6 +75,18 @@ def test_a_question_is_answered_from_another_machine_and_verified(machine: Calla
     assert story["outcome"] == "verified"
 
 
+def test_an_answer_from_another_machine_goes_on_with_the_trace_of_whoever_answers(
+    machine: Callable[[str], Machine],
+) -> None:
+    one, two = machine("one", "[monitor]\ntraces = true\n"), machine("two")
+    one.ask()
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    two.stage.variables["TRACEPARENT"] = f"00-{'1' * 32}-{'2' * 16}-01"
+    assert two.told("answer", "--any", RIGHT)["outcome"] == "verified"
+    (answer,) = [record for record in one.stage.journal() if record.get("event") == "answer"]
+    assert answer["traceparent"] == two.stage.variables["TRACEPARENT"]
+
+
 def test_words_a_file_and_a_named_machine(machine: Callable[[str], Machine], tmp_path: Path) -> None:
     one, two = machine("one"), machine("two")
     one.ask()

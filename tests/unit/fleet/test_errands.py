@@ -12,8 +12,12 @@ from hookrouter._fleet import errands as module
 from hookrouter._fleet.errands import Done, ErrandError, Errands, run_elsewhere
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
+from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
+from hookrouter.messaging.trace_context import VARIABLE, TraceContext
 from hookrouter.storage.interface import StoreError
 from support.memory_storage import MemoryStorage, MemoryStore
+
+MINE, OTHER = (TraceContext(digit * 32, digit * 16).header() for digit in "12")
 
 
 class Machine:
@@ -23,7 +27,8 @@ class Machine:
         self.storage = storage
         self.store = storage.store(FLEET, pytest.fail, "one")
         self._woken = threading.Event()
-        self.errands = Errands(MachineView(storage), {"PATH": "/usr/bin:/bin"}, pytest.fail, self._woken.set)
+        environ = {"PATH": "/usr/bin:/bin", PERSON_VARIABLE: "whoever started this", VARIABLE: OTHER}
+        self.errands = Errands(MachineView(storage), environ, pytest.fail, self._woken.set)
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -74,6 +79,19 @@ def test_a_command_is_run_there_with_what_it_is_given(machine: Machine, storage:
     done = run_elsewhere(storage, "one", ["answer", "--any", "a b", "ü"], "given\n日本\n", pytest.fail)
     assert done == Done(3, "given\n日本\n", "answer --any a b ü\n")
     assert left(storage) == []
+
+
+@pytest.mark.parametrize(
+    ("person", "trace", "told"),
+    [("", "", ":"), ("ann", MINE, f"ann:{MINE}"), ("", MINE, f":{MINE}"), ("a\0nn", "00-1-2-01", "ann:")],
+)
+def test_a_command_knows_who_asks_and_in_which_trace_and_nothing_of_who_started_the_process(
+    machine: Machine, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch, person: str, trace: str, told: str
+) -> None:
+    said = f'printf %s "${PERSON_VARIABLE}:${VARIABLE}"'
+    monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", said, "sh"])
+    done = run_elsewhere(storage, "one", ["answer"], "", pytest.fail, person=person, trace=trace)
+    assert done == Done(0, told, "")
 
 
 @pytest.mark.parametrize("words", [["doctor"], [], ["serve", "--stop"], ["/bin/sh"], ["--machine", "x"]])
