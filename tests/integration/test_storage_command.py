@@ -238,3 +238,9 @@ def test_every_kind_of_document_is_shared_or_of_one_machine_for_a_reason() -> No
     assert [name for name in named if not name.startswith(tuple(f"{kind}-" for kind in known))] == []
     assert len(known) == len(set(known))
     assert len(named) > 15
+
+
+def test_no_kind_of_document_is_another_one_and_a_dash() -> None:
+    """Else the documents of one would be among those of the other: a session called ``told-a`` was one of ``a``."""
+    for kinds in (*SHARED.values(), (*SHARED[""], *LOCAL_KINDS)):
+        assert [(one, two) for one in kinds for two in kinds if two.startswith(f"{one}-")] == []

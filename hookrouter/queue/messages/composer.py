@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionComposer"]
 
-KIND = "session-told"
+KIND = "last-told"
 """The kind of the documents that say up to which item an agent was told what became of a queue; their names are
 ``<session>:<agent>``."""
 

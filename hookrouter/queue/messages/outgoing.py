@@ -42,7 +42,7 @@ __all__ = [
     "turn_failed",
 ]
 
-KIND = "session-wake"
+KIND = "last-wake"
 """The kind of the document that says what an agent was last told of a session; its name is the session's."""
 
 VERSION = 1
