@@ -3,6 +3,10 @@
 Its messages stand in the engine. Any machine that has the gateway takes them over, each by one machine alone, and
 delivers them from its own outbox under the same id; a gateway that has got one twice knows it by that. When the machine
 comes back, it removes what others have taken.
+
+A message is claimed, put into the own outbox, and called taken once it stands in the engine among the messages of the
+machine that took it. Until then it goes to another one if that machine goes as well, and back to its own if that
+returns.
 """
 
 from __future__ import annotations
@@ -13,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from hookrouter._fleet.everywhere import everywhere
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
+from hookrouter._fleet.returning import GONE_SECONDS
 from hookrouter._plugins.storage_engines import machine_name
 from hookrouter.messaging.message import decode
+from hookrouter.messaging.pauses import is_paused
 from hookrouter.messaging.spawn import KIND as MESSAGE
 from hookrouter.messaging.spawn import spawn_delivery
 from hookrouter.storage.engine import OUTBOX
@@ -28,10 +34,7 @@ if TYPE_CHECKING:
     from hookrouter.messaging.message import QueuedMessage
     from hookrouter.storage.interface import DocumentStore, Storage
 
-__all__ = ["GONE_SECONDS", "Adopting", "leave_taken"]
-
-GONE_SECONDS = 120.0
-"""Seconds without any process of a machine after which others deliver its messages; a new one begins much sooner."""
+__all__ = ["Adopting", "leave_taken"]
 
 LOOK_SECONDS = 15.0
 """Seconds between two looks at all that is undelivered."""
@@ -56,16 +59,21 @@ class Adopting:
         self._missed_since: dict[str, float] = {}
         """By this process's clock, since when each machine has not been seen: no two machines' clocks are compared."""
         self._due = float("-inf")
+        self._claimed: dict[str, tuple[str, QueuedMessage]] = {}
+        """By id, what is in the own outbox and not yet called taken, with the machine whose it was."""
 
     def serve(self, *, now: bool = False) -> int:
-        """Take over what is due; return how many messages were. Raises StoreError.
+        """Take over what is due; return how many messages were put into the outbox. Raises StoreError.
 
-        Looks at nothing until :data:`LOOK_SECONDS` have passed since the last look, unless ``now`` is true.
+        Call it after each round that has brought the outbox: then it calls taken what the call before has put in. Looks
+        for more only if :data:`LOOK_SECONDS` have passed since the last look, or ``now`` is true.
         """
+        self._settle()
         moment = time.monotonic()
         if moment < self._due and not now:
             return 0
         self._due = moment + LOOK_SECONDS
+        leave_taken(self._services, self._storage)
         waiting: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
         for machine, name, document in self._everywhere.entries(OUTBOX, MESSAGE):
             if machine != self._here:
@@ -76,9 +84,24 @@ class Adopting:
             if self._is_gone(machine):
                 # Oldest first, as their own machine would: messages of a session arrive in order.
                 taken += sum(self._take(machine, name, document) for name, document in sorted(messages))
-        if taken:
-            spawn_delivery(self._services.environ, self._services.home)
         return taken
+
+    def _settle(self) -> None:
+        """Call taken what stands in the engine among the own messages, and have it delivered."""
+        are_ours = 0
+        for name, (machine, message) in list(self._claimed.items()):
+            claim = self._claim_of(self._here)
+            is_ours = self._fleet(machine).replace(_TAKING, name, {**claim, "state": _TAKEN}, unchanged=claim)
+            del self._claimed[name]
+            if is_ours:
+                are_ours += 1
+                record = {"event": "fleet", "outcome": "taken over", "machine": machine, "wake": name}
+                self._services.journal.write({**record, "session": message.session}, message.session_id or None)
+            else:
+                # The machine is back, and sends it itself.
+                self._services.outbox.remove(name)
+        if are_ours:
+            spawn_delivery(self._services.environ, self._services.home)
 
     def _is_gone(self, machine: str) -> bool:
         if self._fleet(machine).lock_holder(*PRESENCE) is not None:
@@ -96,19 +119,18 @@ class Adopting:
         text = _SENT_FOR.format(gone=printable(machine), here=printable(self._here), text=message.text)
         # What it depends on, and what was to follow, is that machine's alone.
         changed = {"gateway": gateways[0], "fallbacks": gateways[1:], "text": text, "while_open": None, "then": []}
-        self._services.outbox.take_in(name, {**document, **changed})
-        claim = self._claim_of(self._here)
-        is_ours = self._fleet(machine).replace(_TAKING, name, {**claim, "state": _TAKEN}, unchanged=claim)
-        record = {"event": "fleet", "outcome": "taken over", "machine": machine, "wake": name}
-        self._services.journal.write({**record, "session": message.session}, message.session_id or None)
-        return is_ours
+        is_new = self._services.outbox.take_in(name, {**document, **changed})
+        self._claimed[name] = machine, message
+        return is_new
 
     def _is_due(self, machine: str, message: QueuedMessage) -> bool:
         """Whether its own machine would deliver it now."""
         if message.fault or message.given_up or message.delivered_at or message.closes or message.is_for_later:
             return False
-        condition = message.while_open
-        return condition is None or condition.is_met(self._storage.store("", self._services.warn, machine))
+        store = self._storage.store("", self._services.warn, machine)
+        if is_paused(store, message.session) is not None:
+            return False
+        return message.while_open is None or message.while_open.is_met(store)
 
     def _claim(self, machine: str, name: str) -> bool:
         """Say that this machine takes a message over; return whether it does: of several that try, one."""
@@ -135,7 +157,8 @@ class Adopting:
 def leave_taken(services: Services, storage: Storage) -> int:
     """Remove from this machine's outbox what others have taken over while it was gone; return how many messages.
 
-    Call it with the lock of the machine in hand. Raises StoreError.
+    Call it with the lock of the machine in hand, at its return and from time to time: a machine that stood still was
+    gone for the others, and need not know it. Raises StoreError.
     """
     store = storage.store(FLEET, services.warn)
     removed = 0

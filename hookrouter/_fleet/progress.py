@@ -41,6 +41,13 @@ class Progress(NamedTuple):
     """How often the engine failed, or could not be reached."""
     failing: bool = False
     """Whether that was what happened last."""
+    failed_at: float = 0.0
+    """When it failed last, in seconds since 1970; 0 for never."""
+
+    @property
+    def last_word(self) -> float:
+        """When the process has last said anything of the engine, in seconds since 1970; 0 for never."""
+        return max(self.reached_at, self.failed_at)
 
     def age(self) -> float | None:
         """Return how many seconds ago the engine was reached; None for never."""
@@ -71,7 +78,7 @@ class ProgressNotes:
 
     def failed(self) -> None:
         """Note a failure of the engine."""
-        self._found = self._found._replace(failures=self._found.failures + 1, failing=True)
+        self._found = self._found._replace(failures=self._found.failures + 1, failing=True, failed_at=time.time())
         self.write()
 
     def write(self) -> None:

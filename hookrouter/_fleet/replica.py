@@ -87,6 +87,7 @@ class Replica:
         self._engine = {area: storage.store(area, report) for area in SHARED}
         self._own = storage.store(FLEET, report)
         self._storage = storage
+        self._holder: str | None = None
         self._known: dict[_Place, dict[str, object]] = {}
         """Of each document that is in the engine, the stamp of the file that it was read from."""
 
@@ -105,14 +106,19 @@ class Replica:
                 _IN_USE.format(machine=self._machine, holder=error, config=self._home.config_file)
             ) from error
         try:
+            self._holder = self._own.lock_holder(*PRESENCE)
             yield
         finally:
             lock.__exit__(None, None, None)
 
     def check_lock(self) -> None:
-        """See that the lock is still held: a machine that was frozen may have lost it. Raises StoreError."""
-        if self._own.lock_holder(*PRESENCE) is None:
-            raise StoreError(f"the lock of the machine {self._machine!r} was lost")
+        """See that this process holds the lock still: one that stood still may have lost it to another home's.
+
+        Raises StoreError.
+        """
+        holder = self._own.lock_holder(*PRESENCE)
+        if holder is None or holder != self._holder:
+            raise StoreError(f"the lock of the machine {self._machine!r} was lost{f' to {holder}' if holder else ''}")
 
     def settle(self) -> None:
         """See that the documents in the engine are this home's. Call it with the lock in hand, before the first round.

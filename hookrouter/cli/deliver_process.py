@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrouter._config.cache import file_key, load
+from hookrouter.config import FILES
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.messaging import notices
 from hookrouter.messaging.delivery.attempt import ATTEMPT_SECONDS, Limits, exit_after
@@ -76,6 +77,7 @@ def main(argv: Sequence[str]) -> int:
         with work:
             if not outbox.count():
                 work.catch_up()
+            _leave_what_others_sent(home, outbox)
             done = not outbox.count() or deliver_all(outbox, work)
         if not argv and not done:
             # Whoever calls this wants it done now, by the deliverer that is at work.
@@ -91,6 +93,18 @@ def main(argv: Sequence[str]) -> int:
     finally:
         signal.signal(signal.SIGINT, interrupt)
     return 0
+
+
+def _leave_what_others_sent(home: Home, outbox: Outbox) -> None:
+    """See, if machines share an engine, that what others sent while this one was gone is not sent again."""
+    storage = load(home).storage
+    if storage.engine == FILES or not outbox.count():
+        return
+    from hookrouter._fleet.returning import wait_until_looked
+
+    # What cannot be asked is sent.
+    with suppress(StoreError, OSError):
+        wait_until_looked(os.environ, home, storage.settings, outbox)
 
 
 def _hurry(outbox: Outbox) -> None:

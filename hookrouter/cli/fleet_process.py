@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from hookrouter._config.cache import file_key
+from hookrouter._config.cache import file_key, load
 from hookrouter._fleet import state
 from hookrouter._fleet.adopting import Adopting, leave_taken
 from hookrouter._fleet.errands import Errands
@@ -20,7 +20,7 @@ from hookrouter._fleet.history import HistoryBringer
 from hookrouter._fleet.kinds import SHARED
 from hookrouter._fleet.progress import ProgressNotes
 from hookrouter._fleet.replica import Brought, Replica
-from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock
+from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock, start_sharing
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.cli.application import Application
 from hookrouter.config import FILES
@@ -34,6 +34,7 @@ from hookrouter.util.text import describe_error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentWatch, Storage
 
 __all__ = ["main"]
@@ -45,7 +46,8 @@ IDLE_SECONDS = 60.0
 """Seconds without a change, and with nothing open, after which one ends that need not stay."""
 
 FAILING_SECONDS = 600.0
-"""The same while the engine cannot be used; what was not brought is brought by the next process."""
+"""The same while the engine cannot be used, for a process that has not reached it yet; what was not brought is brought
+by the next one. A process that has reached it may have told what is no longer true, and goes on trying."""
 
 ASK_SECONDS = 60.0
 """Seconds after which an engine that keeps no history is asked again: its tables may have been migrated."""
@@ -85,13 +87,26 @@ def main(argv: Sequence[str]) -> int:
     os.chdir("/")
     try:
         with app.store.lock(*process_lock(os.environ, app.home, app.config.storage.settings), 0):
-            _Process(app, stay=STAY in argv).run()
+            process = _Process(app, stay=STAY in argv)
+            process.run()
+        if process.is_outdated:
+            _give_way(app.home)
     except StoreBusy:
         return 0
     except (StoreError, OSError) as error:
         _warn(str(error))
         return 1
     return 0
+
+
+def _give_way(home: Home) -> None:
+    """Start the next process: something may be open, and then nobody else starts one. It ends if there is no use in it.
+
+    Raises OSError.
+    """
+    storage = load(home).storage
+    if storage.engine != FILES:
+        start_sharing(os.environ, home, storage.settings)
 
 
 class _Process:
@@ -104,6 +119,7 @@ class _Process:
         self._end = time.monotonic() + STAY_SECONDS
         self._last_change = time.monotonic()
         self._pause = FIRST_PAUSE
+        self._has_reached = False
         self._progress = ProgressNotes(app.home)
         self._woken, self._wake = os.pipe()
         for descriptor in (self._woken, self._wake):
@@ -111,7 +127,7 @@ class _Process:
 
     def run(self) -> None:
         """Bring documents, and begin anew after each failure of the engine."""
-        while not self._is_outdated():
+        while not self.is_outdated:
             try:
                 storage = open_engine(self._app.home, self._config, self._app.plugins)
                 with ExitStack() as stack:
@@ -119,9 +135,11 @@ class _Process:
                     if self._served(storage, stack):
                         return
             except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
-                self._progress.failed()
+                if not is_sharing(self._app.home):
+                    # Else another process, with another environment, brings them.
+                    self._progress.failed()
                 self._note(str(error) if isinstance(error, StoreError) else describe_error(error))
-                if not self._stay and self._is_idle(FAILING_SECONDS):
+                if not self._stay and not self._has_reached and self._is_idle(FAILING_SECONDS):
                     return
                 self._rest()
 
@@ -129,7 +147,7 @@ class _Process:
         """Wait before the engine is tried again, twice as long each time."""
         end = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
-        while time.monotonic() < end and not self._is_outdated():
+        while time.monotonic() < end and not self.is_outdated:
             time.sleep(FIRST_PAUSE)
 
     def _served(self, storage: Storage, stack: ExitStack) -> bool:
@@ -146,10 +164,11 @@ class _Process:
         asked = stack.enter_context(errands.watch())
         stack.callback(self._progress.write)
         self._changed(replica.bring())
+        self._has_reached = True
         self._note("")
         history: HistoryBringer | None = None
         next_ask = 0.0
-        while not self._is_outdated() or errands.are_running:
+        while not self.is_outdated or errands.are_running:
             self._pause = FIRST_PAUSE
             replica.check_lock()
             if history is None and time.monotonic() >= next_ask:
@@ -221,7 +240,9 @@ class _Process:
         store = self._app.store
         return not any(store.stamps(kind) for kind in ("question", "queue")) and not self._app.outbox.count()
 
-    def _is_outdated(self) -> bool:
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it is old, or config.toml has changed: another one is to go on."""
         return time.monotonic() >= self._end or file_key(self._app.home.config_file) != self._key
 
     def _note(self, problem: str) -> None:

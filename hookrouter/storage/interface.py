@@ -160,8 +160,8 @@ class DocumentStore(Protocol):
     def lock_holder(self, kind: str, name: str) -> str | None:
         """Return who holds a lock, in words for a person; None if nobody does.
 
-        Takes nothing and writes nothing, so it works on documents that may only be read, and disturbs nobody who takes
-        the lock meanwhile.
+        The words stay the same as long as the lock is held, and another holder has others. Takes nothing and writes
+        nothing, so it works on documents that may only be read, and disturbs nobody who takes the lock meanwhile.
         """
 
     def put_aside(self) -> tuple[str, Sequence[str]]:

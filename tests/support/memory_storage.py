@@ -61,6 +61,7 @@ class MemoryStore:
         self.documents: dict[tuple[str, str], str] = {}
         self.changes: dict[tuple[str, str], int] = {}
         self.held: set[tuple[str, str]] = set()
+        self.takings = 0
 
     def write(self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True) -> str:
         self.documents[kind, name] = json.dumps(dict(document), allow_nan=False)
@@ -114,7 +115,7 @@ class MemoryStore:
         return MemoryLock(self, (kind, name), timeout)
 
     def lock_holder(self, kind: str, name: str) -> str | None:
-        return "this process" if (kind, name) in self.held else None
+        return f"holder {self.takings}" if (kind, name) in self.held else None
 
     def put_aside(self) -> tuple[str, list[str]]:
         return "memory", []
@@ -130,9 +131,10 @@ class MemoryLock:
         deadline = time.monotonic() + self._timeout
         while self._key in self._store.held:
             if time.monotonic() >= deadline:
-                raise StoreBusy("this process")
+                raise StoreBusy(f"holder {self._store.takings}")
             time.sleep(0.001)
         self._store.held.add(self._key)
+        self._store.takings += 1
         return self
 
     def __exit__(self, *_error: object) -> None:

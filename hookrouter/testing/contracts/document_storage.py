@@ -273,6 +273,7 @@ class DocumentStorageContract:
             assert refused.value.holder == holder
             with other.lock("thing", "b", 0), other.lock("other", "a", 0):
                 pass
+            assert other.lock_holder("thing", "a") == holder
         assert other.lock_holder("thing", "a") is None
         with other.lock("thing", "a", 0):
             pass

@@ -14,6 +14,7 @@ from hookrouter._fleet.adopting import Adopting, leave_taken
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter.cli.application import Application
+from hookrouter.messaging import pauses
 from hookrouter.messaging.gateway import Message
 from hookrouter.messaging.message import GivenUp, decode, encode, new_document
 from hookrouter.messaging.spawn import KIND
@@ -76,7 +77,10 @@ def test_each_message_is_taken_by_one_machine(fleet: Fleet) -> None:
     fleet.put("m1")
     fleet.put("m2", fallbacks=("nowhere",))
     (one, taking), (two, other) = fleet.machine("one"), fleet.machine("two")
-    assert (taking.serve(now=True), other.serve(now=True), taking.serve(now=True)) == (2, 0, 0)
+    with fleet.is_there("one"):
+        assert (taking.serve(now=True), other.serve(now=True), taking.serve(now=True)) == (2, 0, 0)
+    # From now on they are that machine's own, whatever becomes of it.
+    assert (other.serve(now=True), taking.serve(now=True)) == (0, 0)
     first, second = one.outbox.pending()
     assert (first.id, first.text) == ("m1", "(The machine gone is not there, so one sends this.)\n\ntext of m1")
     assert (second.id, second.gateways) == ("m2", ["phone"])
@@ -120,9 +124,56 @@ def test_what_its_own_machine_would_not_send_now_is_left(fleet: Fleet) -> None:
     assert (message.id, message.while_open, message.then) == ("over", None, ())
 
 
+def test_what_a_paused_session_had_to_tell_waits_until_its_machine_is_back(fleet: Fleet) -> None:
+    fleet.put("m1")
+    gone, _ = fleet.machine("gone")
+    pauses.begin(gone.store, "work", "")
+    fleet.documents.write(pauses.KIND, "sessions", gone.store.read(pauses.KIND, "sessions") or {})
+    app, taking = fleet.machine("one")
+    assert (taking.serve(now=True), app.outbox.count()) == (0, 0)
+    pauses.begin(app.store, "work", "")
+    fleet.documents.delete(pauses.KIND, "sessions")
+    assert (taking.serve(now=True), app.outbox.ids()) == (1, ["m1"])
+
+
+def test_what_does_not_stand_among_the_messages_of_whoever_took_it_is_not_lost_with_it(fleet: Fleet) -> None:
+    fleet.put("m1")
+    assert fleet.machine("one")[1].serve(now=True) == 1
+    two, other = fleet.machine("two")
+    with fleet.is_there("one"):
+        assert other.serve(now=True) == 0
+    assert (other.serve(now=True), two.outbox.ids()) == (1, ["m1"])
+
+
+def test_what_its_own_machine_sends_after_all_is_left_to_it(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(module, "spawn_delivery", lambda *_: begun.append(1))
+    fleet.put("m1")
+    app, taking = fleet.machine("one")
+    assert (taking.serve(now=True), app.outbox.count(), begun) == (1, 1, [])
+    _gone, own = fleet.machine("gone")
+    with fleet.is_there():
+        assert own.serve(now=True) == 0
+        assert (taking.serve(now=True), app.outbox.count(), begun) == (0, 0, [])
+    assert [record for record in app.journal.search(()) if record.get("outcome") == "taken over"] == []
+
+
+def test_a_machine_that_stood_still_leaves_what_was_taken_from_it_meanwhile(fleet: Fleet) -> None:
+    fleet.put("m1")
+    gone, own = fleet.machine("gone")
+    message = Message("question", "boss", "phone", "work", "s1", "t1", "A question", "text")
+    gone.outbox.take_in("m1", new_document(message._replace(id="m1", created_at="2026-01-01T00:00:00Z")))
+    _app, taking = fleet.machine("one")
+    taking.serve(now=True)
+    taking.serve()
+    assert (own.serve(now=True), gone.outbox.ids()) == (0, [])
+
+
 def test_a_machine_that_comes_back_removes_what_was_taken_and_sends_the_rest(fleet: Fleet) -> None:
     fleet.put("m1")
-    fleet.machine("one")[1].serve(now=True)
+    taking = fleet.machine("one")[1]
+    taking.serve(now=True)
+    taking.serve()
     gone, _ = fleet.machine("gone")
     message = Message("question", "boss", "phone", "work", "s1", "t1", "A question", "text")
     for name in ("m1", "m2"):
@@ -144,6 +195,7 @@ def test_a_machine_that_goes_while_it_takes_is_replaced(fleet: Fleet, monkeypatc
         assert other.serve(now=True) == 0
         # It goes on where it was.
         assert (taking.serve(now=True), app.outbox.ids()) == (1, ["m1"])
+        taking.serve()
     assert (other.serve(now=True), two.outbox.count()) == (0, 0)
 
 
@@ -157,4 +209,5 @@ def test_what_was_begun_and_not_taken_goes_to_another_one(fleet: Fleet, monkeypa
     two, other = fleet.machine("two")
     assert (other.serve(now=True), two.outbox.ids()) == (1, ["m1"])
     # Whoever had begun and comes back leaves it.
-    assert (taking.serve(now=True), app.outbox.count()) == (0, 0)
+    with fleet.is_there("two"):
+        assert (taking.serve(now=True), app.outbox.count()) == (0, 0)

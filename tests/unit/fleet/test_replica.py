@@ -176,6 +176,18 @@ def test_one_process_at_a_time_is_there_for_a_machine(home: Home) -> None:
         second.check_lock()
 
 
+def test_a_process_that_stood_still_sees_that_another_one_has_taken_its_place(home: Home) -> None:
+    storage = MemoryStorage()
+    first, second = (Replica(home, storage, "one", pytest.fail) for _ in range(2))
+    with first.lock():
+        for store in storage.areas.values():
+            store.held.clear()
+        with second.lock():
+            second.check_lock()
+            with pytest.raises(StoreError, match="the lock of the machine 'one' was lost to holder 2"):
+                first.check_lock()
+
+
 @pytest.mark.parametrize("there", [{}, {"id": 7}, {"id": ["x"]}, {"version": 9, "state": None}])
 def test_whatever_stands_in_the_engine_is_no_reason_to_write_over_it(home: Home, there: Mapping[str, object]) -> None:
     storage = MemoryStorage()
