@@ -15,6 +15,7 @@ from hookrouter.storage.history import Count, HistoryBatch, KeptStory
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.time_limit import PluginTimeout, time_limit
 from hookrouter_postgresql import connections
+from hookrouter_postgresql import store as store_module
 from hookrouter_postgresql.engine import PostgresqlEngine
 from hookrouter_postgresql.settings import PostgresqlSettings
 from support.forked import Forked
@@ -368,6 +369,23 @@ def test_without_the_driver(open_storage, monkeypatch, told):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     assert "pip install 'hookrouter[postgres]'" in told(lambda: open_storage().store("", print))
+
+
+def test_rows_of_deleted_documents_go_after_a_day(storage, server, schema, monkeypatch):
+    monkeypatch.setattr(store_module, "_PRUNED_AT_ONCE", 3)
+    store = storage.store("", pytest.fail)
+    for number in range(8):
+        store.write("thing", str(number), {})
+    for number in range(7):
+        store.delete("thing", str(number))
+    server.ask(f"UPDATE {schema}.document SET written_at = written_at - interval '25 hours' WHERE name <> '0'")
+    # Whatever else is kept for a month.
+    store.prune(30 * 86400)
+    rows = server.ask(f"SELECT name FROM {schema}.document ORDER BY 1")
+    assert rows == [(b"0",), (b"7",)]
+    monkeypatch.setattr(store_module, "_PRUNED_TIMES", 0)
+    store.prune(0)
+    assert store.read("thing", "7") == {}
 
 
 def test_a_corrupt_document_is_put_aside_and_reported(storage, server, schema):
