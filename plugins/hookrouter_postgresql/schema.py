@@ -30,6 +30,8 @@ _SECONDS = 600.0
 _TABLES = ("document", "put_aside", "lock")
 _HISTORY = ("history_machine", "history_file", "history_count", "story")
 """The tables that version 3 has beside."""
+_HISTORY_STEP = "history"
+_KEPT = "SELECT (SELECT count(*) FROM {schema}.story), EXISTS (SELECT FROM {schema}.history_count)"
 _RIGHTS = (
     "SELECT name, has_table_privilege(format('%%I.%%I', %s::text, name), right_) "
     "FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS right_"
@@ -109,12 +111,11 @@ class Schema:
     def migrate(self, version: int | None) -> list[str]:
         """Go to a version, the newest one without; return in words what was done.
 
-        Forward by any number of steps, back by one. Raises StoreError.
+        Forward by any number of steps, back by one, which loses what the former version has no tables for. Raises
+        StoreError.
         """
         steps = migrations()
         target = NEWEST if version is None else version
-        if not 0 <= target <= NEWEST:
-            raise StoreError(f"there is no version {target} of the schema; allowed: 0 to {NEWEST}")
         done: list[str] = []
         first: int | None = None
         while True:
@@ -125,13 +126,17 @@ class Schema:
                 first = now if first is None else first
                 if now > NEWEST:
                     raise StoreError(f"{self._place()}: {_wrong_version(now)}")
-                if target < first - 1:
-                    raise StoreError(f"cannot go back from version {first} to {target}; allowed: {first - 1}")
+                lowest = max(first - 1, 0)
+                if not 0 <= target <= NEWEST:
+                    raise StoreError(f"there is no version {target} of the tables; allowed: {lowest} to {NEWEST}")
+                if target < lowest:
+                    raise StoreError(f"cannot go back from version {first} to {target}; allowed: {lowest} to {NEWEST}")
                 if now == target:
                     break
-                self._step(steps[now] if now < target else steps[now - 1], forward=now < target)
-            step = steps[now] if now < target else steps[now - 1]
-            done.append(f"{'applied' if now < target else 'took back'} migration {step.version} ({step.name})")
+                step = steps[now] if now < target else steps[now - 1]
+                lost = "" if now < target else self._lost(step)
+                self._step(step, forward=now < target)
+            done.append(f"{'applied' if now < target else 'took back'} migration {step.version} ({step.name}){lost}")
         self._is_known = False
         return done
 
@@ -210,6 +215,18 @@ class Schema:
             "applied_at timestamptz NOT NULL DEFAULT clock_timestamp())"
         )
         return [f"made the schema {self._name}"]
+
+    def _lost(self, step: Migration) -> str:
+        """Return in words what is lost if a step is taken back; empty if nothing is."""
+        if step.name != _HISTORY_STEP:
+            return ""
+        ((stories, is_counted),) = self._ask(_KEPT)
+        if not (stories or is_counted):
+            return ""
+        return (
+            f": the history of all machines went with its tables, {stories} questions and all counts; when you migrate "
+            "again, each machine brings what its journal still has"
+        )
 
     def _step(self, step: Migration, *, forward: bool) -> None:
         self._ask(step.up if forward else step.down)
