@@ -24,7 +24,6 @@ from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._routing.router import DRY_RUN
 from hookrouter._routing.tracing import VARIABLE
 from hookrouter.messaging.outbox import Outbox
-from hookrouter.storage.engine import keeps_files
 from hookrouter.storage.home import HOME_VARIABLE, Home
 from hookrouter.storage.journal import Journal
 from hookrouter.storage.journal_query import entries, is_hook_run
@@ -192,8 +191,6 @@ def _record(home: Home, pid: int, since: float) -> dict[str, Any]:
 def _copy(home: Home, scratch: Home) -> None:
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(home.config_file, scratch.config_file)
-    if not keeps_files():
-        raise OSError("a dry run copies documents that are files, and another storage engine keeps these")
     room = MAX_COPY
     for source, target in ((home.state, scratch.state), (home.cache, scratch.cache), (home.prompts, scratch.prompts)):
         if os.path.isdir(source):

@@ -31,8 +31,6 @@ class ReadOn(NamedTuple):
     """Whole lines, of each file in order."""
     files: dict[str, int | None]
     """How far the files were read now that have changed; None for one that is gone."""
-    is_all: bool
-    """Whether there was no more."""
 
 
 def session_of(file: str) -> str:
@@ -55,7 +53,7 @@ class JournalFiles:
 
         What cannot be read now is read later.
         """
-        found = ReadOn([], {}, is_all=True)
+        found = ReadOn([], {})
         present: set[str] = set()
         seen = {}
         for identity, path, state in self._paths():
@@ -64,7 +62,6 @@ class JournalFiles:
                 present.add(seen[identity][1])
                 continue
             if most_bytes <= 0:
-                found = found._replace(is_all=False)
                 break
             name, read = self._read(identity, path, brought, found, most_bytes)
             if not name:

@@ -19,6 +19,7 @@ from hookrouter._fleet.errands import Errands
 from hookrouter._fleet.history import HistoryBringer
 from hookrouter._fleet.kinds import SHARED
 from hookrouter._fleet.progress import ProgressNotes
+from hookrouter._fleet.pruning import Pruning
 from hookrouter._fleet.replica import Brought, Replica
 from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock, start_sharing
 from hookrouter._plugins.storage_engines import machine_name, open_engine
@@ -160,6 +161,7 @@ class _Process:
         leave_taken(self._app, storage)
         adopting = Adopting(self._app, storage)
         errands = Errands(storage, os.environ, self._app.warn, self._nudge)
+        pruning = Pruning(storage, self._app.warn)
         watches = [stack.enter_context(watch) for watch in self._folders()]
         asked = stack.enter_context(errands.watch())
         stack.callback(self._progress.write)
@@ -178,6 +180,7 @@ class _Process:
             # Whoever asked finds what came of it: it has been brought before they hear that it is done.
             self._progress.reached(Brought(), errands.serve(ended))
             adopting.serve()
+            pruning.serve()
             if not is_all or errands.ended():
                 continue
             if not self._stay and self._is_idle(IDLE_SECONDS) and not errands.are_running:

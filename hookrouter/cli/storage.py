@@ -77,6 +77,9 @@ def migrate(
 ) -> None:
     """Bring what the engine keeps to the form of this release, or one version back.
 
+    Back loses what the former form has no place for, and the output says what that was. Which versions there are is up
+    to the engine; it names them if one is not allowed.
+
     Routers of the former release go on with the new form, and those of this one with the former: update one machine
     after the other, and migrate when all are.
 
@@ -85,7 +88,7 @@ def migrate(
     \b
     Examples:
       hookrouter storage migrate
-      hookrouter storage migrate --to 1
+      hookrouter storage migrate --to 2
 
     \b
     Exit codes:

@@ -193,7 +193,10 @@ class HistoryStore(Protocol):
         """Return what was counted on this day and later on all machines; no two have the same place."""
 
     def prune(self) -> int:
-        """Remove what is older than the engine is to keep; return how many stories were removed."""
+        """Remove what is older than the engine is to keep; return how many stories were removed.
+
+        It concerns all machines, so how old something is must not depend on the clock of the machine that calls this.
+        """
 
 
 class HistoryStorage(Protocol):

@@ -1,9 +1,9 @@
 """What every engine that keeps hookrouter's documents must do; files are the engine by default.
 
 A document is a JSON object with a kind and a name. Several processes read and write the documents at the same time, and
-any of them may be killed at any moment. Callers use :class:`DocumentStore` alone, so another engine can take the place
-of the files (:mod:`hookrouter.storage.documents`). An author of an engine tests it with
-:class:`hookrouter.testing.contracts.document_storage.DocumentStorageContract`.
+any of them may be killed at any moment. Callers use :class:`DocumentStore` alone, whether the documents are a home's
+files (:mod:`hookrouter.storage.documents`) or stand in an engine that machines share. An author of an engine
+tests it with :class:`hookrouter.testing.contracts.document_storage.DocumentStorageContract`.
 
 An engine is a :class:`StorageEngine`, which a plugin contributes and ``[storage] engine`` chooses. It opens a
 :class:`Storage`: all documents of a fleet, of which each machine has its own.

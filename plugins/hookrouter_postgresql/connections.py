@@ -73,8 +73,13 @@ class Session(psycopg.Connection["Row"]):
             raise explain(error, target) from None
         session._pid = os.getpid()
         # Behind a pooler it may hear what another process listens for, and psycopg would keep it.
-        session.add_notify_handler(lambda _notice: None)
+        session.hear(lambda _payload: None)
         return session
+
+    def hear(self, told: Callable[[bytes], None]) -> None:
+        """Have the payloads of notifications told from now on, as they come: anybody may send any bytes."""
+        # psycopg's own handlers get them decoded, which fails, and the statement that meets them with it.
+        self.pgconn.notify_handler = lambda notice: told(notice.extra)
 
     def is_parents(self) -> bool:
         """Whether this is a forked child's copy, which must send nothing, not even that it ends."""

@@ -12,6 +12,8 @@ from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrouter_postgresql.settings import PostgresqlSettings
 
 __all__ = ["Target", "read_target"]
@@ -55,6 +57,7 @@ def read_target(settings: PostgresqlSettings) -> Target:
             f"[storage] {key}: what {settings.dsn_env or settings.dsn_file} holds is not where a database is; "
             "allowed: a URL as postgresql://user@host/database, or words as host=... dbname=... user=..."
         ) from None
+    _refuse_half_a_password(f"[storage] {key}: what {settings.dsn_env or settings.dsn_file} holds", text, given)
     place = " ".join(
         f"{word} {given[parameter]}"
         for word, parameter in (("database", "dbname"), ("at", "host"), ("port", "port"))
@@ -62,6 +65,30 @@ def read_target(settings: PostgresqlSettings) -> Target:
     )
     parameters = {"application_name": _NAME, **given, "connect_timeout": settings.connect_timeout}
     return Target(parameters, printable(place or f"the database of {key}"))
+
+
+def _refuse_half_a_password(what: str, text: str, given: Mapping[str, object]) -> None:
+    """Raise StoreError for what is no host, port or database, without showing it.
+
+    With @ or / in its password, a URL has a part of that there.
+    """
+    ports = [port for port in str(given.get("port") or "").split(",") if port]
+    hosts = [host for host in str(given.get("host") or "").split(",") if not host.startswith(("/", "@"))]
+    is_url = text.startswith(("postgresql://", "postgres://"))
+    faults = {
+        "a port that is no number from 1 to 65535": not all(map(_is_port, ports)),
+        "a host with @": any("@" in host for host in hosts),
+        "a database with @": is_url and "@" in str(given.get("dbname") or ""),
+    }
+    wrong = [fault for fault, is_there in faults.items() if is_there]
+    if wrong:
+        raise StoreError(
+            f"{what} has {' and '.join(wrong)}; correct it: in a URL, a password has @, : and / as %40, %3A and %2F"
+        )
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 5 and 0 < int(text) < 65536
 
 
 def _refuse_open(path: str) -> None:

@@ -91,7 +91,7 @@ class PostgresqlStorage:
     def check(self) -> list[str]:
         """Return what is wrong, in words with what to do; empty if all is well."""
         try:
-            return self._schema().check()
+            return self._schema().check(self._machine)
         except StoreError as error:
             return [str(error)]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.util import fastjson
 from hookrouter_postgresql import names
+from hookrouter_postgresql.store import DELETED_STAY
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,14 +19,17 @@ _ENTRIES = (
     "SELECT machine, name, body FROM {schema}.document WHERE area = %s AND kind = %s AND body IS NOT NULL "
     "ORDER BY machine, name"
 )
-_PLACE = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
-_CHANGED = (
+_PLACE = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text, extract(epoch FROM clock_timestamp())::float8"
+_KNOWN = (
     # The machines, each found by one look into the index; DISTINCT would read all rows.
     "WITH RECURSIVE known AS ("
     "(SELECT machine FROM {schema}.document ORDER BY machine LIMIT 1) UNION ALL SELECT ("
     "SELECT d.machine FROM {schema}.document d WHERE d.machine > known.machine ORDER BY d.machine LIMIT 1"
     ") FROM known WHERE known.machine IS NOT NULL) "
-    "SELECT changed.machine, changed.kind, array_agg(changed.version) FROM known "
+)
+_MACHINES = f"{_KNOWN} SELECT machine FROM known WHERE machine IS NOT NULL"
+_CHANGED = (
+    f"{_KNOWN} SELECT changed.machine, changed.kind, array_agg(changed.version) FROM known "
     "JOIN {schema}.document changed ON changed.machine = known.machine "
     "WHERE changed.area = %s AND changed.kind = ANY(%s) AND changed.written_by >= %s::xid8 "
     # Rows of a restored backup may have numbers that this server has not come to.
@@ -57,12 +61,17 @@ class AllMachines:
     ) -> tuple[object, Collection[tuple[str, str]]]:
         """Return where the changes are by now, and machine and kind of what has changed since another place.
 
-        A place is the number of a transaction before which all have ended, with the versions that were told since.
+        A place is the number of a transaction before which all have ended, with the versions that were told since, and
+        the server's time. After so long that rows of deleted documents may have gone, as for a machine that was asleep,
+        all counts as changed.
         """
-        ((now,),) = self._access.run(_PLACE, ())
+        ((now, at),) = self._access.run(_PLACE, ())
         if not isinstance(since, tuple):
-            return (now, {}), ()
-        before, told = since
+            return (now, {}, at), ()
+        before, told, seen_at = since
+        if at - seen_at > DELETED_STAY / 2:
+            known = [machine for (machine,) in self._access.run(_MACHINES, ())]
+            return (now, {}, at), [(machine, kind) for machine in known for kind in kinds]
         rows = self._access.run(_CHANGED, (area, list(kinds), before))
         found = {(machine, kind): set(versions) for machine, kind, versions in rows}
-        return (now, found), [place for place, versions in found.items() if versions - told.get(place, set())]
+        return (now, found, at), [place for place, versions in found.items() if versions - told.get(place, set())]

@@ -11,11 +11,15 @@ from hookrouter.storage.interface import StoreError
 if TYPE_CHECKING:
     from hookrouter_postgresql.dsn import Target
 
-__all__ = ["OutcomeUnknown", "TimedOut", "explain"]
+__all__ = ["OutcomeUnknown", "RowsRefused", "TimedOut", "explain"]
 
 
 class TimedOut(psycopg.OperationalError):
     """The server has not answered in time; its connection must not be used again."""
+
+
+class RowsRefused(StoreError):
+    """Row-level security does not let the user write the rows of this machine."""
 
 
 class OutcomeUnknown(StoreError):
@@ -27,6 +31,14 @@ _SCHEMA = "its tables are missing or of another version; run: hookrouter storage
 _FULL = "the server is full"
 _AWAY = "it is not reachable; check that it runs and that the network lets this machine through"
 _RIGHTS = "the user of the DSN may not do that; give it the rights that the manual names"
+
+_ROWS = (
+    "its row-level security does not give this machine's rows to the user of the DSN: [storage] machine must be the "
+    "name that its role has in the table machine_role; see: hookrouter storage check"
+)
+_CHECKS_ROWS = "ExecWithCheckOptions"
+"""The function of the server that refuses a row by row-level security; its text may be in any language."""
+_WRONG_DSN = "the DSN is wrong; correct it"
 
 _BY_STATE = {
     "28000": _REFUSED,
@@ -67,6 +79,12 @@ _AT_LOGIN = {
     "no more connections": _BY_STATE["53300"],
     "query_wait_timeout": _BY_STATE["53300"],
     "no such database": _BY_STATE["3D000"],
+    "invalid integer value": _WRONG_DSN,
+    "connection is bad: invalid ": _WRONG_DSN,
+    "could not parse network address": _WRONG_DSN,
+    "could not match": _WRONG_DSN,
+    "invalid value for parameter": _WRONG_DSN,
+    "unrecognized configuration parameter": _WRONG_DSN,
     "timeout": f"it timed out: no answer when connecting; {_AWAY}",
 }
 """By words of the server's or the pooler's text: an error at the login comes without a SQLSTATE."""
@@ -83,13 +101,19 @@ def explain(error: psycopg.Error, target: Target, *, is_sent: bool = False) -> S
     is_lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and (
         error.sqlstate is None or error.sqlstate.startswith("57P")
     )
-    kind = OutcomeUnknown if is_sent and is_lost else StoreError
+    kind = OutcomeUnknown if is_sent and is_lost else RowsRefused if _refuses_rows(error) else StoreError
     return kind(f"PostgreSQL, {target.place}: {_meaning(error)}{_said(error, target)}")
+
+
+def _refuses_rows(error: psycopg.Error) -> bool:
+    return error.sqlstate == "42501" and error.diag.source_function == _CHECKS_ROWS
 
 
 def _meaning(error: psycopg.Error) -> str:
     if isinstance(error, TimedOut):
         return _BY_STATE["57014"]
+    if _refuses_rows(error):
+        return _ROWS
     state = error.sqlstate or ""
     if state and state != _POOLERS:
         return _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or f"it refuses (SQLSTATE {state})"

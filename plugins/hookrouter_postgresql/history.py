@@ -71,7 +71,11 @@ _COUNTED = (
     "SELECT day, subject, name, part, bucket, sum(calls)::bigint, sum(failed)::bigint, max(longest) "
     "FROM {schema}.history_count WHERE day >= %s GROUP BY day, subject, name, part, bucket HAVING sum(calls) > 0"
 )
-_MAY_PRUNE = "SELECT pg_try_advisory_xact_lock(hashtextextended('hookrouter prunes ' || %s, 0))"
+# By the server's clock: what all machines have kept must not go because one of them has a wrong one.
+_MAY_PRUNE = (
+    "SELECT pg_try_advisory_xact_lock(hashtextextended('hookrouter prunes ' || %s, 0)), "
+    "timezone('UTC', clock_timestamp())"
+)
 _PRUNE = (
     "DELETE FROM {schema}.story WHERE id IN (SELECT id FROM {schema}.story "
     f"WHERE timezone('UTC', at) < %s AND latest < %s AND outcome <> '{OPEN}' "
@@ -183,13 +187,17 @@ class PostgresqlHistory:
         return [Count(*row) for row in self._access.run(_COUNTED, (first_day,))]
 
     def prune(self) -> int:
-        """Remove what is older than ``keep_days``; nothing if another process does that now. Returns how many."""
+        """Remove what is older than ``keep_days`` by the server's clock; return how many.
+
+        Nothing if another process does that now.
+        """
         settings, removed = self._access.connections.settings, 0
-        earliest = datetime.now(UTC) - timedelta(days=settings.keep_days)
         while True:
             with self._access.connections.together():
-                if not self._access.run(_MAY_PRUNE, (settings.schema,))[0][0]:
+                ((may_prune, now),) = self._access.run(_MAY_PRUNE, (settings.schema,))
+                if not may_prune:
                     return removed
+                earliest = now.replace(tzinfo=UTC) - timedelta(days=settings.keep_days)
                 gone = len(self._access.run(_PRUNE, (earliest.replace(tzinfo=None), earliest)))
                 removed += gone
                 if gone < _PRUNED_AT_ONCE:

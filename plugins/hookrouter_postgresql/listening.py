@@ -1,7 +1,8 @@
 """The one process of a machine that hears from the server which documents have changed, and tells the others.
 
 Each process that waits has a thread that looks from time to time whether somebody does this, and does it if not.
-Notifications are hints: every few seconds, and after each connecting, it reads what has changed.
+Notifications are hints, which anybody who may connect can send: at one it reads what has changed, as it does every few
+seconds and after each connecting, and tells what it has read.
 """
 
 from __future__ import annotations
@@ -37,13 +38,15 @@ _STALE = 10.0
 _PLACES = 4
 """How many may listen if those before them are stopped."""
 
-_POSITION = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
+_POSITION = "SELECT pg_current_snapshot()::text"
 _ROW = "SELECT machine, area, kind, d.digest, version FROM {schema}.document d"
 _SINCE = (
-    f"{_ROW} WHERE machine = ANY(%s) AND written_by >= %s::xid8 "
+    f"{_ROW} WHERE machine = ANY(%s) AND written_by >= pg_snapshot_xmin(%s::pg_snapshot) "
+    "AND NOT pg_visible_in_snapshot(written_by, %s::pg_snapshot) "
     # Rows of a restored backup may have numbers that this server has not come to.
     "AND written_by < pg_snapshot_xmax(pg_current_snapshot())"
 )
+_COLUMNS = ("machine", "area", "kind", "digest")
 _EVERY = (
     f"{_ROW} JOIN unnest(%s::text[], %s::text[], %s::text[], %s::bytea[]) AS m (machine, area, kind, digest) "
     "USING (machine, area, kind) WHERE m.digest IS NULL OR m.digest = d.digest"
@@ -95,6 +98,7 @@ class _Listener:
         self._schema = connections.settings.schema
         self._known: dict[str, Watched] = {}
         self._channels: set[str] = set()
+        self._is_told = False
         self._place = -1
         self._stopping, self._stop = os.pipe()
         self._thread = threading.Thread(target=self._run, name="hookrouter-listener", daemon=True)
@@ -171,12 +175,12 @@ class _Listener:
             self._channels.clear()
 
     def _listen(self, session: Session) -> None:
-        session.add_notify_handler(lambda notice: self._told(notice.payload))
+        session.hear(self._told)
         position: str | None = None
         while True:
-            session.deadline = time.monotonic() + self._connections.settings.statement_timeout
+            self._is_told = False
             # Before the markers are read: what is written after this is read the next time.
-            (now,) = session.execute(_POSITION).fetchone() or ("0",)
+            now = latest = self._position(session)
             watched = self._watched(session)
             self._tell_changes(session, watched, position)
             position = now
@@ -187,21 +191,34 @@ class _Listener:
                 poll = select.poll()
                 poll.register(self._stopping, select.POLLIN | select.POLLHUP)
                 poll.register(session.fileno(), select.POLLIN)
-                ready = dict(poll.poll(left * 1000))
+                ready = dict(poll.poll(0 if self._is_told else left * 1000))
                 if self._stopping in ready:
                     return
                 if ready:
                     self._take_notices(session)
+                if self._is_told:
+                    self._is_told = False
+                    now = self._position(session)
+                    # Not from here on at the next turn: what is watched since the last one may be another machine's.
+                    self._tell_since(session, watched, latest)
+                    latest = now
+
+    def _position(self, session: Session) -> str:
+        """Return where the changes are by now; what follows may take as long as one statement."""
+        session.deadline = time.monotonic() + self._connections.settings.statement_timeout
+        (now,) = session.execute(_POSITION).fetchone() or ("",)
+        return str(now)
 
     def _take_notices(self, session: Session) -> None:
         session.pgconn.consume_input()
         while (notice := session.pgconn.notifies()) is not None:
-            self._told(notice.extra.decode("ascii", "replace"))
+            self._told(notice.extra)
 
-    def _told(self, payload: str) -> None:
-        match payload.split(" "):
-            case [whole, one, version] if version.isdecimal():
-                self._markers.tell(whole, one, int(version))
+    def _told(self, payload: bytes) -> None:
+        """Take note if a notification is about anything that is watched here."""
+        ids = names.ids_told(payload)
+        if ids is not None and any(map(self._markers.is_watched, ids)):
+            self._is_told = True
 
     def _watched(self, session: Session) -> list[Watched]:
         """Return what is watched on this machine, and listen for the machines that it is about."""
@@ -221,12 +238,16 @@ class _Listener:
         """Tell what was written since a position; without one, of the newest version of everything that is watched."""
         if not watched:
             return
-        values: list[object]
-        if position is None:
-            statement = _EVERY
-            values = [[getattr(one, key) for one in watched] for key in ("machine", "area", "kind", "digest")]
-        else:
-            statement, values = _SINCE, [sorted({one.machine for one in watched}), position]
+        if position is not None:
+            self._tell_since(session, watched, position)
+            return
+        self._tell(session, _EVERY, [[getattr(one, key) for one in watched] for key in _COLUMNS])
+
+    def _tell_since(self, session: Session, watched: list[Watched], position: str) -> None:
+        machines = sorted({one.machine for one in watched})
+        self._tell(session, _SINCE, [machines, position, position])
+
+    def _tell(self, session: Session, statement: str, values: list[object]) -> None:
         text = sql.SQL(statement).format(schema=sql.Identifier(self._schema))
         for machine, area, kind, digest, version in session.execute(text, values):
             whole = names.kind_id(machine, area, kind)

@@ -65,7 +65,11 @@ _ENDED = (
     "SELECT owner, host, place, pid, started FROM {schema}.lock WHERE machine = %s AND area = %s "
     "AND expires_at < clock_timestamp() - %s * interval '1 second'"
 )
-_FORGET = "DELETE FROM {schema}.lock WHERE machine = %s AND area = %s AND owner = ANY(%s)"
+_FORGET = (
+    "DELETE FROM {schema}.lock WHERE machine = %s AND area = %s AND owner = ANY(%s) "
+    # It may have been renewed meanwhile.
+    "AND expires_at < clock_timestamp()"
+)
 
 
 class Lock:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +19,15 @@ from hookrouter.storage.documents import replace_file
 from hookrouter.storage.home import ensure_once
 from hookrouter.storage.interface import StoreError
 from hookrouter.util import fastjson
+from hookrouter_postgresql import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Marker", "Markers", "Watched"]
 
-_ID_LENGTH = 32
-_LINE_LENGTH = _ID_LENGTH + 1 + 20 + 1
-"""An id, a blank, a version of 20 digits, and the end of the line."""
-
+_LINE = re.compile(rb"([0-9a-f]{32}) ([0-9]{20})\n")
+"""An id, a blank, a version of 20 digits, and the end of the line; a full disk may have cut the one before it."""
 
 _LONG = 1 << 20
 """Bytes after which a marker begins anew; whoever watches or tells goes on in a new file."""
@@ -74,13 +74,9 @@ class Marker:
         length = os.fstat(self._descriptor).st_size - self._place
         lines = os.pread(self._descriptor, length, self._place) if length > 0 else b""
         # The last one may be on its way.
-        whole = len(lines) - len(lines) % _LINE_LENGTH
+        whole = lines.rfind(b"\n") + 1
         self._place += whole
-        found = []
-        for start in range(0, whole, _LINE_LENGTH):
-            line = lines[start : start + _LINE_LENGTH].decode("ascii")
-            found.append((line[:_ID_LENGTH], int(line[_ID_LENGTH:])))
-        return found
+        return [(one.decode("ascii"), int(version)) for one, version in _LINE.findall(lines[:whole])]
 
     def close(self) -> None:
         """Close it; the last one to do so removes the file."""
@@ -124,7 +120,12 @@ class Markers:
             raise StoreError(f"cannot watch by way of {path}: {error.strerror or error}") from error
 
     def tell(self, whole: str, one: str, version: int) -> None:
-        """Tell whoever watches the kind ``whole``, or the document ``one`` of it, of a version. Raises nothing."""
+        """Tell whoever watches the kind ``whole``, or the document ``one`` of it, of a version. Raises nothing.
+
+        What is none of a document's is told to nobody.
+        """
+        if not (names.is_id(whole) and names.is_id(one) and 0 <= version < 1 << 63):
+            return
         line = f"{one} {version:020d}\n".encode("ascii")
         for marker in (whole, one):
             try:
@@ -136,12 +137,16 @@ class Markers:
                 os.write(descriptor, line)
             os.close(descriptor)
 
+    def is_watched(self, marker: str) -> bool:
+        """Whether this is watched, or was when its watcher was killed; False for what is no id."""
+        return names.is_id(marker) and os.path.exists(self._path(marker))
+
     def ids(self) -> Iterator[str]:
         """Yield the ids that are watched, or were when their watchers were killed."""
         with suppress(OSError):
             for part in os.listdir(self.folder):
                 with suppress(OSError):
-                    yield from (name for name in os.listdir(os.path.join(self.folder, part)) if len(name) == _ID_LENGTH)
+                    yield from filter(names.is_id, os.listdir(os.path.join(self.folder, part)))
 
     def watched(self, marker: str) -> Watched | None:
         """Return what is watched under an id; None if nothing is any more."""
@@ -162,6 +167,9 @@ class Markers:
                 _remove_if_unwatched(path, file.fileno())
 
     def _path(self, marker: str) -> str:
+        # An absolute one would lead out of the folder.
+        if not names.is_id(marker):
+            raise ValueError(f"{marker!r} is not the id of anything that is watched")
         # In parts, because the system wakes all watchers of a folder for each of its files.
         return os.path.join(self.folder, marker[:2], marker)
 

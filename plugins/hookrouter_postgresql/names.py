@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
-__all__ = ["bytes_of", "channel_of", "checked", "digest_of", "document_id", "kind_id", "text_of"]
+__all__ = [
+    "bytes_of",
+    "channel_of",
+    "checked",
+    "digest_of",
+    "document_id",
+    "ids_told",
+    "is_id",
+    "kind_id",
+    "text_of",
+]
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_TOLD = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{32}) [0-9]{1,19}")
+"""A notification: the ids of kind and document, and its version, a bigint."""
 
 
 def checked(kind: str) -> str:
@@ -37,6 +52,20 @@ def kind_id(machine: str, area: str, kind: str) -> str:
 def document_id(kind: str, digest: bytes) -> str:
     """Return 32 hexadecimal digits for one document, of its :func:`kind_id` and the digest of its name."""
     return hashlib.sha256(kind.encode("ascii") + digest).hexdigest()[:32]
+
+
+def is_id(text: str) -> bool:
+    """Whether this is what :func:`kind_id` or :func:`document_id` returns."""
+    return _ID.fullmatch(text) is not None
+
+
+def ids_told(payload: bytes) -> tuple[str, str] | None:
+    """Return the ids of kind and document that a notification is about; None for what hookrouter does not send.
+
+    Whoever may connect to the database may send any, so it says that a look is worth it, and no more.
+    """
+    found = _TOLD.fullmatch(payload)
+    return None if found is None else (found[1].decode("ascii"), found[2].decode("ascii"))
 
 
 def channel_of(schema: str, machine: str) -> str:

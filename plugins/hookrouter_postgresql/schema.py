@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from hookrouter.storage.interface import StoreError
+from hookrouter_postgresql.failures import RowsRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +33,30 @@ _SECONDS = 600.0
 _TABLES = ("document", "put_aside", "lock")
 _HISTORY = ("history_machine", "history_file", "history_count", "story")
 """The tables that version 3 has beside."""
-_RIGHTS = (
-    "SELECT name, has_table_privilege(format('%%I.%%I', %s::text, name), right_) "
-    "FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS right_"
+_HISTORY_STEP = "history"
+_KEPT = "SELECT (SELECT count(*) FROM {schema}.story), EXISTS (SELECT FROM {schema}.history_count)"
+_RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE")
+_LACKING = (
+    "SELECT name, right_ FROM unnest(%s::text[]) AS name, unnest(%s::text[]) WITH ORDINALITY AS r (right_, place) "
+    "WHERE NOT has_table_privilege(format('%%I.%%I', %s::text, name), right_) ORDER BY name, place"
 )
+_VERSION_TABLE = "to_regclass(format('%%I.migration', nspname))"
+_UNREADABLE = (
+    "SELECT CASE WHEN NOT has_schema_privilege(oid, 'USAGE') THEN 'USAGE on the schema' "
+    f"WHEN {_VERSION_TABLE} IS NULL THEN '' "
+    f"WHEN NOT has_table_privilege({_VERSION_TABLE}, 'SELECT') THEN 'SELECT on its table migration' END "
+    "FROM pg_namespace WHERE nspname = %s"
+)
+"""What the user lacks to read which version is there: empty if none is, NULL if nothing is lacking."""
+_PROBE = (
+    "INSERT INTO {schema}.document (machine, area, kind, digest, name) VALUES (%s, 'fleet', 'probe', %s, '') "
+    "RETURNING machine"
+)
+_NAMED = "SELECT machine FROM {schema}.machine_role WHERE role = current_user"
+
+
+class _NotKept(Exception):
+    """Ends a transaction of which nothing is to be kept."""
 
 
 @attrs.frozen
@@ -100,7 +123,7 @@ class Schema:
         with self._connections.apart():
             known = [f"{self._name}.{table}" for table in _HISTORY]
             found = self._ask("SELECT to_regclass(name) IS NOT NULL FROM unnest(%s::text[]) AS name", (known,))
-            return all(is_there for (is_there,) in found) and not self._short(_HISTORY)
+            return all(is_there for (is_there,) in found) and not self._lacking(_HISTORY)
 
     def init(self) -> list[str]:
         """Make what is missing up to the newest version; return in words what was done. Raises StoreError."""
@@ -109,12 +132,11 @@ class Schema:
     def migrate(self, version: int | None) -> list[str]:
         """Go to a version, the newest one without; return in words what was done.
 
-        Forward by any number of steps, back by one. Raises StoreError.
+        Forward by any number of steps, back by one, which loses what the former version has no tables for. Raises
+        StoreError.
         """
         steps = migrations()
         target = NEWEST if version is None else version
-        if not 0 <= target <= NEWEST:
-            raise StoreError(f"there is no version {target} of the schema; allowed: 0 to {NEWEST}")
         done: list[str] = []
         first: int | None = None
         while True:
@@ -125,20 +147,24 @@ class Schema:
                 first = now if first is None else first
                 if now > NEWEST:
                     raise StoreError(f"{self._place()}: {_wrong_version(now)}")
-                if target < first - 1:
-                    raise StoreError(f"cannot go back from version {first} to {target}; allowed: {first - 1}")
+                lowest = max(first - 1, 0)
+                if not 0 <= target <= NEWEST:
+                    raise StoreError(f"there is no version {target} of the tables; allowed: {lowest} to {NEWEST}")
+                if target < lowest:
+                    raise StoreError(f"cannot go back from version {first} to {target}; allowed: {lowest} to {NEWEST}")
                 if now == target:
                     break
-                self._step(steps[now] if now < target else steps[now - 1], forward=now < target)
-            step = steps[now] if now < target else steps[now - 1]
-            done.append(f"{'applied' if now < target else 'took back'} migration {step.version} ({step.name})")
+                step = steps[now] if now < target else steps[now - 1]
+                lost = "" if now < target else self._lost(step)
+                self._step(step, forward=now < target)
+            done.append(f"{'applied' if now < target else 'took back'} migration {step.version} ({step.name}){lost}")
         self._is_known = False
         return done
 
-    def check(self) -> list[str]:
-        """Return what is wrong with database and schema, in words with what to do; empty if all is well."""
+    def check(self, machine: str) -> list[str]:
+        """Return what is wrong with the database for a machine, in words with what to do; empty if nothing is."""
         try:
-            return self._problems()
+            return self._problems() or self._refused_rows(machine)
         except StoreError as error:
             return [str(error)]
 
@@ -164,27 +190,61 @@ class Schema:
             for step in migrations()
             if recorded.get(step.version) != step.checksum
         ]
-        short = self._short((*_TABLES, *_HISTORY))
-        if not self._ask("SELECT has_sequence_privilege(format('%%I.version', %s::text), 'USAGE')", (self._name,))[0][
-            0
-        ]:
-            short.append("the sequence version")
-        if short:
-            problems.append(
-                f"{self._place()}: the user of the DSN may not use {', '.join(short)}; "
-                "grant it SELECT, INSERT, UPDATE and DELETE on tables, and USAGE on the sequence"
-            )
+        lacking = self._lacking((*_TABLES, *_HISTORY))
+        version_right = "SELECT has_sequence_privilege(format('%%I.version', %s::text), 'USAGE')"
+        if not self._ask(version_right, (self._name,))[0][0]:
+            lacking.append("USAGE on the sequence version")
+        if lacking:
+            problems.append(self._lacks("; ".join(lacking)))
         return problems
 
-    def _short(self, tables: Sequence[str]) -> list[str]:
-        """Return those of the tables that the user may not read and write, sorted."""
-        rights = self._ask(_RIGHTS, (self._name, list(tables), ["SELECT", "INSERT", "UPDATE", "DELETE"]))
-        return sorted({table for table, is_granted in rights if not is_granted})
+    def _refused_rows(self, machine: str) -> list[str]:
+        """Return what is wrong if row-level security gives the user other rows than those of a machine."""
+        is_active = self._ask("SELECT row_security_active(%s::text)", (f"{self._name}.document",))
+        if not is_active[0][0] or self._may_write_of(machine):
+            return []
+        others = "others"
+        (is_there,) = self._ask("SELECT to_regclass(%s::text) IS NOT NULL", (f"{self._name}.machine_role",))
+        if is_there[0] and not self._lacking(("machine_role",), ("SELECT",)):
+            named = self._ask(_NAMED)
+            others = f"the machine {named[0][0]!r}" if named else "no machine, as it stands in no row of machine_role"
+        problem = (
+            f"{self._place()}: [storage] machine is {machine!r}, but row-level security gives the user of the DSN the "
+            f"rows of {others}; correct the one or the other"
+        )
+        return [problem]
+
+    def _may_write_of(self, machine: str) -> bool:
+        """Whether the user may write a row of a machine, which is not kept."""
+        try:
+            with suppress(_NotKept), self._connections.together():
+                self._ask(_PROBE, (machine, os.urandom(32)))
+                raise _NotKept
+        except RowsRefused:
+            return False
+        return True
+
+    def _lacking(self, tables: Sequence[str], rights: Sequence[str] = _RIGHTS) -> list[str]:
+        """Return in words what the user may not do with the tables; what is the same for several is said once."""
+        by_table: dict[str, list[str]] = {}
+        for table, right in self._ask(_LACKING, (list(tables), list(rights), self._name)):
+            by_table.setdefault(table, []).append(right)
+        by_rights: dict[str, list[str]] = {}
+        for table, lacks in by_table.items():
+            by_rights.setdefault(", ".join(lacks), []).append(table)
+        return [f"{lacks} on {', '.join(found)}" for lacks, found in by_rights.items()]
+
+    def _lacks(self, rights: str) -> str:
+        return f"{self._place()}: the user of the DSN lacks {rights}; grant it, as the manual says"
 
     def _version(self) -> int:
-        """Return the version that is there; 0 if there is none."""
-        is_there = self._ask("SELECT to_regclass(format('%%I.migration', %s::text)) IS NOT NULL", (self._name,))
-        return self._applied() if is_there[0][0] else 0
+        """Return the version that is there; 0 if there is none. Raises StoreError if that cannot be read."""
+        for (unreadable,) in self._ask(_UNREADABLE, (self._name,)):
+            if unreadable is None:
+                return self._applied()
+            if unreadable:
+                raise StoreError(self._lacks(unreadable))
+        return 0
 
     def _applied(self) -> int:
         return int(self._ask("SELECT coalesce(max(version), 0) FROM {schema}.migration")[0][0])
@@ -199,11 +259,17 @@ class Schema:
 
     def _prepare(self) -> list[str]:
         """Make the schema and the table of migrations if they are missing; return in words what was done."""
-        if self._ask("SELECT to_regclass(format('%%I.migration', %s::text)) IS NOT NULL", (self._name,))[0][0]:
+        unreadable = self._ask(_UNREADABLE, (self._name,))
+        if unreadable and unreadable[0][0] is None:
             return []
+        if unreadable and unreadable[0][0]:
+            raise StoreError(self._lacks(unreadable[0][0]))
         # Not IF NOT EXISTS, which needs the right to make schemas even if there is one.
-        if not self._ask("SELECT FROM pg_namespace WHERE nspname = %s", (self._name,)):
+        if not unreadable:
+            if not self._ask("SELECT has_database_privilege(current_database(), 'CREATE')")[0][0]:
+                raise StoreError(self._lacks("CREATE on the database, or a schema of that name of its own"))
             self._ask("CREATE SCHEMA {schema}")
+        self._expect_create()
         self._ask(
             "CREATE TABLE {schema}.migration (version integer PRIMARY KEY, name text NOT NULL, "
             "works_with integer NOT NULL, checksum text NOT NULL, "
@@ -211,7 +277,24 @@ class Schema:
         )
         return [f"made the schema {self._name}"]
 
+    def _lost(self, step: Migration) -> str:
+        """Return in words what is lost if a step is taken back; empty if nothing is."""
+        if step.name != _HISTORY_STEP:
+            return ""
+        ((stories, is_counted),) = self._ask(_KEPT)
+        if not (stories or is_counted):
+            return ""
+        return (
+            f": the history of all machines went with its tables, {stories} questions and all counts; when you migrate "
+            "again, each machine brings what its journal still has"
+        )
+
+    def _expect_create(self) -> None:
+        if not self._ask("SELECT has_schema_privilege(%s::text, 'CREATE')", (self._name,))[0][0]:
+            raise StoreError(self._lacks("CREATE on the schema"))
+
     def _step(self, step: Migration, *, forward: bool) -> None:
+        self._expect_create()
         self._ask(step.up if forward else step.down)
         if forward:
             self._ask(

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from hookrouter_postgresql.markers import Markers
     from hookrouter_postgresql.schema import Schema
 
-__all__ = ["Access", "PostgresqlStore"]
+__all__ = ["DELETED_STAY", "Access", "PostgresqlStore"]
 
 _KEY = "machine = %s AND area = %s AND kind = %s AND digest = %s"
+_KEY_COLUMNS = "machine, area, kind, digest"
 _ALL = "machine = %s AND area = %s AND kind = %s AND body IS NOT NULL"
 _CHANGED = "version = nextval('{schema}.version'), written_by = pg_current_xact_id(), written_at = clock_timestamp()"
 _TOLD = "SELECT version, pg_notify(%s, %s || ' ' || version) FROM changed"
@@ -57,11 +58,19 @@ _PRUNE_ASIDE = (
     "AND put_aside_at < clock_timestamp() - %s * interval '1 second'"
 )
 _PRUNE_DELETED = (
-    "DELETE FROM {schema}.document WHERE machine = %s AND area = %s AND body IS NULL "
-    "AND written_at < clock_timestamp() - %s * interval '1 second'"
+    f"WITH gone AS (DELETE FROM {{schema}}.document WHERE ({_KEY_COLUMNS}) IN (SELECT {_KEY_COLUMNS} "
+    "FROM {schema}.document WHERE machine = %s AND area = %s AND body IS NULL "
+    # In a SELECT of its own it is read once, so that the index leads to the rows.
+    "AND written_at < (SELECT clock_timestamp()) - %s * interval '1 second' "
+    "ORDER BY written_at LIMIT %s FOR UPDATE SKIP LOCKED) AND body IS NULL RETURNING 1) SELECT count(*) FROM gone"
 )
-_DELETED_STAY = 86_400.0
-"""Seconds that the row of a deleted document stays at least, so that a listener that was cut off learns of it."""
+DELETED_STAY = 86_400.0
+"""Seconds that the row of a deleted document stays, so that whoever was cut off from the news learns of it.
+
+No longer, whatever else is kept: a busy day leaves thousands, and who watches a kind reads them.
+"""
+_PRUNED_AT_ONCE, _PRUNED_TIMES = 1000, 50
+"""How many such rows one statement removes, and how many statements one call makes: the rest has time."""
 
 
 class Access:
@@ -180,11 +189,17 @@ class PostgresqlStore:
         return table, [f"{kind}-{printable(names.text_of(name))} {at.isoformat()}" for kind, name, at in rows]
 
     def prune(self, seconds: float) -> None:
-        """Remove what was put aside, deleted and locked longer ago than this. Raises nothing."""
+        """Remove what was put aside and locked longer ago than this, and the rows of documents long deleted.
+
+        Also the markers of watchers that were killed. Raises nothing.
+        """
         place = (self._machine, self._area)
         try:
             self._access.run(_PRUNE_ASIDE, (*place, seconds))
-            self._access.run(_PRUNE_DELETED, (*place, max(seconds, _DELETED_STAY)))
+            for _ in range(_PRUNED_TIMES):
+                ((gone,),) = self._access.run(_PRUNE_DELETED, (*place, DELETED_STAY, _PRUNED_AT_ONCE))
+                if gone < _PRUNED_AT_ONCE:
+                    break
             forget_ended(self._access, place, seconds)
         except StoreError:
             return

@@ -111,6 +111,37 @@ def test_what_a_machine_that_has_gone_was_asked_is_told_by_the_others(
     wait_until(lambda: server.ask(runs.format(schema)) == [(3,)], 30, "three hook runs")
 
 
+def test_what_is_left_of_long_ago_is_removed_by_the_process_of_its_machine(
+    machine: Make, server: Server, schema: str, tmp_path: Path
+) -> None:
+    one = machine("one")
+    one.run("storage", "init")
+    ages = "(VALUES ('', 25), ('outbox', 25), ('fleet', 25), ('fleet', 23)) AS a (area, hours)"
+    server.ask(
+        f"INSERT INTO {schema}.document (machine, area, kind, digest, name, written_at) "
+        "SELECT machine, area, 'errand', decode(md5(hours::text), 'hex'), '', "
+        "clock_timestamp() - make_interval(hours => hours) "
+        f"FROM {ages}, (VALUES ('one'), ('two')) AS m (machine)"
+    )
+    server.ask(
+        f"INSERT INTO {schema}.lock SELECT 'one', 'fleet', 'asking', '', gen_random_uuid(), 'host', 'another start', "
+        "1, '', now(), now() - interval '31 days'"
+    )
+    marker = tmp_path / "one" / "state" / "changes" / "ab" / f"{'ab' * 16}"
+    marker.parent.mkdir(parents=True)
+    marker.write_text("{}\n")
+    one.hook("PreToolUse", "toolu_1")
+    rows = (
+        "SELECT machine, area, extract(epoch FROM clock_timestamp() - written_at)::int / 3600 "
+        f"FROM {schema}.document WHERE kind = 'errand' ORDER BY 1, 2, 3 DESC"
+    )
+    # What others have left is theirs to remove.
+    two = [("two", "", 25), ("two", "fleet", 25), ("two", "fleet", 23), ("two", "outbox", 25)]
+    wait_until(lambda: server.ask(rows) == [("one", "fleet", 23), *two], 30, "the rows of the deleted to be gone")
+    wait_until(lambda: server.ask(f"SELECT FROM {schema}.lock WHERE kind = 'asking'") == [], 30, "the lock to be gone")
+    wait_until(lambda: not marker.exists(), 30, "the marker to be gone")
+
+
 def test_a_machine_whose_journal_is_not_brought_is_asked_itself(machine: Make, server: Server, schema: str) -> None:
     one, two = machine("one"), machine("two")
     one.run("storage", "init")

@@ -20,24 +20,26 @@ TABLE = 'engine = "postgresql"\ndsn_env = "FLEET_DATABASE"\n'
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with the roles build_3 and build_4 of two machines, and page of an operator."""
     with postgres_server() as running:
+        Machine(tmp_path_factory.mktemp("owner"), "owner", Engine(TABLE, {"FLEET_DATABASE": running.dsn()})).close()
+        *_, once, again, roles = (block.text for block in blocks("docs/guides/fleets.md", "sql"))
+        for statement in (once, again, again, roles):
+            running.ask(statement)
+        running.ask("CREATE ROLE build_4 LOGIN IN ROLE hookrouter_machine")
+        running.ask("INSERT INTO hookrouter.machine_role VALUES ('build_4', 'build-4')")
         yield running
 
 
 @pytest.fixture
 def machines(server: Server, tmp_path: Path) -> Iterator[tuple[Machine, Machine, Machine]]:
     """Two machines of their own roles, and an operator's."""
-    made = [Machine(tmp_path, "owner", Engine(TABLE, {"FLEET_DATABASE": server.dsn()}))]
-    once, again, roles = (block.text for block in blocks("docs/guides/fleets.md", "sql"))
-    for statement in (once, again, again, roles):
-        server.ask(statement)
-    server.ask("CREATE ROLE build_4 LOGIN IN ROLE hookrouter_machine")
-    server.ask("INSERT INTO hookrouter.machine_role VALUES ('build_4', 'build-4')")
+    made: list[Machine] = []
     try:
         for name, role in (("build-3", "build_3"), ("build-4", "build_4"), ("operator", "page")):
             made.append(Machine(tmp_path, name, Engine(TABLE, {"FLEET_DATABASE": server.dsn(role)})))
-        yield made[1], made[2], made[3]
+        yield made[0], made[1], made[2]
     finally:
         for one in made:
             one.close()
@@ -92,6 +94,19 @@ def test_machines_bring_and_answer_and_read_nothing_of_each_other(
     wait_until(told, 30, "the ends of both at the operator's")
     for machine in machines:
         assert machine.told("storage", "check")["problems"] == []
+
+
+def test_a_machine_of_another_name_than_its_role_has_is_told_so(server: Server, tmp_path: Path) -> None:
+    wrong = Machine(tmp_path, "build-9", Engine(TABLE, {"FLEET_DATABASE": server.dsn("build_3")}))
+    try:
+        (problem,) = wrong.told("storage", "check", code=1)["problems"]
+        assert "[storage] machine is 'build-9', but row-level security gives the user of the DSN" in problem
+        assert "the rows of the machine 'build-3'; correct the one or the other" in problem
+        wrong.ask()
+        said = wrong.stage.run("storage", "copy", "--from", "files").stderr
+        assert "[storage] machine must be the name that its role has in the table machine_role" in said
+    finally:
+        wrong.close()
 
 
 def test_a_role_that_is_of_no_machine_writes_and_reads_nothing(server: Server, tmp_path: Path) -> None:

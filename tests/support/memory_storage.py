@@ -10,20 +10,9 @@ from contextlib import AbstractContextManager as ContextManager
 from contextlib import nullcontext, suppress
 from typing import Any
 
-from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreBusy
 
-__all__ = ["MemoryEngine", "MemoryStorage", "MemoryStore"]
-
-
-class MemoryEngine:
-    """All documents of all homes and areas; :func:`hookrouter.storage.engine.use_engine` takes the object."""
-
-    def __init__(self) -> None:
-        self.areas: dict[tuple[str, str], MemoryStore] = {}
-
-    def __call__(self, home: Home, report: Callable[[str], None], area: str) -> MemoryStore:
-        return self.areas.setdefault((home.state, area), MemoryStore())
+__all__ = ["MemoryStorage", "MemoryStore"]
 
 
 class MemoryStorage:

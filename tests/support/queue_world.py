@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import hookrouter_sessions as plugin
 from hookrouter import _wiring
@@ -25,7 +26,7 @@ from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.deliverer import QueueDeliverer
 from hookrouter.queue.documents import Queue, change_queue, ended_items, read_queue
 from hookrouter.queue.items import Item, new_item
-from hookrouter.storage.engine import use_engine
+from hookrouter.storage import documents
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import DocumentStore, StoreError
 from hookrouter.storage.journal import Journal
@@ -85,7 +86,8 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.home = Home.in_folder(str(folder / "home"))
         self.store = _Store(self)
-        self._former = use_engine(lambda _home, _report, _area: self.store)
+        self._patched = patch.object(documents, "Store", lambda *_where, **_base: self.store)
+        self._patched.start()
         self._folder = folder
         self.config = Config(
             agents=(Agent(id="night"),), sessions=SessionsConfig(channels=("model",), proof_wait=PROOF_SECONDS)
@@ -106,8 +108,8 @@ class World:
         self.told: list[dict[str, object]] = []
 
     def close(self) -> None:
-        """Let go of the engine."""
-        use_engine(self._former)
+        """Have documents be files again."""
+        self._patched.stop()
 
     # --- what may be killed
 

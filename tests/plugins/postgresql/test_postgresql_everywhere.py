@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from hookrouter_postgresql import everywhere as module
 from hookrouter_postgresql.engine import PostgresqlStorage
 from support.postgres import Server
 
@@ -54,6 +55,24 @@ def test_changes_are_told_by_machine_and_kind(storage: PostgresqlStorage) -> Non
     store.write("third", "a", {})
     place, changed = look.changed("", KINDS, place)
     assert list(changed) == []
+
+
+def test_after_so_long_that_rows_of_the_deleted_are_gone_all_counts_as_changed(
+    storage: PostgresqlStorage, server: Server, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, store = storage.everywhere(), storage.store("", pytest.fail, "two")
+    storage.store("", pytest.fail).write("thing", "a", {})
+    store.write("third", "a", {})
+    store.write("thing", "a", {})
+    place, _ = look.changed("", KINDS, None)
+    store.delete("thing", "a")
+    server.ask(f"UPDATE {schema}.document SET written_at = written_at - interval '2 days'")
+    store.prune(30 * 86400.0)
+    monkeypatch.setattr(module, "DELETED_STAY", -1.0)
+    place, changed = look.changed("", KINDS, place)
+    assert sorted(changed) == [(machine, kind) for machine in ("one", "two") for kind in sorted(KINDS)]
+    monkeypatch.undo()
+    assert list(look.changed("", KINDS, place)[1]) == []
 
 
 def test_what_is_saved_late_is_told_although_newer_changes_were(

@@ -15,6 +15,7 @@ from hookrouter.storage.history import Count, HistoryBatch, KeptStory
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.time_limit import PluginTimeout, time_limit
 from hookrouter_postgresql import connections
+from hookrouter_postgresql import store as store_module
 from hookrouter_postgresql.engine import PostgresqlEngine
 from hookrouter_postgresql.settings import PostgresqlSettings
 from support.forked import Forked
@@ -281,13 +282,69 @@ def test_a_database_that_is_not_there_or_lets_nobody_in(storage, open_storage, s
 def test_a_role_without_rights(storage, open_storage, server, schema, role, monkeypatch, told):
     monkeypatch.setenv("OTHER_DATABASE", role("poor"))
     poor = open_storage(dsn_env="OTHER_DATABASE")
-    assert "may not do that" in told(poor.machines)
+    for action in (poor.machines, poor.init):
+        assert "the user of the DSN lacks USAGE on the schema; grant it" in told(action)
     server.ask(f"GRANT USAGE ON SCHEMA {schema} TO poor")
+    for action in (poor.machines, poor.init, lambda: poor.migrate(2)):
+        assert "the user of the DSN lacks SELECT on its table migration; grant it" in told(action)
     server.ask(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO poor")
     assert poor.machines() == []
     assert "may not do that" in told(lambda: poor.store("", print).write("thing", "a", {}))
-    tables = "document, history_count, history_file, history_machine, lock, put_aside, story"
-    assert f"may not use {tables}, the sequence version; grant it" in poor.check()[0]
+    server.ask(f"GRANT UPDATE ON {schema}.lock TO poor")
+    tables = "document, history_count, history_file, history_machine, put_aside, story"
+    lacks = f"INSERT, UPDATE, DELETE on {tables}; INSERT, DELETE on lock; USAGE on the sequence version"
+    assert f"the user of the DSN lacks {lacks}; grant it" in poor.check()[0]
+    assert poor.init() == []
+    assert "the user of the DSN lacks CREATE on the schema; grant it" in told(lambda: poor.migrate(2))
+    server.ask(f"GRANT CREATE ON SCHEMA {schema} TO poor")
+    assert "may not do that" in (said := told(lambda: poor.migrate(2)))
+    assert "must be owner of table" in said
+
+
+def test_a_role_that_may_not_make_the_schema(open_storage, server, schema, role, monkeypatch, told):
+    monkeypatch.setenv("OTHER_DATABASE", role("poor"))
+    poor = open_storage(dsn_env="OTHER_DATABASE")
+    assert "the user of the DSN lacks CREATE on the database, or a schema of that name of its own" in told(poor.init)
+    server.ask(f"CREATE SCHEMA {schema}; GRANT USAGE ON SCHEMA {schema} TO poor")
+    assert "the user of the DSN lacks CREATE on the schema" in told(poor.init)
+    server.ask(f"ALTER SCHEMA {schema} OWNER TO poor")
+    assert len(poor.init()) == 4
+
+
+def test_a_machine_whose_role_has_the_rows_of_another_name(
+    storage, open_storage, server, schema, role, monkeypatch, told
+):
+    monkeypatch.setenv("OTHER_DATABASE", role("tight"))
+    server.ask(f"GRANT USAGE ON SCHEMA {schema} TO tight; GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO tight")
+    server.ask(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA {schema} TO tight")
+    for table in ("document", "lock"):
+        server.ask(f"ALTER TABLE {schema}.{table} ENABLE ROW LEVEL SECURITY")
+        server.ask(f"CREATE POLICY own ON {schema}.{table} USING (machine = 'one')")
+    right, wrong = open_storage(dsn_env="OTHER_DATABASE"), open_storage("two", dsn_env="OTHER_DATABASE")
+    assert (right.check(), wrong.machines()) == ([], [])
+    (problem,) = wrong.check()
+    assert "[storage] machine is 'two', but row-level security gives the user of the DSN the rows of others" in problem
+    server.ask(f"CREATE TABLE {schema}.machine_role (role name, machine text)")
+    assert wrong.check() == [problem]
+    server.ask(f"GRANT SELECT ON {schema}.machine_role TO tight")
+    assert "the rows of no machine, as it stands in no row of machine_role; correct" in wrong.check()[0]
+    server.ask(f"INSERT INTO {schema}.machine_role VALUES ('tight', 'one')")
+    assert "the rows of the machine 'one'; correct the one or the other" in wrong.check()[0]
+    for action in (
+        lambda: wrong.store("", print).write("thing", "a", {}),
+        lambda: wrong.store("fleet", print).lock("thing", "a", 0).__enter__(),
+    ):
+        said = told(action)
+        assert "[storage] machine must be the name that its role has in the table machine_role" in said
+        assert "may not do that" not in said
+    # Nothing of what was tried is kept.
+    assert server.ask(f"SELECT FROM {schema}.document") == []
+
+
+@pytest.mark.parametrize("wrong", ["sslmode=nonsense", "hostaddr=nonsense", "options=-cnonsense=1"])
+def test_words_of_the_dsn_that_are_wrong(open_storage, server, monkeypatch, told, wrong):
+    monkeypatch.setenv("OTHER_DATABASE", f"{server.dsn()} {wrong}")
+    assert "the DSN is wrong; correct it" in told(open_storage(dsn_env="OTHER_DATABASE").machines)
 
 
 def test_the_rights_that_are_enough(storage, open_storage, server, schema, role, monkeypatch):
@@ -301,7 +358,8 @@ def test_the_rights_that_are_enough(storage, open_storage, server, schema, role,
     modest = open_storage(dsn_env="OTHER_DATABASE")
     # Rights that were enough for the former release are enough for documents.
     assert modest.history() is None
-    assert "may not use history_count, history_file, history_machine, story; grant it" in modest.check()[0]
+    rights = "SELECT, INSERT, UPDATE, DELETE on history_count, history_file, history_machine, story"
+    assert f"the user of the DSN lacks {rights}; grant it" in modest.check()[0]
     history = ", ".join(f"{schema}.{table}" for table in ("history_machine", "history_file", "history_count", "story"))
     server.ask(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {history} TO modest")
     assert modest.check() == []
@@ -368,6 +426,23 @@ def test_without_the_driver(open_storage, monkeypatch, told):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     assert "pip install 'hookrouter[postgres]'" in told(lambda: open_storage().store("", print))
+
+
+def test_rows_of_deleted_documents_go_after_a_day(storage, server, schema, monkeypatch):
+    monkeypatch.setattr(store_module, "_PRUNED_AT_ONCE", 3)
+    store = storage.store("", pytest.fail)
+    for number in range(8):
+        store.write("thing", str(number), {})
+    for number in range(7):
+        store.delete("thing", str(number))
+    server.ask(f"UPDATE {schema}.document SET written_at = written_at - interval '25 hours' WHERE name <> '0'")
+    # Whatever else is kept for a month.
+    store.prune(30 * 86400)
+    rows = server.ask(f"SELECT name FROM {schema}.document ORDER BY 1")
+    assert rows == [(b"0",), (b"7",)]
+    monkeypatch.setattr(store_module, "_PRUNED_TIMES", 0)
+    store.prune(0)
+    assert store.read("thing", "7") == {}
 
 
 def test_a_corrupt_document_is_put_aside_and_reported(storage, server, schema):

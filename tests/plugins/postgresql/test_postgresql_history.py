@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta, tzinfo
 
 import pytest
 
@@ -57,6 +58,28 @@ def test_what_is_too_old_goes_and_what_is_open_stays(
     assert left == ["toolu_7", "toolu_8", "toolu_9"]
     assert list(history.counts(0)) == counts[1:]
     assert history.prune() == 0
+
+
+class WrongClock(datetime):
+    """A machine's clock that is a hundred days ahead."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> WrongClock:
+        return super().now(tz) + timedelta(days=100)
+
+
+def test_a_machine_whose_clock_is_far_ahead_removes_nothing_that_is_new(
+    storage: PostgresqlStorage, open_storage: OpenStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    counts = [Count(int(now // DAY), "run", "Stop", "", 1, 2)]
+    opened(storage).append(HistoryBatch(0, {}, [kept(1, now)], counts))
+    monkeypatch.setattr(module, "datetime", WrongClock)
+    monkeypatch.setattr(time, "time", lambda: now + 100 * DAY)
+    ahead = opened(open_storage("two"))
+    assert ahead.prune() == 0
+    assert [one.machine for one in ahead.stories(StoryQuery(), 50).stories] == ["one"]
+    assert list(ahead.counts(0)) == counts
 
 
 def test_one_process_at_a_time_removes_what_is_too_old(storage: PostgresqlStorage, open_storage: OpenStorage) -> None:

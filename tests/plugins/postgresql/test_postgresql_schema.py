@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from hookrouter.cli.storage import migrate
+from hookrouter.storage.history import HistoryBatch, HistoryPlace, KeptStory
 from hookrouter.storage.interface import StoreError
 from hookrouter_postgresql import schema as module
 from hookrouter_postgresql.schema import NEWEST, Migration, migrations
@@ -57,12 +59,29 @@ def test_one_version_back_and_forward_again(storage, open_storage, server, schem
     assert store.read("thing", "a") == {}
 
 
+def test_what_is_lost_by_going_back_is_said(storage):
+    history = storage.history()
+    story = dict.fromkeys(("session", "kind", "outcome", "by", "session_id"), "")
+    stories = [KeptStory("one", {**story, "tool_use_id": str(number)}, {}, 0.0, 0.0, "") for number in range(3)]
+    history.append(HistoryBatch(0, {"a": 1}, stories, []))
+    (said,) = storage.migrate(NEWEST - 1)
+    assert "migration 3 (history): the history of all machines went with its tables, 3 questions" in said
+    assert "when you migrate again, each machine brings what its journal still has" in said
+    # And so they do: nothing counts as brought.
+    storage.migrate()
+    assert storage.history().place() == HistoryPlace(0, {})
+
+
+def test_the_example_of_the_command_goes_one_version_back():
+    assert re.findall(r"--to (\d+)", migrate.__doc__) == [str(NEWEST - 1)]
+
+
 def test_what_is_not_allowed(storage, server, schema):
     storage.store("", pytest.fail).write("thing", "a", {})
-    with pytest.raises(StoreError, match=r"cannot go back from version 3 to 0; allowed: 2"):
+    with pytest.raises(StoreError, match=r"cannot go back from version 3 to 0; allowed: 2 to 3$"):
         storage.migrate(0)
     for none in (-1, NEWEST + 1):
-        with pytest.raises(StoreError, match=rf"there is no version {none} of the schema; allowed: 0 to {NEWEST}"):
+        with pytest.raises(StoreError, match=rf"there is no version {none} of the tables; allowed: 2 to {NEWEST}$"):
             storage.migrate(none)
     storage.migrate(2)
     storage.migrate(1)

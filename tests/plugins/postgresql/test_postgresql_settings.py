@@ -94,6 +94,36 @@ def test_no_text_is_shown_that_may_be_a_secret(text):
         assert SECRET not in shown
 
 
+@pytest.mark.parametrize(
+    ("dsn", "wrong"),
+    [
+        (f"postgresql://me:first@{SECRET}@db.example.org/hooks", "a host with @"),
+        (f"postgresql://me:first@second:{SECRET}@db.example.org/hooks", "a port that is no number from 1 to 65535"),
+        ("host=db port=abc", "a port that is no number from 1 to 65535"),
+        ("host=db port=0", "a port that is no number from 1 to 65535"),
+        ("host=one,two port=5432,65536", "a port that is no number from 1 to 65535"),
+        (f"postgresql://me:12/{SECRET}@db.example.org/hooks", "a database with @"),
+    ],
+)
+def test_a_password_whose_rest_is_taken_for_the_host_is_not_shown(monkeypatch, dsn, wrong):
+    monkeypatch.setenv("DATABASE", dsn)
+    said = refused(PostgresqlSettings(dsn_env="DATABASE"))
+    assert said.startswith(f"[storage] dsn_env: what DATABASE holds has {wrong}; correct it")
+    assert "in a URL, a password has @, : and / as %40, %3A and %2F" in said
+
+
+def test_sockets_and_several_hosts_are_allowed(monkeypatch):
+    for dsn in (
+        "host=/run/a@b",
+        "host=@abstract",
+        "host=one,two port=5432,",
+        "host=one,two port=1,65535",
+        "dbname=a@b",
+    ):
+        monkeypatch.setenv("DATABASE", dsn)
+        read_target(PostgresqlSettings(dsn_env="DATABASE"))
+
+
 def test_nothing_of_the_driver_is_imported_before_a_document_is_asked_for(tmp_path):
     program = (
         "import sys; from hookrouter_postgresql.engine import PostgresqlEngine as Engine\n"

@@ -301,3 +301,90 @@ def test_news_are_read_whole(tmp_path_factory, news, cut):
     finally:
         marker.close()
     assert os.listdir(path.parent) == []
+
+
+def notified(server, schema, payload: str) -> None:
+    """Notify as anybody may who can connect, to whoever listens for the machine ``one``."""
+    server.ask("SELECT pg_notify(%s, %s)", names.channel_of(schema, "one"), payload)
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A file of this user's that is none of hookrouter's, with what it holds."""
+    path = tmp_path / "authorized_keys"
+    path.write_text("mine\n")
+    yield path
+    assert path.read_text() == "mine\n"
+
+
+def test_forged_notifications_cost_a_look_and_change_no_file(stores, server, schema, foreign, tmp_path):
+    here, there = stores
+    here.write("thing", "a", {"n": 0})
+    kind = names.kind_id("one", "", "thing")
+    document = names.document_id(kind, names.digest_of("a"))
+    with there.watch("thing", "a") as one, there.watch("thing") as all_of_them:
+        here.write("thing", "a", {"n": 1})
+        assert one.wait(_SECONDS)
+        assert all_of_them.wait(_SECONDS)
+        for payload in (
+            f"{foreign} {foreign} 1",
+            f"{kind} {foreign} 1",
+            f"{foreign} ssh-rsa\tkey\n 1",
+            f"../{foreign.name} x 1",
+            f"{kind} {document} {'9' * 25}",
+            f"{kind} {document} {'9' * 19}",
+            f"{kind} {document} {2**63 - 1}",
+            f"{kind} {document} \u0661",
+            kind + " " + "\u00e9" * 32 + " 1",
+            f"{kind}  1",
+            "",
+        ):
+            notified(server, schema, payload)
+        # No version that is to come counts as seen, and nothing of it as news.
+        for n in range(2, 5):
+            here.write("thing", "a", {"n": n})
+            assert one.wait(_SECONDS)
+            assert all_of_them.wait(_SECONDS)
+            assert not one.wait(0)
+            assert not all_of_them.wait(0)
+
+
+ANYTHING = st.one_of(IDS, st.text("0123456789abcdef/.\t\n é", max_size=40), st.text(max_size=40))
+
+
+@given(payload=st.one_of(st.binary(max_size=80), st.builds(lambda *a: " ".join(a).encode(), *[ANYTHING] * 3)))
+def test_of_any_notification_only_ids_are_taken(payload):
+    found = names.ids_told(payload)
+    if found is None:
+        return
+    assert all(map(names.is_id, found))
+    version = payload.removeprefix(" ".join(found).encode() + b" ")
+    assert 1 <= len(version) <= 19
+    assert set(version) <= set(b"0123456789")
+
+
+@given(
+    whole=st.one_of(st.just("a" * 32), ANYTHING),
+    one=st.one_of(st.just("b" * 32), ANYTHING),
+    version=st.integers(-5, 10**25),
+    torn=st.binary(max_size=60),
+)
+def test_nothing_that_is_told_leads_out_of_the_folder_or_misleads_a_reader(tmp_path_factory, whole, one, version, torn):
+    folder = tmp_path_factory.mktemp("home")
+    outside = folder / "outside"
+    outside.write_bytes(b"")
+    markers = Markers(str(folder / "state"))
+    marker = markers.open("a" * 32, Watched("machine", "", "thing", None))
+    try:
+        for first in (whole, str(outside), "../../outside"):
+            markers.tell(first, one, version)
+            markers.tell(one, first, version)
+            assert markers.is_watched(first) is (first == "a" * 32)
+        with Path(markers.folder, "aa", "a" * 32).open("ab") as file:
+            file.write(torn)
+        # Whatever a full disk had cut, the next line is read.
+        markers.tell("a" * 32, "c" * 32, 7)
+        assert ("c" * 32, 7) in marker.news()
+    finally:
+        marker.close()
+    assert outside.read_bytes() == b""

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrouter._diagnostics import dry_run
-from hookrouter.storage.engine import use_engine
 from hookrouter.storage.home import Home
-from support.memory_storage import MemoryEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -26,13 +23,6 @@ def home(tmp_path: Path) -> Home:
         with open(os.path.join(home.state, name), "w", encoding="utf-8") as file:
             file.write("{}")
     return home
-
-
-@pytest.fixture
-def other_engine() -> Iterator[None]:
-    former = use_engine(MemoryEngine())
-    yield
-    use_engine(former)
 
 
 def copied(home: Home, tmp_path: Path) -> list[str]:
@@ -68,10 +58,4 @@ def test_more_than_is_copied_is_refused_and_named(home: Home, tmp_path: Path, mo
     with open(large, "wb") as file:
         file.truncate(2 * 1024**2)
     with pytest.raises(OSError, match=r"more than the 1 MiB that a dry run copies.*large\.json"):
-        copied(home, tmp_path)
-
-
-@pytest.mark.usefixtures("other_engine")
-def test_documents_in_another_engine_are_not_taken_for_none(home: Home, tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="another storage engine"):
         copied(home, tmp_path)
