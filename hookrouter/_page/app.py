@@ -74,6 +74,6 @@ async def _not_guessed(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     """Say that something of the page is broken; the journal has what."""
     state = state_of(request)
-    state.services.warn(f"page {request.url.path}: {describe_error(error)}")
+    state.former_services.warn(f"page {request.url.path}: {describe_error(error)}")
     why = "The journal says more: hookrouter logs --level warning"
     return state.draw(request, "problem.html", 500, what="The page has failed.", why=why)
