@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter._fleet.everywhere import everywhere
 from hookrouter._fleet.kinds import FLEET
+from hookrouter._fleet.reader import start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.returning import GONE_SECONDS
 from hookrouter._plugins.storage_engines import machine_name
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.messages.outgoing import is_for_person, wake_text
 from hookrouter.messaging.message import decode
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.messaging.spawn import KIND as MESSAGE
@@ -42,6 +45,9 @@ LOOK_SECONDS = 15.0
 _TAKING = "taking"
 """The kind of the documents, under the name of the machine that is gone, that say who takes a message over."""
 _CLAIMED, _TAKEN = "claimed", "taken"
+
+_WAKE = "question"
+"""The kind of the message by which an agent is asked."""
 
 _SENT_FOR = "(The machine {gone} is not there, so {here} sends this.)\n\n{text}"
 
@@ -116,12 +122,24 @@ class Adopting:
         gateways = [one for one in message.gateways if one in config.gateways and not config.is_inbox(one)]
         if not gateways or not self._is_due(machine, message) or not self._claim(machine, name):
             return False
-        text = _SENT_FOR.format(gone=printable(machine), here=printable(self._here), text=message.text)
+        text = _SENT_FOR.format(gone=printable(machine), here=printable(self._here), text=self._text(machine, message))
         # What it depends on, and what was to follow, is that machine's alone.
         changed = {"gateway": gateways[0], "fallbacks": gateways[1:], "text": text, "while_open": None, "then": []}
         is_new = self._services.outbox.take_in(name, {**document, **changed})
         self._claimed[name] = machine, message
         return is_new
+
+    def _text(self, machine: str, message: QueuedMessage) -> str:
+        """Return what it says, with the commands that work here: its own name the program and home of that machine."""
+        config = self._services.config
+        if message.kind != _WAKE or all(one.id != message.agent for one in config.agents):
+            return message.text
+        store = self._storage.store("", self._services.warn, machine)
+        question = documents.find_question(store, message.session_id, message.tool_use_id)
+        if question is None:
+            return message.text
+        start, others = start_for(machine, self._services.environ), documents.others(store, question)
+        return wake_text(question, start, {}, others, to_person=is_for_person(config, message.agent))
 
     def _is_due(self, machine: str, message: QueuedMessage) -> bool:
         """Whether its own machine would deliver it now."""

@@ -7,12 +7,14 @@ an errand whose process died is not run again, and whoever asks is told that it 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._fleet.kinds import FLEET
+from hookrouter._fleet.reader import READER_VARIABLE, reader_value, start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
@@ -47,6 +49,8 @@ _KEPT_SECONDS = 86400.0
 _TAKE_SECONDS = 15.0
 """Seconds that a machine which is there has for taking an errand, before it is withdrawn."""
 _LOOK_SECONDS = 1.0
+_TOLD = (PERSON_VARIABLE, TRACE_VARIABLE, READER_VARIABLE)
+"""The variables by which a command is told of whoever asks."""
 
 
 class ErrandError(StoreError):
@@ -101,6 +105,7 @@ def run_elsewhere(
         "given": given,
         "person": person,
         "trace": trace,
+        "reader": start_for(machine, os.environ),
         "state": _ASKED,
         "at": iso(),
     }
@@ -154,7 +159,7 @@ class Errands:
 
         self._store = storage.store(FLEET, report)
         # Who is asking, and in which trace, is told by each errand.
-        inherited = {name: value for name, value in environ.items() if name not in (PERSON_VARIABLE, TRACE_VARIABLE)}
+        inherited = {name: value for name, value in environ.items() if name not in _TOLD}
         self._environ = {**inherited, ALONE_VARIABLE: "1"}
         self._report = report
         self._wake = wake
@@ -225,11 +230,15 @@ class Errands:
 
 
 def _variables(errand: Mapping[str, object]) -> dict[str, str]:
-    """Return what the command's environment says of whoever asks: who is at the terminal there, and the trace."""
+    """Return what the command's environment says of whoever asks.
+
+    That is who is at the terminal there, the trace, and how hookrouter is started where the output is read.
+    """
     # A variable of a process has no zero byte.
     person = str(errand.get("person") or "").replace("\0", "")
     trace = parsed(str(errand.get("trace") or ""))
     told = {PERSON_VARIABLE: person, TRACE_VARIABLE: "" if trace is None else trace.header()}
+    told[READER_VARIABLE] = reader_value(errand.get("reader"))
     return {name: value for name, value in told.items() if value}
 
 

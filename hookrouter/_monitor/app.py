@@ -58,9 +58,8 @@ class MonitorApp:
     async def _ready(self, scope: Mapping[str, Any], send: Send) -> None:
         is_required = scope.get("query_string", b"").decode("latin-1") == readiness.ENGINE_REQUIRED
         async with self._turn:
-            found = await asyncio.to_thread(self._look)
-        status = 200 if found.is_ready(engine_required=is_required) else 503
-        await send_json(send, status, found.document(engine_required=is_required))
+            status, document = await asyncio.to_thread(readiness.probed, self._now, engine_required=is_required)
+        await send_json(send, status, document)
 
     async def _metrics(self, scope: Mapping[str, Any], send: Send) -> None:
         try:

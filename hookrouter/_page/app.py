@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
+from hookrouter._page.machines import SeveralMachinesError
 from hookrouter._page.security.guard import Guard
 from hookrouter._page.state import PageState, state_of
 from hookrouter._page.views import events, health, history, links, login, plugins, probes, sessions, statistics, waiting
@@ -50,7 +51,7 @@ def make_app(make: Callable[[], Application]) -> Starlette:
         routes=[*routes, Mount("/static", StaticFiles(directory=_STATIC))],
         middleware=[Middleware(Guard, page=state.page)],
         lifespan=lifespan,
-        exception_handlers={HTTPException: _refused, Exception: _failed},
+        exception_handlers={HTTPException: _refused, SeveralMachinesError: _not_guessed, Exception: _failed},
     )
     app.state.page = state
     return app
@@ -63,9 +64,16 @@ async def _refused(request: Request, error: Exception) -> Response:
     return state_of(request).draw(request, "problem.html", status, what=what, why="")
 
 
+async def _not_guessed(request: Request, error: Exception) -> Response:
+    """Say that an address without a machine means several things."""
+    return state_of(request).draw(
+        request, "problem.html", 409, what="It is not known which machine is meant.", why=f"{error}."
+    )
+
+
 async def _failed(request: Request, error: Exception) -> Response:
     """Say that something of the page is broken; the journal has what."""
     state = state_of(request)
-    state.services.warn(f"page {request.url.path}: {describe_error(error)}")
+    state.former_services.warn(f"page {request.url.path}: {describe_error(error)}")
     why = "The journal says more: hookrouter logs --level warning"
     return state.draw(request, "problem.html", 500, what="The page has failed.", why=why)

@@ -7,21 +7,35 @@ import time
 from typing import TYPE_CHECKING
 
 from hookrouter._fleet.others import Others
+from hookrouter._fleet.spawn import ALONE_VARIABLE
+from hookrouter._plugins.storage_engines import machine_name
+from hookrouter.config import FILES
 from hookrouter.storage.interface import StoreError
+from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeVar
 
     from hookrouter.context import Services
 
     T = TypeVar("T")
 
-__all__ = ["Machines"]
+__all__ = ["Machines", "SeveralMachinesError"]
 
 _AGAIN_SECONDS = 2.0
 """Seconds for which an engine that has failed is not asked again: each request would wait for it."""
+
+
+class SeveralMachinesError(HookrouterError):
+    """Several machines have what an address names without its machine; none of them is guessed at."""
+
+    def __init__(self, what: str, machines: Sequence[str]) -> None:
+        """``what`` they have, such as ``a session of this name``."""
+        self.machines = sorted(machines)
+        """Their names."""
+        super().__init__(f"several machines have {what}: {', '.join(self.machines)}")
 
 
 class Machines:
@@ -36,10 +50,14 @@ class Machines:
         self.problem = ""
         """Why only this machine is shown; empty if the others are too, or if there are none."""
 
-    def here(self, services: Services) -> str:
-        """Return what this machine is called; empty if it shares nothing."""
-        others = self._opened(services)
-        return "" if others is None else others.here
+    @staticmethod
+    def here(services: Services) -> str:
+        """Return what this machine is called beside the others; empty if it shares nothing.
+
+        That is known while the engine is away, too: an address that is made then may come to another machine's page.
+        """
+        storage = services.config.storage
+        return "" if storage.engine == FILES or services.environ.get(ALONE_VARIABLE) else machine_name(storage)
 
     def ask(self, services: Services, ask: Callable[[Others], T], otherwise: T) -> T:
         """Return what the others are asked for; ``otherwise`` without others, or if the engine cannot be used.

@@ -86,6 +86,11 @@ class PageState:
             self._services, self._read_at = self._make(), time.monotonic()
         return self._services
 
+    @property
+    def former_services(self) -> Application:
+        """The services as they were read last: they cannot be read anew while hookrouter is being installed."""
+        return self._services
+
     def _changes(self, kinds: Collection[str], since: object | None) -> tuple[object, set[str]]:
         """Return what :meth:`Others.changed` says; nothing has changed where there are no others."""
         nothing: tuple[object, set[str]] = None, set()

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._fleet.errands import PAGE_ANSWER
+from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
@@ -51,23 +52,26 @@ class Tasks:
         """``environ`` names the home."""
         self._environ = dict(environ)
 
-    async def command(self, words: Sequence[str], text: str | None = None) -> Done:
-        """Run ``hookrouter WORDS --json``; ``text`` is its stdin. Raises nothing that a command does."""
+    async def command(self, words: Sequence[str], text: str | None = None, *, is_alone: bool = False) -> Done:
+        """Run ``hookrouter WORDS --json``; ``text`` is its stdin. Raises nothing that a command does.
+
+        ``is_alone``: it is about this machine, whatever others have of the same name.
+        """
         options = words[: words.index("--")] if "--" in words else words
-        return await self._run([*script_argv(), *options, "--json", *words[len(options) :]], text)
+        return await self._run([*script_argv(), *options, "--json", *words[len(options) :]], text, is_alone=is_alone)
 
     async def answer(self, request: Mapping[str, Any]) -> Done:
         """Give an answer; ``request`` is what :func:`hookrouter._page.entry.answer` reads."""
         words = [sys.executable, "-P", "-m", "hookrouter", *PAGE_ANSWER]
         return await self._run(words, json.dumps(request))
 
-    async def _run(self, argv: Sequence[str], text: str | None) -> Done:
+    async def _run(self, argv: Sequence[str], text: str | None, *, is_alone: bool = False) -> Done:
         process = await asyncio.create_subprocess_exec(
             *argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=self._environ,
+            env={**self._environ, ALONE_VARIABLE: "1"} if is_alone else self._environ,
             start_new_session=True,
         )
         try:

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._fleet.progress import read_progress
 from hookrouter._serving import control
+from hookrouter._serving.log import say
 from hookrouter.config import FILES
 from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hookrouter.config import Config
+    from hookrouter.context import Services
     from hookrouter.storage.home import Home
 
-__all__ = ["ENGINE_REQUIRED", "LIVE", "READY", "Readiness", "look"]
+__all__ = ["ENGINE_REQUIRED", "LIVE", "READY", "Readiness", "look", "probed"]
 
 LIVE, READY = "/healthz", "/readyz"
 """The paths of the probes."""
@@ -55,7 +60,25 @@ class Readiness(NamedTuple):
         return {"ready": self.is_ready(engine_required=engine_required), **self._asdict()}
 
 
+_FAILING = {"ready": False, "program": "failing"}
+"""What a probe is told if it cannot be looked."""
+
 _last: tuple[float, str, Readiness] | None = None
+
+
+def probed(services: Callable[[], Services], *, engine_required: bool) -> tuple[int, dict[str, object]]:
+    """Return the HTTP status and the document for a probe; ``services`` returns those of now. Raises nothing.
+
+    What cannot be read or imported, as while hookrouter is being installed anew, is said on stderr.
+    """
+    try:
+        now = services()
+        found = look(now.home, now.config)
+    except Exception as error:  # noqa: BLE001 - whatever is broken, a probe is to hear that it is
+        say(f"{READY}: {describe_error(error)}", event="probe", level="error")
+        return 503, dict(_FAILING)
+    status = 200 if found.is_ready(engine_required=engine_required) else 503
+    return status, found.document(engine_required=engine_required)
 
 
 def look(home: Home, config: Config) -> Readiness:

@@ -14,8 +14,13 @@ import pytest
 import requests
 
 from hookrouter._fleet.spawn import SHARING, is_sharing
+from hookrouter.cli.application import Application
+from hookrouter.messaging.pauses import pauses as pauses_of
+from hookrouter.queue.documents import read_queue
+from hookrouter.sessions.records import IDLE, SessionRecord, change_record
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
+from hookrouter.util.clock import iso
 from support.fleet import ENGINES, Machine, made_engine
 from support.page import Served
 from support.ports import free_port
@@ -55,9 +60,21 @@ class Pages:
             stack.callback(machine.close)
             self.machines.append(machine)
             self.served.append(stack.enter_context(Served(machine.stage.environ)))
+        for address in addresses:
+            # A balancer's first probe would find a page whose process the router only begins.
+            wait_until(
+                lambda at=address: self._is_ready(f"https://{at}"), 3 * PATIENCE, "a page that sees all machines"
+            )
         self.balancer.start(*addresses)
         stack.callback(self.balancer.end)
         stack.callback(self._end)
+
+    def _is_ready(self, url: str) -> bool:
+        ready, certificate = f"{url}/readyz?engine=required", str(self.balancer.pair.certificate)
+        try:
+            return requests.get(ready, verify=certificate, timeout=PATIENCE).ok
+        except requests.RequestException:
+            return False
 
     def _end(self) -> None:
         """Have all machines end at once: each takes a moment."""
@@ -202,6 +219,64 @@ def test_without_the_engine_a_page_says_that_it_shows_this_machine_alone(pages: 
     finally:
         postgres.restore()
     wait_until(lambda: visitor.ask("GET", address).status_code == 200, PATIENCE, "the engine")
+
+
+def test_while_no_page_reaches_the_engine_a_person_stays_at_one(pages: Pages, postgres: Server) -> None:
+    visitor = Visitor(pages)
+    shown: list[str] = []
+
+    def stays() -> bool:
+        shown[:] = [
+            text for _ in range(4) for text in re.findall("of <bdi>(.*?)</bdi>", visitor.ask("GET", "/health").text)
+        ]
+        return len(shown) == 4 and len(set(shown)) == 1
+
+    wait_until(lambda: not stays(), 3 * PATIENCE, "both pages", lambda: str(shown))
+    postgres.stop()
+    try:
+        wait_until(stays, 3 * PATIENCE, "one page for all requests", lambda: str(shown))
+        assert "Only this machine is shown" in visitor.ask("GET", "/").text
+    finally:
+        postgres.restore()
+    wait_until(lambda: not stays(), 3 * PATIENCE, "both pages", lambda: str(shown))
+
+
+def test_an_action_is_done_on_the_machine_that_is_shown_whatever_page_it_comes_to(pages: Pages) -> None:
+    visitor = Visitor(pages)
+    stores = {}
+    for machine in pages.machines:
+        stores[machine.name] = Application.from_environ(machine.stage.environ).store
+        record = SessionRecord("twin", f"id-{machine.name}", IDLE, iso())
+        change_record(stores[machine.name], "twin", lambda _, record=record: record)
+
+    def session(name: str) -> tuple[int, str]:
+        found = visitor.ask("GET", f"/sessions/twin?machine={name}")
+        return found.status_code, found.text
+
+    for name in ("left", "right"):
+        # Whatever page is asked, it shows both.
+        wait_until(lambda name=name: {session(name)[0] for _ in range(4)} == {200}, PATIENCE, f"the session of {name}")
+        listed = {
+            frozenset(re.findall(r'href="(/sessions/[^"]*)"', visitor.ask("GET", "/sessions").text)) for _ in range(4)
+        }
+        assert listed == {frozenset({"/sessions/twin?machine=left", "/sessions/twin?machine=right"})}
+    for at in range(4):
+        _, text = session("left")
+        [address] = set(re.findall('action="(/sessions/[^"]*)"', text))
+        [csrf] = set(re.findall(r'name="csrf" value="([^"]+)"', text))
+        do = ("pause", "resume")[at % 2]
+        assert visitor.ask("POST", address, data={"csrf": csrf, "do": do}).status_code == 200
+        assert [pause.session for pause in pauses_of(stores["left"])] == (["twin"] if do == "pause" else [])
+        sent = visitor.ask("POST", address, data={"csrf": csrf, "do": "send", "text": f"prompt {at}"})
+        assert sent.status_code == 200, sent.text
+        assert [item.text for item in read_queue(stores["left"], "twin").items] == [
+            f"prompt {n}" for n in range(at + 1)
+        ]
+    assert pauses_of(stores["right"]) == []
+    assert read_queue(stores["right"], "twin").items == ()
+    # What names no machine is refused by both.
+    for _ in range(2):
+        assert visitor.ask("POST", "/sessions/twin", data={"csrf": csrf, "do": "pause"}).status_code == 409
 
 
 class Frozen:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -85,6 +87,36 @@ def test_an_answer_from_another_machine_goes_on_with_the_trace_of_whoever_answer
     assert two.told("answer", "--any", RIGHT)["outcome"] == "verified"
     (answer,) = [record for record in one.stage.journal() if record.get("event") == "answer"]
     assert answer["traceparent"] == two.stage.variables["TRACEPARENT"]
+
+
+def test_commands_about_another_machines_question_work_where_they_are_read(
+    machine: Callable[[str], Machine], engine: Engine, tmp_path: Path
+) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
+    [row] = two.told("questions")["questions"]
+    assert row["by_hand"] == f"hookrouter answer --tool-use-id {row['tool_use_id']} NUMBER"
+    assert row["command"] == two.told("questions", "--machine=one")["questions"][0]["command"]
+    named = [f"--tool-use-id={row['tool_use_id']}"], [f"--session={row['session']}", "--machine=one"]
+    texts = [two.stage.run("questions", *words).stdout for words in named]
+    for text in texts:
+        assert f"{row['command']} --file -" in text
+        assert f"HOOKROUTER_HOME={one.stage.home.root}" not in text
+    # Of its own question a machine tells as before.
+    assert "--machine" not in one.told("questions")["questions"][0]["command"]
+    assert "--machine" not in one.stage.run("questions", *named[1]).stdout
+    variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **engine.variables}
+
+    def shell(line: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["sh", "-c", line], input=given, env=variables, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+    (guidance,) = re.findall(r"`(env [^`]* questions --guidance [^`]*)`", texts[0])
+    assert (shell(guidance).returncode, shell(guidance).stdout.strip() != "") == (0, True)
+    done = shell(f"{row['command']} --json --file -", RIGHT)
+    assert (done.returncode, json.loads(done.stdout)["outcome"]) == (0, "verified"), done
 
 
 def test_words_a_file_and_a_named_machine(machine: Callable[[str], Machine], tmp_path: Path) -> None:
@@ -245,6 +277,9 @@ def test_what_a_machine_had_to_tell_is_told_by_another_when_it_is_gone(
     assert (tmp_path / "ids").read_text().split() == [message["id"]]
     assert "The machine one is not there, so two sends this." in (tmp_path / "texts").read_text()
     assert "Which way?" in (tmp_path / "texts").read_text()
+    # Its commands are for where they are read.
+    assert f"HOOKROUTER_HOME={two.stage.home.root} " in (tmp_path / "texts").read_text()
+    assert f"HOOKROUTER_HOME={one.stage.home.root} " not in (tmp_path / "texts").read_text()
     # Back again, it leaves what was sent for it.
     one.stage.run("sessions")
     wait_until(lambda: not one.told("outbox", "list"), 30, "the message's end")

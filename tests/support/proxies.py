@@ -139,12 +139,16 @@ class Balancer:
         [example] = [block.text for block in blocks(FLEETS, "haproxy")]
         both = self._folder / "balancer.pem"
         both.write_bytes(self.pair.certificate.read_bytes() + self.pair.key.read_bytes())
-        example = example.replace("/etc/haproxy/pages.pem", str(self.pair.certificate))
+        for place, here in {
+            "/etc/haproxy/pages.pem": str(self.pair.certificate),
+            "10.0.0.11:8790": one,
+            "10.0.0.12:8790": two,
+        }.items():
+            assert place in example
+            example = example.replace(place, here)
         places = {
             "bind :443 ssl": f"bind 127.0.0.1:{self._port} ssl",
             "/etc/haproxy/claude.pem": str(both),
-            "10.0.0.11:8790": one,
-            "10.0.0.12:8790": two,
         }
         config = self._folder / "balancer.conf"
         config.write_text(_replaced(example, places))

@@ -10,6 +10,8 @@ from hookrouter.queue.overview import SessionView, overview, overview_elsewhere
 from hookrouter.sessions.records import BUSY, IDLE, LIMITED, STOPPED, WAITING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hookrouter._fleet.others import Others
     from hookrouter._page.machines import Machines
     from hookrouter.context import Services
@@ -26,9 +28,11 @@ class PlacedSession(NamedTuple):
     """A session, and where it is."""
 
     machine: str
-    """The machine, if it is another one; else empty."""
+    """The machine; empty if none share an engine."""
     view: SessionView
     """The session."""
+    is_here: bool = True
+    """Whether that is this machine."""
 
 
 class Sessions:
@@ -49,29 +53,49 @@ class Sessions:
 
         def elsewhere(others: Others) -> list[PlacedSession]:
             return [
-                PlacedSession(name, view)
+                PlacedSession(name, view, is_here=False)
                 for name in others.names()
                 for view in overview_elsewhere(services, others.store(name))
             ]
 
         with self._lock:
             if time.monotonic() - self._read_at >= _FRESH_SECONDS:
-                found = [PlacedSession("", view) for view in overview(services)]
+                here = self._machines.here(services)
+                found = [PlacedSession(here, view) for view in overview(services)]
                 found += self._machines.ask(services, elsewhere, list[PlacedSession]())
                 self._found = sorted(found, key=_rank)
                 self._read_at = time.monotonic()
             return self._found
 
-    def one(self, services: Services, name: str, machine: str = "") -> SessionView | None:
-        """Return a session by its name, as it is now; None if it is not known. Raises StoreError."""
-        nothing = list[SessionView]()
-        if machine:
-            found = self._machines.ask(
-                services, lambda others: overview_elsewhere(services, others.store(machine), every=True), nothing
+    def one(self, services: Services, name: str, machine: str) -> SessionView | None:
+        """Return a session of a machine by its name, as it is now; None if it is not known. Raises StoreError."""
+        if machine == self._machines.here(services):
+            return _named(name, overview(services, every=True))
+
+        def elsewhere(others: Others) -> SessionView | None:
+            return _named(name, overview_elsewhere(services, others.store(machine), every=True))
+
+        return self._machines.ask(services, elsewhere, None)
+
+    def machines_with(self, services: Services, name: str) -> list[str]:
+        """Return the machines that know a session of this name, by name. Raises StoreError.
+
+        :attr:`Machines.problem` says why it may not be all of them.
+        """
+
+        def elsewhere(others: Others) -> list[str]:
+            views = (
+                (machine, overview_elsewhere(services, others.store(machine), every=True)) for machine in others.names()
             )
-        else:
-            found = overview(services, every=True)
-        return next((view for view in found if view.session == name), None)
+            return [machine for machine, found in views if _named(name, found) is not None]
+
+        here = self._machines.here(services)
+        found = [] if self.one(services, name, here) is None else [here]
+        return sorted(found + self._machines.ask(services, elsewhere, list[str]()))
+
+
+def _named(name: str, views: Iterable[SessionView]) -> SessionView | None:
+    return next((view for view in views if view.session == name), None)
 
 
 def _rank(one: PlacedSession) -> tuple[int, str, str]:

@@ -6,6 +6,7 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter._page.machines import SeveralMachinesError
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import decision_on, not_over
 from hookrouter.dialogs.form import FormError, form_of
@@ -37,7 +38,7 @@ class Key(NamedTuple):
     tool_use_id: str
     """Claude Code's id of the tool call."""
     machine: str = ""
-    """The machine on which it is; empty if the key does not say, as that of a link in a message."""
+    """The machine on which it is; empty if none share an engine, or if the key does not say, as that of a link."""
 
 
 class Waiting(NamedTuple):
@@ -55,7 +56,9 @@ class Waiting(NamedTuple):
     age: float
     """Seconds since it was asked; 0 if that is not known."""
     machine: str = ""
-    """The machine that it waits on, if that is another one; else empty."""
+    """The machine that it waits on; empty if none share an engine."""
+    is_here: bool = True
+    """Whether that is this machine."""
 
     @property
     def takes_notes(self) -> tuple[bool, ...]:
@@ -68,23 +71,29 @@ def waiting(services: Services, machines: Machines) -> list[Waiting]:
 
     Raises StoreError if this machine's documents cannot be read; :attr:`Machines.problem` tells of the others.
     """
-    found = [_seen(services, one) for one in not_over(documents.list_questions(services.store))]
+    here = machines.here(services)
+    found = [_seen(services, one, here) for one in not_over(documents.list_questions(services.store))]
     found += machines.ask(services, _elsewhere, list[Waiting]())
     return sorted(found, key=lambda one: (not one.needs_person, one.question.saved_at))
 
 
 def find_waiting(services: Services, machines: Machines, key: str) -> Waiting | None:
-    """Return the open dialog of this key; None if it is not open any more. Raises StoreError and ValueError."""
-    wanted = read_key(key)
-    if not wanted.machine:
+    """Return the open dialog of this key; None if it is not open any more.
+
+    Raises StoreError, ValueError for what is no key, and SeveralMachinesError if several machines have what it names.
+    """
+    wanted, here = read_key(key), machines.here(services)
+    found = []
+    if wanted.machine in ("", here):
         question = documents.find_question(services.store, wanted.session_id, wanted.tool_use_id)
         if question is not None:
-            return _seen(services, question) if question.session == wanted.session else None
-
-    def is_wanted(one: Waiting) -> bool:
-        return wanted == Key(*_names(one.question), one.machine if wanted.machine else "")
-
-    return next((one for one in machines.ask(services, _elsewhere, list[Waiting]()) if is_wanted(one)), None)
+            found.append(_seen(services, question, here))
+    if not wanted.machine or wanted.machine != here:
+        found += machines.ask(services, _elsewhere, list[Waiting]())
+    found = [one for one in found if wanted == Key(*_names(one.question), one.machine if wanted.machine else "")]
+    if len(found) > 1:
+        raise SeveralMachinesError("this question", [one.machine for one in found])
+    return found[0] if found else None
 
 
 def key_of(session: str, session_id: str, tool_use_id: str, machine: str = "") -> str:
@@ -104,10 +113,10 @@ def read_key(key: str) -> Key:
     return Key(*value)
 
 
-def _seen(services: Services, question: Question) -> Waiting:
+def _seen(services: Services, question: Question, here: str) -> Waiting:
     agent = next((one for one in services.config.agents if one.id == question.agent), None)
     is_told = agent is not None and not agent.is_person and agent.hears_of(question.kind)
-    return _waiting(question, decision_on(services.store, question), is_told=is_told)
+    return _waiting(question, decision_on(services.store, question), is_told=is_told, machine=here)
 
 
 def _elsewhere(others: Others) -> list[Waiting]:
@@ -118,12 +127,15 @@ def _elsewhere(others: Others) -> list[Waiting]:
             decision_on(others.store(one.machine), one.question),
             is_told=bool(one.question.agent),
             machine=one.machine,
+            is_here=False,
         )
         for one in others.questions()
     ]
 
 
-def _waiting(question: Question, pending: PendingAnswer | None, *, is_told: bool, machine: str = "") -> Waiting:
+def _waiting(
+    question: Question, pending: PendingAnswer | None, *, is_told: bool, machine: str, is_here: bool = True
+) -> Waiting:
     try:
         form = form_of(question)
     except FormError:
@@ -137,6 +149,7 @@ def _waiting(question: Question, pending: PendingAnswer | None, *, is_told: bool
         being_answered="" if pending is None else f"{pending.by} {pending.who}".strip(),
         age=0.0 if asked is None else max(0.0, now() - asked),
         machine=machine,
+        is_here=is_here,
     )
 
 

@@ -37,11 +37,12 @@ WAIT_SECONDS = 20.0
 async def find(request: Request, key: str) -> Waiting | None:
     """Return the open dialog of a key; None if it is not open any more. Raises ValueError for what is no key.
 
-    Raises StoreError if it is on another machine, and that cannot be looked at now.
+    Raises StoreError if it is on another machine, and that cannot be looked at now, and SeveralMachinesError.
     """
     state = state_of(request)
-    found = await run_in_threadpool(find_waiting, state.services, state.machines, key)
-    if found is None and state.machines.problem and read_key(key).machine:
+    services = state.services
+    found = await run_in_threadpool(find_waiting, services, state.machines, key)
+    if found is None and state.machines.problem and read_key(key).machine not in ("", state.machines.here(services)):
         raise StoreError(state.machines.problem)
     return found
 
@@ -89,22 +90,26 @@ async def send(request: Request, key: str, base: str) -> Response:
             "decisions": decisions,
             "who": state.user(request),
             "wait": WAIT_SECONDS,
-            "machine": found.machine,
+            "machine": "" if found.is_here else found.machine,
         }
     )
     return await _drawn(request, "result.html", found, base, result=done.document, problem=done.problem)
 
 
 async def ended(request: Request, key: str) -> Response:
-    """Say how a question has ended that is not open any more."""
+    """Say how a question has ended that is not open any more.
+
+    Raises StoreError if it may be open on a machine that cannot be looked at now.
+    """
     state = state_of(request)
     wanted = read_key(key)
     reason = await run_in_threadpool(_ending, state, wanted)
-    return state.draw(request, "ended.html", 409, session=wanted.session, reason=reason)
+    return state.draw(request, "ended.html", 409, session=wanted.session, machine=wanted.machine, reason=reason)
 
 
 def _ending(state: PageState, wanted: Key) -> str:
     services = state.services
+    is_here = wanted.machine == state.machines.here(services)
     unknown = "this question is not open any more"
     result = AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, wanted.session, reason=unknown, by="person")
 
@@ -113,8 +118,14 @@ def _ending(state: PageState, wanted: Key) -> str:
         endings = (already_ended(others.store(name), result, wanted.tool_use_id) for name in names)
         return next((ending for ending in endings if ending != result), result)
 
-    ending = result if wanted.machine else already_ended(services.store, result, wanted.tool_use_id)
-    return (ending if ending != result else state.machines.ask(services, elsewhere, result)).reason
+    ending = result
+    if is_here or not wanted.machine:
+        ending = already_ended(services.store, result, wanted.tool_use_id)
+    if ending == result and not is_here:
+        ending = state.machines.ask(services, elsewhere, result)
+        if ending == result and state.machines.problem:
+            raise StoreError(state.machines.problem)
+    return ending.reason
 
 
 def _meaning(services: Application, found: Waiting, decisions: object) -> Sequence[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""*Health*: doctor's findings with their fixes, plugins, gateways, and what waits in the outbox."""
+"""*Health*: doctor's findings with their fixes, plugins, gateways, and what waits in the outbox: of one machine."""
 
 from __future__ import annotations
 
@@ -32,8 +32,21 @@ async def _do(request: Request) -> Response:
     what, name = fields.get("do", ""), fields.get("message", "")
     if what not in ("retry", "drop") or not name:
         return await _drawn(request, "This form cannot be read.", 422)
+    machine, here = fields.get("machine", ""), _here(request)
+    if machine != here:
+        # Another machine may have taken the message over, under the same name.
+        where = f"on the machine {machine}" if machine else "on the machine that showed it"
+        return await _drawn(
+            request, f"Nothing was done: this page is that of {here}. Run hookrouter outbox {where}.", 409
+        )
     done = await state_of(request).tasks.command(["outbox", what, "--", name])
     return await _drawn(request, done.problem, 422) if done.problem else redirect("/health")
+
+
+def _here(request: Request) -> str:
+    """Return what the page's machine is called; empty if it shares nothing."""
+    state = state_of(request)
+    return state.machines.here(state.services)
 
 
 async def _drawn(request: Request, problem: str = "", status: int = 200) -> Response:
@@ -46,6 +59,7 @@ async def _drawn(request: Request, problem: str = "", status: int = 200) -> Resp
         "health.html",
         status,
         problem=problem,
+        machine=_here(request),
         health=state.health,
         messages=pending[:MOST],
         more=max(len(pending) - MOST, 0),

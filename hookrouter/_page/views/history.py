@@ -61,7 +61,7 @@ class _Shown(NamedTuple):
     """What the page shows of the history."""
 
     stories: list[tuple[str, Mapping[str, Any]]]
-    """Machine and story; the machine is empty if it is this one, and no others are shown."""
+    """Machine and story; the machine is empty if none share an engine."""
     facts: str
     newer: dict[str, str | int] | None
     """What the address of newer ones has; None if there are none."""
@@ -84,7 +84,7 @@ def _found(state: PageState, query: StoryQuery, page: int, after: str) -> _Shown
     found = state.stories.find(query, page)
     facts = f"{found.total} found" + (f", page {found.page} of {found.pages}" if found.pages > 1 else "")
     return _Shown(
-        [("", story) for story in found.stories],
+        [(state.machines.here(state.services), story) for story in found.stories],
         facts,
         {"page": found.page - 1} if found.page > 1 else None,
         {"page": found.page + 1} if found.page < found.pages else None,
@@ -133,7 +133,8 @@ async def _one(request: Request) -> Response:
     if found is None:
         return state.draw(request, "problem.html", 404, what="There is no such question.", why="")
     story, steps = found
-    return state.draw(request, "story.html", story=story, steps=steps, machine=machine)
+    of_session = {"session": story["session"], **({"machine": machine} if machine else {})}
+    return state.draw(request, "story.html", story=story, steps=steps, machine=machine, of_session=of_session)
 
 
 def _told(

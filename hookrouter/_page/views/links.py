@@ -10,8 +10,9 @@ from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.guard import is_own_form
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import field_of, sender_of
-from hookrouter._page.views.answering import ended, find, review, send
+from hookrouter._page.views.answering import ended, find, review, send, unreachable
 from hookrouter.dialogs.messages.answer_link import LinkError, read_link
+from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -25,9 +26,12 @@ async def _show(request: Request) -> Response:
     key = _key(request)
     if not isinstance(key, str):
         return key
-    found = await find(request, key)
-    if found is None:
-        return await ended(request, key)
+    try:
+        found = await find(request, key)
+        if found is None:
+            return await ended(request, key)
+    except StoreError as error:
+        return unreachable(request, error)
     return state.draw(request, "link.html", one=found, base=f"/link/{token}", link_csrf=_csrf(request))
 
 
@@ -47,7 +51,10 @@ async def _step(request: Request, *, is_last: bool) -> Response:
         return state_of(request).draw(
             request, "problem.html", 403, what="This form is out of date.", why="Load the page anew."
         )
-    return await (send if is_last else review)(request, key, f"/link/{request.path_params['token']}")
+    try:
+        return await (send if is_last else review)(request, key, f"/link/{request.path_params['token']}")
+    except StoreError as error:
+        return unreachable(request, error)
 
 
 def _key(request: Request) -> str | Response:

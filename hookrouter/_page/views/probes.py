@@ -23,11 +23,9 @@ async def _live(_request: Request) -> Response:
 
 
 async def _ready(request: Request) -> Response:
-    services = state_of(request).services
-    found = await run_in_threadpool(readiness.look, services.home, services.config)
-    is_required = request.url.query == readiness.ENGINE_REQUIRED
-    status = 200 if found.is_ready(engine_required=is_required) else 503
-    return JSONResponse(found.document(engine_required=is_required), status)
+    state, is_required = state_of(request), request.url.query == readiness.ENGINE_REQUIRED
+    status, document = await run_in_threadpool(readiness.probed, lambda: state.services, engine_required=is_required)
+    return JSONResponse(document, status)
 
 
 ROUTES = [Route(readiness.LIVE, _live), Route(readiness.READY, _ready)]

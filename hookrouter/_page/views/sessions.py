@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
+from hookrouter._page.machines import SeveralMachinesError
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import acting, fields_of, redirect, seeing
 from hookrouter._page.views.answering import unreachable
@@ -64,24 +65,43 @@ async def _one(request: Request) -> Response:
 
 @acting
 async def _do(request: Request) -> Response:
-    """Do what a form asks, by the command that a person would type."""
+    """Do what a form asks, by the command that a person would type, on the machine that the form names."""
     state, name = state_of(request), request.path_params["name"]
     fields = {key: values[0] for key, values in (await fields_of(request)).items()}
     words, text = _command(name, fields, f"person:{state.user(request)}")
     if not words:
         return await _drawn(request, "This form cannot be read.", 422)
-    machine = _machine(request)
-    if machine:
+    try:
+        machine = await _machine(request, is_sure=True)
+    except StoreError as error:
+        return unreachable(request, error)
+    is_here = machine == state.machines.here(state.services)
+    if not is_here:
         words = [words[0], f"{OPTION}={machine}", *words[1:]]
-    done = await state.tasks.command(words, text)
+    done = await state.tasks.command(words, text, is_alone=is_here)
     if done.problem:
         return await _drawn(request, done.problem, 422)
     return redirect(_address(name, machine))
 
 
-def _machine(request: Request) -> str:
-    """Return the other machine of which a session is asked for; empty for this one's."""
-    return request.query_params.get("machine", "")
+async def _machine(request: Request, *, is_sure: bool = False) -> str:
+    """Return the machine whose session an address means; empty if none share an engine.
+
+    An address without one means the only machine that knows the session: whatever page the next request comes to has
+    other sessions of its own. Raises SeveralMachinesError, and with ``is_sure`` StoreError if not all can be looked at.
+    """
+    state = state_of(request)
+    services = state.services
+    here = state.machines.here(services)
+    named = request.query_params.get("machine", "")
+    if named or not here:
+        return named
+    known = await run_in_threadpool(state.sessions.machines_with, services, request.path_params["name"])
+    if is_sure and state.machines.problem:
+        raise StoreError(state.machines.problem)
+    if len(known) > 1:
+        raise SeveralMachinesError("a session of this name", known)
+    return known[0] if known else here
 
 
 def _address(name: str, machine: str) -> str:
@@ -115,14 +135,22 @@ def _command(name: str, fields: Mapping[str, str], author: str) -> tuple[list[st
 async def _drawn(request: Request, problem: str = "", status: int = 200) -> Response:
     state, name = state_of(request), request.path_params["name"]
     services = state.services
-    machine = _machine(request)
+    here = state.machines.here(services)
+    try:
+        machine = await _machine(request)
+    except SeveralMachinesError as error:
+        choices = [(one, _address(name, one)) for one in error.machines]
+        return state.draw(
+            request, "several.html", 409 if request.method == "POST" else 300, session=name, choices=choices
+        )
     view = await run_in_threadpool(state.sessions.one, services, name, machine)
     if view is None:
-        if machine and state.machines.problem:
+        if machine != here and state.machines.problem:
             return unreachable(request, StoreError(state.machines.problem))
         return state.draw(request, "problem.html", 404, what="There is no such session.", why="")
     # What plugins show of a session they read on its own machine.
-    panels = [] if machine else await state.plugin_pages.fill_panels(services, view, state.asked(request, services))
+    asked = state.asked(request, services)
+    panels = await state.plugin_pages.fill_panels(services, view, asked) if machine == here else []
     return state.draw(
         request,
         "session.html",
@@ -132,6 +160,8 @@ async def _drawn(request: Request, problem: str = "", status: int = 200) -> Resp
         panels=panels,
         queued=QUEUED,
         machine=machine,
+        is_here=machine == here,
+        history="/history?" + urlencode({"session": name, **({"machine": machine} if machine else {})}),
         address=_address(name, machine),
         **_WORDS,
     )

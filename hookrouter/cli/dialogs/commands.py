@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from hookrouter._fleet.reader import start_of_reader
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import echo_others, with_others
 from hookrouter.cli.options import on_any_machine
@@ -424,6 +425,7 @@ def _entry(app: Application, question: Question, messages: list[QueuedMessage]) 
     from hookrouter.dialogs.messages.reminders import reminded, silent_since
     from hookrouter.dialogs.messages.words import line_to_type
 
+    reader = start_of_reader()
     pending = documents.read_pending(app.store, question.session, question.tool_use_id)
     records = list(app.journal.records(question.session_id, seconds(question.saved_at)))
     told = reminded(question, records, messages)
@@ -456,8 +458,9 @@ def _entry(app: Application, question: Question, messages: list[QueuedMessage]) 
         "escalated_at": told.escalated_at,
         "next_reminder_at": told.next_at,
         "agent_silent_since": silent_since(question, records, app.config, now()),
-        "command": answer_command(question, script_argv(), os.environ),
-        "by_hand": line_to_type(question, is_alone=not documents.others(app.store, question)),
+        "command": answer_command(question, *(reader or (script_argv(), os.environ))),
+        # Where another machine reads it, the name alone may be that of a session there.
+        "by_hand": line_to_type(question, is_alone=reader is None and not documents.others(app.store, question)),
     }
 
 
@@ -518,7 +521,8 @@ def _full(app: Application, question: Question) -> str:
     from hookrouter.dialogs.messages.formatting import question_message
 
     others, around = documents.others(app.store, question), surroundings(question, app)
-    return question_message(question, script_argv(), os.environ, "", others, surroundings=around).rstrip()
+    start = start_of_reader() or (script_argv(), os.environ)
+    return question_message(question, *start, "", others, surroundings=around).rstrip()
 
 
 def _guidance(app: Application, session: str | None, tool_use_id: str | None) -> str:

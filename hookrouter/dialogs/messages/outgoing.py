@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from hookrouter.config import Config
     from hookrouter.context import Services
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.documents import Question
     from hookrouter.messaging.gateway import Message, ScheduledMessage
 
-__all__ = ["is_for_person", "tell_end", "tell_mismatch", "wake"]
+__all__ = ["is_for_person", "tell_end", "tell_mismatch", "wake", "wake_text"]
 
 _MISMATCH_PROMPT = "ask_user_question_mismatch.md"
 
@@ -28,18 +28,13 @@ def wake(question: Question, services: Services) -> None:
     """
     if any(one.id == question.agent and not one.hears_of(question.kind) for one in services.config.agents):
         return
-    from hookrouter.dialogs.messages.formatting import question_message, read_command, subject
+    from hookrouter.dialogs.messages.formatting import read_command, subject
     from hookrouter.util.program import script_argv
 
     argv, environ = script_argv(), services.environ
     # Read after this question was saved: of two that are asked at the same time, at least one sees the other.
     others = documents.others(services.store, question)
-    if is_for_person(services.config, question.agent):
-        from hookrouter.dialogs.messages.to_person import person_message
-
-        text = person_message(question, argv, environ, others)
-    else:
-        text = question_message(question, argv, environ, "", others)
+    text = wake_text(question, argv, environ, others, to_person=is_for_person(services.config, question.agent))
     message = _message("question", question, subject(question), text)
     then: tuple[ScheduledMessage, ...] = ()
     settings = services.config.answer
@@ -57,6 +52,22 @@ def wake(question: Question, services: Services) -> None:
         question,
         lambda: services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open),
     )
+
+
+def wake_text(
+    question: Question, argv: Sequence[str], environ: Mapping[str, str], others: Sequence[Question], *, to_person: bool
+) -> str:
+    """Return the text of :func:`wake`.
+
+    ``argv`` and ``environ`` say how hookrouter is started where it is read, ``others`` what its session has open too.
+    """
+    if to_person:
+        from hookrouter.dialogs.messages.to_person import person_message
+
+        return person_message(question, argv, environ, others)
+    from hookrouter.dialogs.messages.formatting import question_message
+
+    return question_message(question, argv, environ, "", others)
 
 
 def is_for_person(config: Config, agent: str) -> bool:

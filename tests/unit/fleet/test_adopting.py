@@ -14,11 +14,14 @@ from hookrouter._fleet.adopting import Adopting, leave_taken
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter.cli.application import Application
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.documents import Question
 from hookrouter.messaging import pauses
 from hookrouter.messaging.gateway import Message
 from hookrouter.messaging.message import GivenUp, decode, encode, new_document
 from hookrouter.messaging.spawn import KIND
 from hookrouter.storage.engine import OUTBOX
+from support.managed_client import question
 from support.memory_storage import MemoryStorage
 
 CONFIG = """
@@ -85,6 +88,27 @@ def test_each_message_is_taken_by_one_machine(fleet: Fleet) -> None:
     assert (first.id, first.text) == ("m1", "(The machine gone is not there, so one sends this.)\n\ntext of m1")
     assert (second.id, second.gateways) == ("m2", ["phone"])
     assert two.outbox.count() == 0
+
+
+@pytest.mark.parametrize("kind", ["agent", "person"])
+def test_its_commands_are_for_the_machine_that_sends_it(fleet: Fleet, kind: str) -> None:
+    fleet.put("m1")
+    asked = Question("work", "s1", "t1", [question("Which way?")], None, "boss", "phone")
+    documents.save_question(fleet.documents, asked)
+    unknown, taking = fleet.machine("one")
+    assert taking.serve(now=True) == 1
+    # Whether an agent or a person reads it is not known here.
+    assert unknown.outbox.pending()[0].text.endswith("text of m1")
+    fleet.put("m2")
+    (fleet.folder / "two").mkdir()
+    entry = f'[[agents]]\nid = "boss"\nkind = "{kind}"\ngateway = "phone"\n'
+    (fleet.folder / "two" / "config.toml").write_text(entry + CONFIG.format(name="two"))
+    known, taking = fleet.machine("two")
+    assert taking.serve(now=True) == 1
+    text = known.outbox.pending()[0].text
+    assert "The machine gone is not there, so two sends this." in text
+    assert f"HOOKROUTER_HOME={fleet.folder}/two " in text
+    assert "--machine=gone answer " in text
 
 
 def test_a_machine_that_is_there_or_was_just_there_delivers_its_own(fleet: Fleet) -> None:

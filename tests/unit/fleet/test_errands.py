@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hookrouter._fleet import errands as module
 from hookrouter._fleet.errands import Done, ErrandError, Errands, run_elsewhere
 from hookrouter._fleet.kinds import FLEET
+from hookrouter._fleet.reader import READER_VARIABLE, start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
 from hookrouter.messaging.trace_context import VARIABLE, TraceContext
@@ -92,6 +94,15 @@ def test_a_command_knows_who_asks_and_in_which_trace_and_nothing_of_who_started_
     monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", said, "sh"])
     done = run_elsewhere(storage, "one", ["answer"], "", pytest.fail, person=person, trace=trace)
     assert done == Done(0, told, "")
+
+
+def test_a_command_knows_how_hookrouter_is_started_where_its_output_is_read(
+    machine: Machine, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOKROUTER_HOME", "/where/it is read")
+    monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", f'printf %s "${READER_VARIABLE}"', "sh"])
+    done = run_elsewhere(storage, "one", ["questions"], "", pytest.fail)
+    assert json.loads(done.stdout) == start_for("one", {"HOOKROUTER_HOME": "/where/it is read"})
 
 
 @pytest.mark.parametrize("words", [["doctor"], [], ["serve", "--stop"], ["/bin/sh"], ["--machine", "x"]])

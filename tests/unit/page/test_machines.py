@@ -1,0 +1,296 @@
+"""Two machines' pages behind one address: a link or form means one machine's session, whatever page it comes to."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import itertools
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+from starlette.applications import Starlette
+
+from hookrouter._fleet import others as module
+from hookrouter._fleet.spawn import ALONE_VARIABLE
+from hookrouter._page.app import make_app
+from hookrouter._page.reading.waiting import key_of, read_key
+from hookrouter._page.security.logins import COOKIE, FULL
+from hookrouter._page.tasks import Done
+from hookrouter.cli.application import Application
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.messages.answer_link import answer_link
+from hookrouter.messaging.gateway import Message
+from hookrouter.queue.documents import change_queue
+from hookrouter.queue.editing import added, new_items
+from hookrouter.sessions.records import IDLE, SessionRecord, change_record
+from hookrouter.storage.interface import StoreError
+from support.managed_client import question
+from support.memory_storage import MemoryStorage
+from support.resident import PATIENCE
+
+CONFIG = """
+[storage]
+engine = "memory"
+machine = "{name}"
+[page]
+url = "https://claude.example.org"
+secret_file = "{secret}"
+"""
+
+
+class Answer(NamedTuple):
+    """What a page has answered."""
+
+    status: int
+    text: str
+    location: str
+
+    @property
+    def addresses(self) -> set[str]:
+        """The addresses of sessions and questions that its links and forms name."""
+        found = re.findall(r'(?:href|action|hx-post)="(/(?:sessions/|waiting/|history\?session)[^"]*)"', self.text)
+        return {html.unescape(one) for one in found if not one.startswith(("/sessions/list", "/waiting/list"))}
+
+
+class Machine:
+    """A machine with its page. What its page would have commands do is noted, and not done."""
+
+    def __init__(self, folder: Path, name: str, areas: Any) -> None:
+        self.name = name
+        (folder / name).mkdir()
+        (folder / "secret").write_text("a secret of all the pages of this test\n")
+        (folder / "secret").chmod(0o600)
+        (folder / name / "config.toml").write_text(CONFIG.format(name=name, secret=folder / "secret"))
+        self.services = Application.from_environ({"HOOKROUTER_HOME": str(folder / name)}, share=False)
+        self.storage = MemoryStorage(name)
+        self.storage.areas = areas
+        self.app: Starlette = make_app(lambda: self.services)
+        self.ran: list[tuple[list[str], bool]] = []
+        self.answered: list[Any] = []
+
+        async def command(words: list[str], _text: str | None = None, *, is_alone: bool = False) -> Done:
+            self.ran.append((words, is_alone))
+            return Done(0, {}, "")
+
+        async def answer(request: Any) -> Done:
+            self.answered.append(request)
+            return Done(0, {"outcome": "verified"}, "")
+
+        self.app.state.page.tasks.command = command
+        self.app.state.page.tasks.answer = answer
+
+    @property
+    def csrf(self) -> str:
+        logins = self.app.state.page.logins
+        return str(logins.csrf_token(logins.login(self._cookie()).id))
+
+    def _cookie(self) -> str:
+        logins = self.app.state.page.logins
+        if not hasattr(self, "_logged_in"):
+            _, self._logged_in = logins.cookie(logins.link_token(FULL))
+        return str(self._logged_in)
+
+    def get(self, address: str) -> Answer:
+        return self._ask("GET", address, b"")
+
+    def post(self, address: str, **fields: str) -> Answer:
+        return self._ask("POST", address, urlencode({"csrf": self.csrf, **fields}).encode())
+
+    def _ask(self, method: str, address: str, body: bytes) -> Answer:
+        path, _, query = address.partition("?")
+        headers = [(b"host", b"claude.example.org"), (b"cookie", f"{COOKIE}={self._cookie()}".encode())]
+        headers += [(b"origin", b"https://claude.example.org"), (b"content-length", str(len(body)).encode())]
+        scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": headers}
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        asyncio.run(asyncio.wait_for(self.app({**scope, "client": None}, receive, send), PATIENCE))
+        text = b"".join(one.get("body", b"") for one in sent[1:]).decode()
+        return Answer(sent[0]["status"], text, dict(sent[0]["headers"]).get(b"location", b"").decode())
+
+    def has(self, session: str, item: str = "") -> None:
+        """Have a session with an item in its queue, which the others see as well."""
+        record = SessionRecord(session, f"id-{session}-{self.name}", IDLE, "2026-11-26T00:00:00.000Z")
+        for store in (self.services.store, self.storage.store("", pytest.fail)):
+            change_record(store, session, lambda _: record)
+            if item:
+                change_queue(store, session, lambda queue: added(queue, new_items([item], by="agent")))
+
+    def asks(self, session: str, tool_use_id: str) -> Question:
+        """Have a question open, which the others see as well."""
+        asked = Question(
+            session=session,
+            session_id=f"id-{session}",
+            tool_use_id=tool_use_id,
+            questions=[question("Which way?")],
+            terminal=None,
+            agent="",
+            gateway="inbox",
+        )
+        for store in (self.services.store, self.storage.store("", pytest.fail)):
+            documents.save_question(store, asked)
+        return asked
+
+
+class Fleet(NamedTuple):
+    one: Machine
+    two: Machine
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    areas: Any = {}
+    machines = {name: Machine(tmp_path, name, areas) for name in ("one", "two")}
+    monkeypatch.setattr(module, "open_engine", lambda home, _config, _plugins: machines[Path(home.root).name].storage)
+    return Fleet(machines["one"], machines["two"])
+
+
+@pytest.fixture
+def away(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    """The fleet without its engine."""
+
+    def fail(*_: object) -> None:
+        raise StoreError("the engine is away")
+
+    monkeypatch.setattr(module, "open_engine", fail)
+    return fleet
+
+
+def test_both_pages_show_a_session_under_the_same_address(fleet: Fleet) -> None:
+    fleet.one.has("work")
+    fleet.two.has("work")
+    shown = [machine.get("/sessions") for machine in fleet]
+    assert shown[0].addresses == shown[1].addresses == {"/sessions/work?machine=one", "/sessions/work?machine=two"}
+    for page in shown:
+        assert [page.text.count(f"on <bdi>{name}</bdi>") for name in ("one", "two")] == [1, 1]
+
+
+def test_every_form_and_link_of_a_session_names_its_machine(fleet: Fleet) -> None:
+    for machine in fleet:
+        machine.has("work", "run the tests")
+    for machine in fleet:
+        for name in ("one", "two"):
+            page = machine.get(f"/sessions/work?machine={name}")
+            assert page.status == 200
+            assert f"<dd><bdi>{name}</bdi></dd>" in page.text
+            wanted = {f"/sessions/work?machine={name}", f"/history?session=work&machine={name}"}
+            assert page.addresses == wanted
+
+
+ACTIONS: list[dict[str, str]] = [
+    *({"do": do} for do in ("send", "send-next", "hold", "go-on", "clear", "pause", "resume")),
+    *({"do": do, "item": "i1"} for do in ("edit", "drop", "first", "last")),
+]
+
+
+def test_an_action_is_done_on_the_machine_that_its_form_names(fleet: Fleet) -> None:
+    for machine in fleet:
+        machine.has("work")
+    for machine, name, fields in itertools.product(fleet, ("one", "two"), ACTIONS):
+        done = machine.post(f"/sessions/work?machine={name}", text="now", **fields)
+        assert (done.status, done.location) == (303, f"/sessions/work?machine={name}")
+        [(words, is_alone)], machine.ran = machine.ran, []
+        # Its own it does by itself, whatever else is called so; the other machine is named.
+        assert is_alone == (name == machine.name)
+        assert [word for word in words if word.startswith("--machine")] == ([] if is_alone else [f"--machine={name}"])
+
+
+def test_what_names_no_machine_is_refused_if_several_could_be_meant(fleet: Fleet) -> None:
+    for machine in fleet:
+        machine.has("work")
+    refused = fleet.one.post("/sessions/work", do="pause")
+    assert (refused.status, fleet.one.ran) == (409, [])
+    assert "several machines have a session of this name: one, two" in refused.text
+    asked = fleet.one.get("/sessions/work")
+    assert (asked.status, asked.addresses) == (300, {"/sessions/work?machine=one", "/sessions/work?machine=two"})
+
+
+def test_what_names_no_machine_is_for_the_only_one_that_has_it(fleet: Fleet) -> None:
+    fleet.two.has("work")
+    for machine in fleet:
+        assert machine.get("/sessions/work").addresses >= {"/sessions/work?machine=two"}
+        assert machine.post("/sessions/work", do="pause").location == "/sessions/work?machine=two"
+    assert fleet.one.ran == [(["pause", "--machine=two", "--session=work", "--reason="], False)]
+    assert fleet.two.ran == [(["pause", "--session=work", "--reason="], True)]
+    assert fleet.one.get("/sessions/other").status == 404
+
+
+def test_without_the_engine_the_machine_is_named_all_the_same_and_none_is_guessed(away: Fleet) -> None:
+    fleet = away
+    fleet.one.has("work")
+    assert fleet.one.get("/sessions").addresses == {"/sessions/work?machine=one"}
+    assert fleet.one.post("/sessions/work?machine=one", do="pause").status == 303
+    # Another machine may have a session that is called so.
+    assert fleet.one.post("/sessions/work", do="pause").status == 503
+    assert fleet.one.get("/sessions/work").addresses >= {"/sessions/work?machine=one"}
+    assert fleet.one.get("/sessions/work?machine=two").status == 503
+    assert len(fleet.one.ran) == 1
+
+
+def test_a_question_has_one_address_on_both_pages_and_is_answered_where_it_is(fleet: Fleet) -> None:
+    # A machine may have been copied, with what it had asked.
+    fleet.one.asks("work", "t1")
+    fleet.two.asks("work", "t1")
+    shown = [machine.get("/").addresses for machine in fleet]
+    assert shown[0] == shown[1]
+    assert {read_key(address.split("/")[2]).machine for address in shown[0]} == {"one", "two"}
+    for machine in fleet:
+        for name in ("one", "two"):
+            key = key_of("work", "id-work", "t1", name)
+            page = machine.get(f"/waiting/{key}")
+            assert f"on <bdi>{name}</bdi>" in page.text
+            sent = machine.post(f"/waiting/{key}/send", decisions='[{"action": "select", "optionIndex": 0}]')
+            assert (sent.status, "Recorded exactly" in sent.text) == (200, True)
+            assert f"on <bdi>{name}</bdi>" in sent.text
+            assert machine.answered.pop()["machine"] == ("" if name == machine.name else name)
+
+
+def test_a_link_in_a_message_finds_the_one_machine_and_guesses_at_none_of_two(fleet: Fleet) -> None:
+    asked = fleet.one.asks("work", "t1")
+    link = answer_link(fleet.one.services.home, fleet.one.services.config.page, asked)
+    path = link.removeprefix("https://claude.example.org")
+    for machine in fleet:
+        shown = machine.get(path)
+        assert (shown.status, "on <bdi>one</bdi>" in shown.text) == (200, True)
+    fleet.two.asks("work", "t1")
+    for machine in fleet:
+        shown = machine.get(path)
+        assert (shown.status, "several machines have this question: one, two" in shown.text) == (409, True)
+
+
+def test_a_link_to_a_question_that_cannot_be_looked_at_does_not_say_that_it_is_over(away: Fleet) -> None:
+    fleet = away
+    asked = fleet.one.asks("work", "t1")
+    link = answer_link(fleet.one.services.home, fleet.one.services.config.page, asked)
+    path = link.removeprefix("https://claude.example.org")
+    assert fleet.one.get(path).status == 200
+    assert fleet.two.get(path).status == 503
+
+
+def test_a_message_is_dropped_on_the_machine_that_showed_it_alone(fleet: Fleet) -> None:
+    message = Message("question", "boss", "inbox", "work", "s1", "t1", "A question", "text")
+    for machine in fleet:
+        machine.services.outbox.put(message)
+        assert f'name="machine" value="{machine.name}"' in machine.get("/health").text
+    assert fleet.one.post("/health", do="drop", message="m1", machine="one").status == 303
+    refused = fleet.two.post("/health", do="drop", message="m1", machine="one")
+    assert (refused.status, "this page is that of two" in refused.text) == (409, True)
+    assert (len(fleet.one.ran), fleet.two.ran) == (1, [])
+
+
+def test_a_command_for_this_machine_alone_is_told_so(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hookrouter._page import tasks
+
+    monkeypatch.setattr(tasks, "script_argv", lambda: ["sh", "-c", f'echo "{{\\"told\\": \\"${ALONE_VARIABLE}\\"}}"'])
+    runner = tasks.Tasks(fleet.one.services.environ)
+    told = [asyncio.run(runner.command(["send"], is_alone=alone)).document["told"] for alone in (True, False)]
+    assert told == ["1", ""]
