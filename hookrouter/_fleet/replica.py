@@ -15,7 +15,6 @@ from hookrouter._fleet.kinds import FLEET, SHARED
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.field_docs import with_field_docs
-from hookrouter.util.filenames import encode_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -188,10 +187,9 @@ class Replica:
         known = self._known[place]
         changed = {name for name, stamp in stamps.items() if known.get(name) != stamp}
         if changed:
-            for found, document in self._local[area].entries(kind, lambda name: name in changed):
-                # A name that is too long for a file stands for itself in the document alone.
-                name = found if found in stamps else encode_name(found)
+            for name, document in self._local[area].entries(kind, changed.__contains__):
                 if name not in changed:
+                    # The whole name of a file that an earlier release wrote became known in between.
                     continue
                 if there is not None and there.get(name) == document:
                     known[name] = stamps[name]

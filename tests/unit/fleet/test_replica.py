@@ -17,6 +17,7 @@ from hookrouter._fleet.replica import Brought, Replica, ReplicaError
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreError
+from hookrouter.util.filenames import encode_name
 from support.memory_storage import MemoryStorage
 
 KEYS = st.tuples(
@@ -102,6 +103,51 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
     assert replica.bring() == Brought()
     again = Replica(home, storage, "one", pytest.fail)
     assert again.bring(dry_run=True) == again.bring() == Brought(same=len(names))
+
+
+LONG = st.one_of(st.text(min_size=100), st.text(st.sampled_from("aäé日%~.\ud800"), min_size=20, max_size=200))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@given(names=st.sets(st.one_of(st.text(), LONG), max_size=5), document=DOCUMENTS)
+def test_any_name_reads_the_same_in_files_and_engine_and_comes_back_from_there(
+    tmp_path_factory: pytest.TempPathFactory, names: set[str], document: dict[str, int]
+) -> None:
+    folder = tmp_path_factory.mktemp("home")
+    home, storage, fresh = Home.in_folder(str(folder)), MemoryStorage(), Home.in_folder(str(folder / "fresh"))
+    names |= {encode_name(name) for name in names}
+    store = Store(home.state, pytest.fail)
+    for number, name in enumerate(names):
+        store.write("question", name, {**document, "n": number}, durable=False)
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    assert replica.bring() == Brought(written=len(names))
+    there = storage.store("", pytest.fail)
+    for number, name in enumerate(names):
+        assert store.read("question", name) == there.read("question", name) == {**document, "n": number}
+    assert store.entries("question") == there.entries("question")
+    assert store.stamps("question").keys() == there.stamps("question").keys() == names
+    Replica(fresh, storage, "one", pytest.fail).take_over()
+    assert files(fresh) == files(home)
+
+
+def files(home: Home) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(home.state).glob("question-*")}
+
+
+def test_a_file_of_an_earlier_release_is_brought_under_its_whole_name_once_that_is_known(home: Home) -> None:
+    storage, store, name = MemoryStorage(), Store(home.state, pytest.fail), "日" * 60
+    path = Path(home.state, f"question-{encode_name(name)}.json")
+    Path(store.write("question", name, {})).write_text('{"n": 1}')
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.bring()
+    assert storage.store("", pytest.fail).entries("question") == [(encode_name(name), {"n": 1})]
+    assert store.replace("question", name, {"n": 2}, unchanged={"n": 1})
+    assert replica.bring() == Brought(written=1, deleted=1)
+    assert storage.store("", pytest.fail).entries("question") == [(name, {"n": 2})]
+    path.write_text('{"session": "%s"}' % name)  # noqa: UP031 - braces
+    assert replica.bring() == Brought(written=1)
+    assert storage.store("", pytest.fail).read("question", name) == {"session": name}
 
 
 def test_what_stands_in_the_engine_and_in_no_file_goes(home: Home) -> None:
