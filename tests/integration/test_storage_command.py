@@ -164,6 +164,24 @@ def test_a_home_is_brought_with_all_that_is_open_and_comes_back_to_an_empty_disk
     assert "are another home's" in machine.run("storage", "copy", "--from", "files", code=2)
 
 
+def test_beside_the_process_that_brings_documents_a_copy_has_it_bring_them(machine: Machine) -> None:
+    machine.choose()
+    machine.run("storage", "init")
+    machine.ask("toolu_1")
+    machine.ask("toolu_2")
+    wait_until(lambda: len(machine.on_the_shelf()) == 2, 20, "the questions")
+    lost, *_ = (machine.shelf / "one").rglob("question-*.json")
+    lost.rename(lost.with_name("question-over.json"))
+    found = machine.told("storage", "copy", "--from", "files")
+    assert (found["written"], found["deleted"]) == (1, 1)
+    assert found["by"].startswith("process ")
+    assert lost.exists()
+    assert len(machine.on_the_shelf()) == 2
+    assert "there already; by the process that brings documents (" in machine.run("storage", "copy", "--from", "files")
+    machine.stop_sharing()
+    machine.choose()
+
+
 def test_two_homes_of_one_name_do_not_write_over_each_other(
     machine: Machine, make_machine: Callable[[str], Machine]
 ) -> None:
@@ -177,6 +195,12 @@ def test_two_homes_of_one_name_do_not_write_over_each_other(
     wait_until(lambda: "error" in dict(other.storage_findings()), 20, "what doctor says")
     ((_level, message),) = other.storage_findings()
     assert "give this one another name: [storage] machine in" in message
+    # With the other home's process at work and without it.
+    for _ in range(2):
+        found = other.told("storage", "check", code=1)
+        assert "are another home's" in found["problems"][0]
+        assert not found["ok"]
+        machine.stop_sharing()
     assert other.open_questions() == ["toolu_9"]
     assert len(machine.on_the_shelf()) == 1
 

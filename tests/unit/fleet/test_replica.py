@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hookrouter._fleet import comparing
 from hookrouter._fleet.kinds import SHARED
-from hookrouter._fleet.replica import Brought, Replica, ReplicaError
+from hookrouter._fleet.replica import Brought, Replica, ReplicaError, problems
+from hookrouter._fleet.spawn import SHARING
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreError
+from hookrouter.testing import wait_until
 from hookrouter.util.filenames import encode_name
 from support.memory_storage import MemoryStorage
 
@@ -228,3 +232,45 @@ def test_whatever_stands_in_the_engine_is_no_reason_to_write_over_it(home: Home,
     storage.store("fleet", pytest.fail).write("fleet", "home", there)
     with pytest.raises(ReplicaError):
         Replica(home, storage, "one", pytest.fail).settle()
+
+
+def test_a_comparison_that_is_asked_for_finds_what_the_engine_has_lost_and_what_it_has_too_much(home: Home) -> None:
+    storage, store = MemoryStorage(), Store(home.state, pytest.fail)
+    there = storage.store("", pytest.fail)
+    for name in ("a", "b"):
+        store.write("question", name, {})
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    replica.bring()
+    there.delete("question", "a")
+    there.write("question", "c", {})
+    assert replica.bring() == Brought()
+    with store.lock(*SHARING, 0), ThreadPoolExecutor() as threads:
+        found = threads.submit(comparing.compared, store, 60)
+        wait_until(lambda: bool(comparing.asked(store)), 20, "the request")
+        brought = replica.bring()
+        assert found.result() == brought._asdict() == Brought(written=1, deleted=1, same=1)._asdict()
+    assert sorted(name for name, _ in there.entries("question")) == ["a", "b"]
+    assert store.stamps("fleet").keys() == {"home"}
+    assert replica.bring() == Brought()
+
+
+def test_whoever_asks_for_a_comparison_hears_that_nobody_is_there_or_answers(home: Home) -> None:
+    store = Store(home.state, pytest.fail)
+    assert comparing.compared(store, 60) is None
+    with store.lock(*SHARING, 0), pytest.raises(TimeoutError):
+        comparing.compared(store, 0)
+    assert comparing.asked(store) == ""
+
+
+def test_whose_documents_they_are_is_looked_at_without_a_trace(home: Home, tmp_path: Path) -> None:
+    storage, other = MemoryStorage(), Home.in_folder(str(tmp_path / "other"))
+    assert problems(home, storage, "one", pytest.fail) == []
+    assert Store(home.state, pytest.fail).stamps("fleet") == storage.store("fleet", pytest.fail).stamps("fleet") == {}
+    Replica(home, storage, "one", pytest.fail).settle()
+    assert problems(home, storage, "one", pytest.fail) == []
+    (problem,) = problems(other, storage, "one", pytest.fail)
+    assert "the documents under the name 'one' are another home's" in problem
+    shutil.rmtree(home.state)
+    (problem,) = problems(home, storage, "one", pytest.fail)
+    assert "hookrouter storage copy --to files" in problem
