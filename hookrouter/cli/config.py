@@ -97,7 +97,8 @@ def show(
     """Show what holds, and where it comes from.
 
     Each value comes from a line of config.toml, or is a default. Without --all, only what config.toml sets. Secrets are
-    not shown: config.toml names where they are, and a value under a key like token or password is hidden.
+    not shown: config.toml names where they are. A value under a key like token or password is hidden, and under one
+    like token_env what is no name of a variable.
 
     With --json: file, exists, home (HOOKROUTER_HOME, or platform: what says where the file is), problems, and values:
     key, value, source (config.toml, default, plugin default, last good file), line.

@@ -227,6 +227,38 @@ def test_a_file_that_cannot_be_read_is_an_error_of_its_own(file: Path, run: Any)
         assert f"{file}: cannot be read" in done.err
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        '[storage]\nengine = "postgresql"\ndsn_env = "host=x password=hunter2"',
+        '[storage]\nengine = "postgresql"\ndsn_env = "postgresql://me:hunter2@host/x"',
+        '[storage]\nengine = "postgresql"\ndsn_file = "host=x password=hunter2"',
+        '[storage]\nengine = "postgresql"\ndsn = "host=x password=hunter2"',
+        '[storage]\nengine = "postgresql"\ndatabase_env = "host=x password=hunter2"',
+        '[storage]\nengine = "postgresql"\ndsn_env = ["hunter2"]',
+        '[page]\nsecret_file = "hunter2"',
+        '[monitor]\ntoken_env = "hunter2 "',
+        '[gateways.w]\ntype = "webhook"\nurl_env = "https://host/hunter2"',
+        '[gateways.w]\ntype = "webhook"\nurl = "https://host"\nsecret_env = "hunter2!"',
+        '[gateways.w]\ntype = "webhook"\nurl = "https://host"\nheaders = { Authorization_env = "Bearer hunter2" }',
+        '[gateways.w]\ntype = "webhook"\nurl = "https://host/$key"\nsecrets = { key_env = "hunter2!" }',
+        '[gateways.w]\ntype = "webhook"\nurl = "https://host/$key"\nsecrets = { key_file = "hunter2" }',
+        '[gateways.w]\ntype = "command"\nargv = ["a"]\nset = { KEY_env = "hunter2!" }',
+    ],
+)
+def test_a_secret_in_the_place_of_its_place_is_shown_nowhere(file: Path, run: Any, table: str) -> None:
+    file.write_text(table + "\n")
+    for words in (("config", "check"), ("config", "show"), ("storage", "check"), ("doctor",), ("questions",)):
+        for more in ((), ("--json",)):
+            done = run(*words, *more)
+            assert "hunter2" not in done.out + done.err, words
+            assert words != ("config", "check") or done.code == 1
+    for path in (path for path in file.parent.rglob("*") if path.is_file() and path != file):
+        # What a plugin alone can judge is kept as it is, for this user alone.
+        assert b"hunter2" not in path.read_bytes() or path.name.startswith("config-"), path
+        assert path.stat().st_mode & 0o077 == 0
+
+
 def test_show_says_where_each_value_comes_from(file: Path, run: Any) -> None:
     file.write_text(
         '[[agents]]\nid = "a"\n[gateways.w]\ntype = "webhook"\nheaders = { Authorization_env = "NAME" }\n'
