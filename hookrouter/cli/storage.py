@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hookrouter._fleet import comparing
+from hookrouter._fleet import comparing, state
 from hookrouter._fleet.replica import Brought, Replica, problems
 from hookrouter._fleet.spawn import SHARING
 from hookrouter._plugins.storage_engines import machine_name, open_engine
@@ -121,6 +121,8 @@ def check(as_json: Json = False) -> None:
     wrong = _guarded(lambda: problems(application.home, storage, machine_name(config), application.warn))
     found = [printable(problem) for problem in wrong]
     machines = [] if found else list(_guarded(storage.machines))
+    if not found:
+        _guarded(lambda: state.forget(application.store))
     if as_json:
         here = {"engine": config.engine, "machine": machine_name(config)}
         echo_json({**here, "ok": not found, "problems": found, "machines": machines})
