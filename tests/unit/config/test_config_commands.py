@@ -259,6 +259,38 @@ def test_a_secret_in_the_place_of_its_place_is_shown_nowhere(file: Path, run: An
         assert path.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize(
+    ("secret", "mode", "said"),
+    [
+        (None, 0, "cannot be read: No such file or directory"),
+        ("x" * 31, 0o600, "is too short; allowed: 32 characters or more"),
+        ("x" * 32, 0o644, "run: chmod 600"),
+    ],
+)
+def test_a_page_to_which_nobody_can_log_in_is_told(
+    file: Path, run: Any, secret: str | None, mode: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = file.parent / "page.secret"
+    if secret is not None:
+        place.write_text(secret)
+        place.chmod(mode)
+    file.write_text(f'[page]\nsecret_file = "{place}"\n')
+    done = run("config", "check")
+    assert (done.code, done.out.count(said)) == (0, 1)
+    assert done.out.startswith(f"{file}:2: warning: page.secret_file: ")
+    assert "nobody can log in to the page: [page] secret_file: " in run("doctor").out
+    monkeypatch.setattr("hookrouter._page.command._problem", lambda _app: "")
+    done = run("open", "--no-browser")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("hookrouter open: [page] secret_file: ")
+    assert said in done.err
+    place.write_text("x" * 32)
+    place.chmod(0o600)
+    assert run("config", "check").out.endswith("nothing is wrong\n")
+    assert run("open", "--no-browser").code == 0
+    assert "nobody can log in" not in run("doctor").out
+
+
 def test_show_says_where_each_value_comes_from(file: Path, run: Any) -> None:
     file.write_text(
         '[[agents]]\nid = "a"\n[gateways.w]\ntype = "webhook"\nheaders = { Authorization_env = "NAME" }\n'
