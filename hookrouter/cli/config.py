@@ -19,6 +19,7 @@ from hookrouter._config.report import (
     home_source,
     line_of,
     read_lines,
+    storage_problems,
 )
 from hookrouter._config.report import check as examine
 from hookrouter._config.report import settings as all_settings
@@ -135,16 +136,20 @@ def show(
     \b
     Exit codes:
       0  shown
-      1  shown, and config.toml has problems, so that it does not hold
+      1  shown, and config.toml has problems, so that it, or [storage] in it, does not hold
       2  config.toml is there and cannot be read
     """
-    services = Application.from_environ(share=False)
-    path = services.home.config_file
-    try:
-        found = [one for one in all_settings(services) if every or one.source not in (BUILT_IN, PLUGIN)]
-    except ConfigError as error:
-        raise CommandError(str(error)) from None
-    problems = [printable(problem) for problem in services.config.problems]
+    # Plugins are imported for this, and one may print.
+    with redirect_stdout(sys.stderr):
+        services = Application.from_environ(share=False)
+        path = services.home.config_file
+        try:
+            found = [one for one in all_settings(services) if every or one.source not in (BUILT_IN, PLUGIN)]
+        except ConfigError as error:
+            raise CommandError(str(error)) from None
+        name = os.path.basename(path)
+        wrong = services.config.problems or [f"{name}: {problem.line}" for problem in storage_problems(services)]
+        problems = [printable(problem) for problem in wrong]
     if as_json:
         echo_json(
             {

@@ -220,6 +220,11 @@ def _storage() -> tuple[Application, Storage]:
     with redirect_stdout(sys.stderr):
         application = Application.from_environ(share=False)
         config = application.config.storage
+        if application.config.problems:
+            application.warn(
+                f"{application.home.config_file} has problems, so [storage] is what the last file without any said; "
+                "see: hookrouter config check"
+            )
         if config.engine == FILES:
             raise CommandError(
                 f"{application.home.config_file}: [storage] engine is files, which need nothing; "

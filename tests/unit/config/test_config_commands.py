@@ -291,6 +291,26 @@ def test_a_page_to_which_nobody_can_log_in_is_told(
     assert "nobody can log in" not in run("doctor").out
 
 
+def test_show_says_that_the_storage_does_not_hold(file: Path, run: Any) -> None:
+    file.write_text('[storage]\nengine = "postgresql"\ndsn_env = "DSN"\npool = 1000\n')
+    done = run("config", "show")
+    assert done.code == 1
+    assert "# not used: config.toml: storage.pool: found 1000; allowed: " in done.out
+    assert run("config", "show", "--json").json["problems"][0].startswith("config.toml: storage.pool: found 1000")
+    file.write_text('[storage]\nengine = "postgresql"\ndsn_env = "DSN"\n')
+    assert run("config", "show").code == 0
+
+
+def test_the_storage_commands_say_that_the_file_before_counts(file: Path, run: Any) -> None:
+    file.write_text('[storage]\nengine = "postgresql"\ndsn_file = "/nowhere"\n')
+    assert "has problems" not in run("storage", "check").err
+    file.write_text('[storage]\nengine = "postgresql"\ndsn_env = "DSN"\n[answer]\nwait = "x"\n')
+    done = run("storage", "check")
+    assert done.code
+    assert f"{file} has problems, so [storage] is what the last file without any said" in done.err
+    assert "dsn_file: /nowhere cannot be read" in done.out + done.err
+
+
 def test_show_says_where_each_value_comes_from(file: Path, run: Any) -> None:
     file.write_text(
         '[[agents]]\nid = "a"\n[gateways.w]\ntype = "webhook"\nheaders = { Authorization_env = "NAME" }\n'
