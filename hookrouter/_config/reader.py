@@ -140,8 +140,8 @@ def _cross_check(file: ConfigFile, gateway_names: Iterable[str]) -> list[Problem
 
 
 def _problem(key: str, fault: Fault) -> Problem:
-    (problem,) = problems_of(fault, key)
-    return problem
+    # It is about keys and names, never about a value that must not be shown.
+    return Problem(key, str(fault), fault.found, fault.allowed, fault.suggestion)
 
 
 def _unknown(name: str, gateways: Iterable[str]) -> Fault:

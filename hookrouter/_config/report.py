@@ -51,6 +51,7 @@ __all__ = [
     "line_of",
     "read_lines",
     "settings",
+    "storage_problems",
     "untold",
     "untold_warning",
 ]
@@ -122,7 +123,7 @@ def check(app: Services) -> list[Located]:
         # Of a file with problems nothing is used; what it says is compared all the same, to name every mistake at once.
         meant = app.under(config) if problems else app
         told = {problem.key for problem in problems}
-        further = [*_own_settings(meant), *_gateways(meant), *_answering(meant), *_storage(meant)]
+        further = [*_own_settings(meant), *_gateways(meant), *_answering(meant), *storage_problems(meant)]
         found += [Located("error", line_of(one.key, lines), one) for one in further if one.key not in told]
         found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
     return sorted(found, key=lambda located: (located.level, located.line or 0))
@@ -179,7 +180,8 @@ def _answering(app: Services) -> Iterator[Problem]:
                 yield _not_offered(f"agents[{number}].wake_on[{index}]", name, kinds)
 
 
-def _storage(app: Services) -> Iterator[Problem]:
+def storage_problems(app: Services) -> Iterator[Problem]:
+    """Yield what is wrong with ``[storage]`` by its engine, which is imported for it."""
     storage = app.config.storage
     if storage.engine == FILES:
         return

@@ -13,7 +13,7 @@ import attrs
 import cattrs
 
 from hookrouter import config as values
-from hookrouter._config.validation import Fault, each, is_secret, plain, table_hook, wrong
+from hookrouter._config.validation import Fault, each, plain, refuse_secret, table_hook, wrong
 from hookrouter.util.text import closest
 from hookrouter.util.value import Value
 
@@ -793,10 +793,9 @@ def _gateway(value: object) -> dict[str, object]:
 
 
 def _no_secret(entry: object) -> None:
-    """Refuse a key that names a secret, in a gateway's table and the tables in it. Never shows the value."""
+    """Refuse what is a secret, or may be one, in a gateway's table and the tables in it. Never shows the value."""
     key, value = entry if isinstance(entry, tuple) else ("", entry)
-    if is_secret(key):
-        raise ValueError(f"a secret does not belong here; allowed: {key}_env or {key}_file, which name where it is")
+    refuse_secret(key, value)
     if isinstance(value, dict):
         each(value.items(), _no_secret, dict, keyed=True)
     elif isinstance(value, list):

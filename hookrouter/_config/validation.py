@@ -27,17 +27,24 @@ __all__ = [
     "each",
     "hide",
     "is_secret",
+    "misplaced",
     "plain",
     "problems_of",
+    "refuse_secret",
     "table_hook",
+    "without_secrets",
     "wrong",
 ]
 
 FAULTS = (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError, ValueError, TypeError)
 """What structuring raises."""
 
-SECRETS = ("token", "password", "passwd", "secret", "api_key", "apikey", "authorization")
-INDIRECT = ("_env", "_file")
+SECRETS = ("token", "password", "passwd", "secret", "api_key", "apikey", "authorization", "dsn")
+_VARIABLE, _FILE = "_env", "_file"
+_PLACES = {_VARIABLE: "the name of an environment variable", _FILE: "an absolute path, or one that begins with ~"}
+INDIRECT = tuple(_PLACES)
+_HIDDEN = "(hidden)"
+_NOT_SHOWN = "found a value that is not shown"
 
 T = TypeVar("T")
 
@@ -79,14 +86,53 @@ def wrong(value: object, allowed: str) -> Fault:
 
 def is_secret(key: str) -> bool:
     """Say whether a key's name tells that its value is a secret itself, not where one is."""
-    name = key.lower().replace("-", "_")
-    return not name.endswith(INDIRECT) and name.endswith(SECRETS)
+    return _normal(key).endswith(SECRETS)
+
+
+def misplaced(key: str, value: object) -> str:
+    """Return what belongs under a key that says where something is, as ``token_env``, if it is not what stands there.
+
+    Empty for all other keys. What stands there may be the secret itself, so nobody may be shown it.
+    """
+    name = _normal(key)
+    suffix = next((suffix for suffix in INDIRECT if name.endswith(suffix)), "")
+    if not suffix or value in ("", None) or isinstance(value, bool):
+        return ""
+    if not isinstance(value, str | int | float):
+        # Such as the list of the variables that a program gets.
+        return _PLACES[suffix] if is_secret(name.removesuffix(suffix)) else ""
+    text = str(value)
+    is_right = text.isascii() and text.isidentifier() if suffix == _VARIABLE else text.startswith(("/", "~"))
+    return "" if is_right else _PLACES[suffix]
+
+
+def refuse_secret(key: str, value: object) -> None:
+    """Raise ValueError, which does not show the value, if it is a secret, by its key, or may be one."""
+    if is_secret(key):
+        raise ValueError(f"a secret does not belong here; allowed: {key}_env or {key}_file, which name where it is")
+    name = _normal(key)
+    if any(name.endswith(suffix) and is_secret(name.removesuffix(suffix)) for suffix in INDIRECT) and (
+        allowed := misplaced(key, value)
+    ):
+        raise ValueError(f"{_NOT_SHOWN}; allowed: {allowed}")
+
+
+def without_secrets(text: str, table: Mapping[str, object]) -> str:
+    """Return what is said of a table without the values in it that are not shown."""
+    for key, value in table.items():
+        if hide(key, value) == _HIDDEN and isinstance(value, str | int | float) and str(value):
+            text = text.replace(str(value), _HIDDEN)
+    return text
+
+
+def _normal(key: str) -> str:
+    return key.lower().replace("-", "_")
 
 
 def hide(key: str, value: object) -> object:
-    """Return a value for showing, in which whatever stands under a secret's key is left out."""
-    if is_secret(key):
-        return "(hidden)"
+    """Return a value for showing, in which whatever is a secret by its key, or may be one, is left out."""
+    if is_secret(key) or misplaced(key, value):
+        return _HIDDEN
     if isinstance(value, dict):
         return {name: hide(str(name), item) for name, item in value.items()}
     if isinstance(value, list):
@@ -105,8 +151,9 @@ def problems_of(error: BaseException, path: str = "") -> list[Problem]:
     if isinstance(error, KeyError):
         return [Problem(path, "missing; it is required")]
     if isinstance(error, Fault):
-        if is_secret(path.rpartition(".")[2].partition("[")[0]):
-            return [Problem(path, f"found a value that is not shown; allowed: {error.allowed}", "", error.allowed)]
+        key = path.rpartition(".")[2].partition("[")[0]
+        if is_secret(key) or _normal(key).endswith(INDIRECT):
+            return [Problem(path, f"{_NOT_SHOWN}; allowed: {error.allowed}", "", error.allowed)]
         return [Problem(path, str(error), error.found, error.allowed, error.suggestion)]
     said = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
     return [Problem(path, said or type(error).__name__)]

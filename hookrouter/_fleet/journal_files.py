@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["JournalFiles", "ReadOn", "session_of"]
 
@@ -56,14 +56,22 @@ class JournalFiles:
         found = ReadOn([], {})
         present: set[str] = set()
         seen = {}
-        for identity, path, state in self._paths():
+        paths, is_certain = self._paths()
+        for identity, path, state in paths:
             if identity in self._seen and self._seen[identity][0] == state:
                 seen[identity] = self._seen[identity]
                 present.add(seen[identity][1])
                 continue
             if most_bytes <= 0:
                 break
-            name, read = self._read(identity, path, brought, found, most_bytes)
+            try:
+                name, read = self._read(identity, path, brought, found, most_bytes)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                # Which of those that were brought it is cannot be said.
+                is_certain = False
+                continue
             if not name:
                 continue
             present.add(name)
@@ -71,14 +79,17 @@ class JournalFiles:
             if most_bytes > 0:
                 seen[identity] = (state, name)
         else:
-            # One that is renamed while the folder is read may be in neither place, so it is gone when missed twice.
-            missed = brought.keys() - present
-            found.files.update(dict.fromkeys(missed & self._missed))
-            self._missed = missed
+            if is_certain:
+                # One that is renamed while the folder is read may be in neither place, so it is gone when missed twice.
+                missed = brought.keys() - present
+                found.files.update(dict.fromkeys(missed & self._missed))
+                self._missed = missed
         self._seen |= seen
         return found
 
-    def _paths(self) -> Iterator[tuple[tuple[int, int], str, tuple[int, int]]]:
+    def _paths(self) -> tuple[list[tuple[tuple[int, int], str, tuple[int, int]]], bool]:
+        """Return device and inode, path, and size and time of each file, and whether these are all there are."""
+        found = []
         try:
             with os.scandir(self._folder) as entries:
                 for entry in sorted(entries, key=lambda entry: entry.name):
@@ -90,23 +101,26 @@ class JournalFiles:
                     except FileNotFoundError:
                         continue
                     if stat.S_ISREG(status.st_mode):
-                        yield (status.st_dev, status.st_ino), entry.path, (status.st_size, status.st_mtime_ns)
+                        state = status.st_size, status.st_mtime_ns
+                        found.append(((status.st_dev, status.st_ino), entry.path, state))
         except OSError:
-            return
+            # A folder that is not there may be a disk that is not mounted.
+            return found, False
+        return found, True
 
     def _read(
         self, identity: tuple[int, int], path: str, brought: Mapping[str, int], found: ReadOn, most_bytes: int
     ) -> tuple[str, int]:
-        """Read on in one file; return its name, empty if it has none yet, and how many bytes were read."""
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return "", 0
+        """Read on in one file; return its name, empty if it has none yet, and how many bytes were read.
+
+        Raises OSError; what was read before is in ``found`` then.
+        """
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if (status.st_dev, status.st_ino) != identity:
-                # Renamed at this moment: it is read on under its new name the next time.
-                return "", 0
+                # It is read on under its new name the next time.
+                raise OSError(f"{path} was renamed at this moment")
             first = file.readline(_LONGEST_LINE)
             if not first.endswith(b"\n"):
                 return "", 0
@@ -123,6 +137,5 @@ class JournalFiles:
             while read < most_bytes and (line := file.readline(_LONGEST_LINE)).endswith(b"\n"):
                 found.lines.append(line)
                 read += len(line)
-            if read:
                 found.files[name] = start + read
         return name, read

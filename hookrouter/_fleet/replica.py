@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from socket import gethostname
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter._fleet import comparing
 from hookrouter._fleet.kinds import FLEET, SHARED
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.field_docs import with_field_docs
-from hookrouter.util.filenames import encode_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import Storage
 
-__all__ = ["PRESENCE", "Brought", "Replica", "ReplicaError"]
+__all__ = ["PRESENCE", "Brought", "Replica", "ReplicaError", "problems"]
 
 _NOT_THIS_HOME = (
     "the documents under the name {machine!r} are another home's ({place}); give this one another name "
@@ -120,23 +120,29 @@ class Replica:
         if holder is None or holder != self._holder:
             raise StoreError(f"the lock of the machine {self._machine!r} was lost{f' to {holder}' if holder else ''}")
 
-    def settle(self) -> None:
-        """See that the documents in the engine are this home's. Call it with the lock in hand, before the first round.
+    def check_home(self) -> None:
+        """See that the documents in the engine may be this home's. Writes nothing.
 
         Raises ReplicaError if they are another home's, and StoreError.
         """
-        here, there = self._local[""].read(FLEET, _HOME), self._own.read(FLEET, _HOME)
+        here, there = self._identities()
         if here is not None and here.get("state") != self._home.state:
             raise ReplicaError(self._not_this_home(here))
+        if there is not None and (here is None or there.get("id") != here.get("id")):
+            raise ReplicaError(self._not_this_home(there))
+
+    def settle(self) -> None:
+        """See that they are this home's from now on. Call it with the lock in hand, before the first round.
+
+        Raises as :meth:`check_home` does.
+        """
+        self.check_home()
+        here, there = self._identities()
         if here is None:
-            if there is not None:
-                raise ReplicaError(self._not_this_home(there))
             here = self._identity()
             self._local[""].write(FLEET, _HOME, here)
         if there is None:
             self._own.write(FLEET, _HOME, here)
-        elif there.get("id") != here.get("id"):
-            raise ReplicaError(self._not_this_home(there))
 
     def take_over(self) -> Brought:
         """Bring the machine's documents from the engine to the files, and take the place of the home they were of.
@@ -159,10 +165,14 @@ class Replica:
     def bring(self, *, dry_run: bool = False, beside: Callable[[], None] | None = None) -> Brought:
         """Bring what has changed since the last round. Raises StoreError; what was not brought then is brought later.
 
-        The first round compares each document with the engine's. ``dry_run``: only say what would be done. ``beside``
-        is called in the last transaction, and writes what belongs to it.
+        The first round compares each document with the engine's, and so does one that was asked for it
+        (:mod:`hookrouter._fleet.comparing`). ``dry_run``: only say what would be done. ``beside`` is called in the last
+        transaction, and writes what belongs to it.
         """
         found, batch = Brought(), list[_Change]()
+        asked = "" if dry_run else comparing.asked(self._local[""])
+        if asked:
+            self._known.clear()
         for place in ((area, kind) for area, kinds in SHARED.items() for kind in kinds):
             same = 0
             for change in self._changes(place):
@@ -181,6 +191,8 @@ class Replica:
             found += Brought(written=len(part) - gone, deleted=gone)
         if dry_run:
             self._known.clear()
+        if asked:
+            comparing.answer(self._local[""], asked, found._asdict())
         return found
 
     def _changes(self, place: _Place) -> Iterator[_Change | None]:
@@ -194,10 +206,9 @@ class Replica:
         known = self._known[place]
         changed = {name for name, stamp in stamps.items() if known.get(name) != stamp}
         if changed:
-            for found, document in self._local[area].entries(kind, lambda name: name in changed):
-                # A name that is too long for a file stands for itself in the document alone.
-                name = found if found in stamps else encode_name(found)
+            for name, document in self._local[area].entries(kind, changed.__contains__):
                 if name not in changed:
+                    # The whole name of a file that an earlier release wrote became known in between.
                     continue
                 if there is not None and there.get(name) == document:
                     known[name] = stamps[name]
@@ -223,6 +234,10 @@ class Replica:
             else:
                 self._known[change.place][change.name] = change.stamp
 
+    def _identities(self) -> tuple[dict[str, object] | None, dict[str, object] | None]:
+        """Return which home this one says that it is, and which one the engine has under the machine's name."""
+        return self._local[""].read(FLEET, _HOME), self._own.read(FLEET, _HOME)
+
     def _identity(self) -> dict[str, object]:
         """Return a new identity of this home. A copy of its folder is another home."""
         return {"version": 1, "id": os.urandom(16).hex(), "host": gethostname(), "state": self._home.state}
@@ -230,3 +245,17 @@ class Replica:
     def _not_this_home(self, there: Mapping[str, object]) -> str:
         place = f"{there.get('state')} on {there.get('host')}"
         return _NOT_THIS_HOME.format(machine=self._machine, place=place, config=self._home.config_file)
+
+
+def problems(home: Home, storage: Storage, machine: str, report: Callable[[str], None]) -> list[str]:
+    """Return what keeps this home's documents from the engine, in words, each with what to do. Writes nothing.
+
+    Arguments: as :class:`Replica` has them. Raises StoreError.
+    """
+    found = list(storage.check())
+    if not found:
+        try:
+            Replica(home, storage, machine, report).check_home()
+        except ReplicaError as error:
+            found.append(str(error))
+    return found

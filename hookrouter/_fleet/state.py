@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._fleet.kinds import FLEET
@@ -11,7 +12,7 @@ from hookrouter.util.field_docs import with_field_docs
 if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["Sharing", "note", "read"]
+__all__ = ["Sharing", "forget", "note", "problem", "read"]
 
 _NAME = "state"
 
@@ -27,13 +28,34 @@ class Sharing(NamedTuple):
     problem: str = ""
     """Why nothing is brought; empty if it is."""
     since: str = ""
-    """Since when that holds (ISO 8601); empty if nothing was ever brought."""
+    """Since when that holds (ISO 8601); empty if nothing is known of it."""
 
 
 def read(store: DocumentStore) -> Sharing:
     """Return what was noted last; ``store`` is the local one. Raises StoreError."""
     document = store.read(FLEET, _NAME) or {}
     return Sharing(**{name: str(document[name]) for name in Sharing._fields if isinstance(document.get(name), str)})
+
+
+def problem(store: DocumentStore, engine: str, machine: str, config_file: str) -> str:
+    """Return why nothing is brought, as it was noted last; empty if it is, or if it was noted of another configuration.
+
+    Arguments: as :func:`note` has them, and the path of config.toml. Raises StoreError.
+    """
+    found = read(store)
+    if (found.engine, found.machine) != (engine, machine):
+        return ""
+    try:
+        status = os.stat(config_file)
+    except OSError:
+        return ""
+    return found.problem if found.since > iso(max(status.st_mtime, status.st_ctime)) else ""
+
+
+def forget(store: DocumentStore) -> None:
+    """Forget a problem that is there no more; if it is, it will be noted again. Raises StoreError."""
+    if read(store).problem:
+        store.delete(FLEET, _NAME)
 
 
 def note(store: DocumentStore, engine: str, machine: str, problem: str) -> bool:

@@ -15,6 +15,7 @@ from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.dialogs.messages.answer_link import page_secret_problem
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def open_page(
     \b
     Exit codes:
       0  printed
-      1  the page is not served; why is said
+      1  the page is not served, or nobody can log in; why is said
       2  wrong arguments
     """
     try:
@@ -62,7 +63,7 @@ def open_page(
         raise CommandError(f"--role: {' or '.join(ROLES)}, not {role!r}")
     app = Application.from_environ()
     page = app.config.page
-    if problem := _problem(app):
+    if problem := _problem(app) or page_secret_problem(app.home, page):
         typer.echo(f"hookrouter open: {printable(problem)}", err=True)
         if as_json:
             echo_json({"error": printable(problem)})

@@ -25,9 +25,9 @@ from hookrouter._config.validation import (
     Fault,
     Problem,
     each,
-    is_secret,
     problems_of,
     table_hook,
+    without_secrets,
     wrong,
 )
 from hookrouter._plugins.index import OwnSettings
@@ -73,7 +73,7 @@ def check(kind: type[Any], table: Mapping[str, object], plugin: str) -> OwnSetti
         settings = structure(kind, table)
     except Exception as error:  # noqa: BLE001 - a converter or validator of the plugin may raise anything
         found = problems_of(error, f"plugins.{plugin}.settings")
-        problems = [problem._replace(text=_without_secrets(problem.text, table)) for problem in found]
+        problems = [problem._replace(text=without_secrets(problem.text, table)) for problem in found]
         with suppress(Exception):
             settings = structure(kind, {})
     values = None if settings is None else _values(settings)
@@ -150,14 +150,6 @@ _WORDS: dict[Any, str] = {
 def _plural(kind: Any) -> str:
     text = type_text(kind)
     return f"{text[2:]}s" if text.startswith("a ") and " of " not in text and " or " not in text else text
-
-
-def _without_secrets(text: str, table: Mapping[str, object]) -> str:
-    """Take the values of secrets out of what a validator says."""
-    for key, value in table.items():
-        if is_secret(key) and isinstance(value, str | int | float) and str(value):
-            text = text.replace(str(value), "(hidden)")
-    return text
 
 
 def _values(settings: Any) -> dict[str, object]:

@@ -10,16 +10,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hookrouter._config.report import BUILT_IN, FROM_FILE, PLUGIN, ConfigError, home_source
+from hookrouter._config.report import (
+    BUILT_IN,
+    FROM_FILE,
+    PLUGIN,
+    ConfigError,
+    Located,
+    home_source,
+    line_of,
+    read_lines,
+    storage_problems,
+)
 from hookrouter._config.report import check as examine
 from hookrouter._config.report import settings as all_settings
+from hookrouter._config.validation import Problem
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.dialogs.messages.answer_link import page_secret_problem
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from hookrouter._config.report import Located, Setting
+    from collections.abc import Iterator
+
+    from hookrouter._config.report import Setting
 
 __all__ = ["app", "check", "show"]
 
@@ -36,10 +50,10 @@ app = typer.Typer(
 def check(as_json: Json = False) -> None:
     """Say all that is wrong with config.toml.
 
-    Looks at keys, values, gateways, the settings of enabled plugins, and names that nothing has. Each line names the
-    place, the key, what was found and what is allowed; every mistake is named in one go. While config.toml itself has
-    problems, nothing of it is used but what makes a plugin stricter. Plugins are imported for it; nothing is sent
-    anywhere.
+    Looks at keys, values, gateways, the settings of enabled plugins, the secret of the page, and names that nothing
+    has. Each line names the place, the key, what was found and what is allowed; every mistake is named in one go. While
+    config.toml itself has problems, nothing of it is used but what makes a plugin stricter. Plugins are imported for
+    it; nothing is sent anywhere.
 
     With --json: ok, file, and problems: level (error or warning), line (null if it is not known), key, message,
     found, allowed, suggestion.
@@ -59,7 +73,7 @@ def check(as_json: Json = False) -> None:
     with redirect_stdout(sys.stderr):
         services = Application.from_environ(share=False)
         try:
-            found = examine(services)
+            found = [*examine(services), *_page_secret(services)]
         except ConfigError as error:
             raise CommandError(str(error)) from None
     path = services.home.config_file
@@ -74,6 +88,16 @@ def check(as_json: Json = False) -> None:
             typer.echo(f"{path}: nothing is wrong" if os.path.exists(path) else f"no {path}: the defaults hold")
     if errors:
         raise typer.Exit(1)
+
+
+def _page_secret(services: Application) -> Iterator[Located]:
+    page = services.config.page
+    if services.config.problems or not page.enabled or not page.secret_file:
+        return
+    if problem := page_secret_problem(services.home, page):
+        key, table = "page.secret_file", "[page] secret_file: "
+        _, lines = read_lines(services.home.config_file)
+        yield Located("warning", line_of(key, lines), Problem(key, problem.removeprefix(table)))
 
 
 def _as_json(located: Located) -> dict[str, object]:
@@ -97,7 +121,8 @@ def show(
     """Show what holds, and where it comes from.
 
     Each value comes from a line of config.toml, or is a default. Without --all, only what config.toml sets. Secrets are
-    not shown: config.toml names where they are, and a value under a key like token or password is hidden.
+    not shown: config.toml names where they are. A value under a key like token or password is hidden, and under one
+    like token_env what is no name of a variable.
 
     With --json: file, exists, home (HOOKROUTER_HOME, or platform: what says where the file is), problems, and values:
     key, value, source (config.toml, default, plugin default, last good file), line.
@@ -111,16 +136,20 @@ def show(
     \b
     Exit codes:
       0  shown
-      1  shown, and config.toml has problems, so that it does not hold
+      1  shown, and config.toml has problems, so that it, or [storage] in it, does not hold
       2  config.toml is there and cannot be read
     """
-    services = Application.from_environ(share=False)
-    path = services.home.config_file
-    try:
-        found = [one for one in all_settings(services) if every or one.source not in (BUILT_IN, PLUGIN)]
-    except ConfigError as error:
-        raise CommandError(str(error)) from None
-    problems = [printable(problem) for problem in services.config.problems]
+    # Plugins are imported for this, and one may print.
+    with redirect_stdout(sys.stderr):
+        services = Application.from_environ(share=False)
+        path = services.home.config_file
+        try:
+            found = [one for one in all_settings(services) if every or one.source not in (BUILT_IN, PLUGIN)]
+        except ConfigError as error:
+            raise CommandError(str(error)) from None
+        name = os.path.basename(path)
+        wrong = services.config.problems or [f"{name}: {problem.line}" for problem in storage_problems(services)]
+        problems = [printable(problem) for problem in wrong]
     if as_json:
         echo_json(
             {

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hookrouter._fleet.replica import Replica
+from hookrouter._fleet import comparing, state
+from hookrouter._fleet.replica import Brought, Replica, problems
+from hookrouter._fleet.spawn import SHARING
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.config import FILES
-from hookrouter.storage.interface import StoreError
+from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrouter._fleet.replica import Brought
     from hookrouter.storage.interface import Storage
 
 __all__ = ["app", "check", "copy", "init", "migrate"]
@@ -38,6 +39,9 @@ app = typer.Typer(
 T = TypeVar("T")
 
 _LOCK_SECONDS = 5.0
+
+_COMPARE_SECONDS = 120.0
+"""Seconds that the process that brings documents may take to compare all of them."""
 
 
 class Engine(StrEnum):
@@ -101,7 +105,7 @@ def migrate(
 
 @app.command("check")
 def check(as_json: Json = False) -> None:
-    """Say what is wrong with the engine, and what to do.
+    """Say what is wrong with the engine, or with this machine's name in it, and what to do.
 
     With --json: engine, machine, ok, problems, and machines: the names of those that have documents in it.
 
@@ -116,19 +120,22 @@ def check(as_json: Json = False) -> None:
       2  no engine but files is configured
     """
     application, storage = _storage()
-    problems = [printable(problem) for problem in _guarded(storage.check)]
-    machines = [] if problems else list(_guarded(storage.machines))
     config = application.config.storage
+    wrong = _guarded(lambda: problems(application.home, storage, machine_name(config), application.warn))
+    found = [printable(problem) for problem in wrong]
+    machines = [] if found else list(_guarded(storage.machines))
+    if not found:
+        _guarded(lambda: state.forget(application.store))
     if as_json:
         here = {"engine": config.engine, "machine": machine_name(config)}
-        echo_json({**here, "ok": not problems, "problems": problems, "machines": machines})
+        echo_json({**here, "ok": not found, "problems": found, "machines": machines})
     else:
-        for problem in problems:
+        for problem in found:
             typer.echo(problem)
-        if not problems:
+        if not found:
             others = f"; there are documents of: {', '.join(map(printable, machines))}" if machines else ""
             typer.echo(f"{config.engine}: nothing is wrong; this machine is {machine_name(config)}{others}")
-    if problems:
+    if found:
         raise typer.Exit(1)
 
 
@@ -148,11 +155,13 @@ def copy(
     """Bring this machine's documents from its files to the engine of config.toml, or back.
 
     A process of hookrouter brings what changes by itself, so --from files is for the first time, with open questions
-    and undelivered messages, and to see that all is there. Nothing is taken away from the files. --to files is for a
-    machine whose disk was lost, or a home that has moved: what its files do not have they get from the engine, and from
-    then on this home is the one of that name.
+    and undelivered messages, and to see that all is there. If that process is at work, it is the one that compares all
+    and brings what differs. Nothing is taken away from the files. --to files is for a machine whose disk was lost, or a
+    home that has moved: what its files do not have they get from the engine, and from then on this home is the one of
+    that name.
 
-    With --json: engine, machine, written, deleted (in the engine, what the files do not have), and same (was there).
+    With --json: engine, machine, written, deleted (in the engine, what the files do not have), same (was there), and
+    by: the process that has brought them, null if it was this command.
 
     \b
     Examples:
@@ -170,24 +179,43 @@ def copy(
         raise CommandError("--dry-run goes with --from files")
     application, storage = _storage()
     config = application.config.storage
-    replica = Replica(application.home, storage, machine_name(config), application.warn)
-    brought = _guarded(partial(_brought, replica, is_back=source is None, dry_run=dry_run))
+    brought, by = _guarded(partial(_brought, application, storage, is_back=source is None, dry_run=dry_run))
     if as_json:
         here = {"engine": config.engine, "machine": machine_name(config), "dry_run": dry_run}
-        echo_json({**here, **brought._asdict()})
+        echo_json({**here, **brought._asdict(), "by": by})
         return
     would = "would be " if dry_run else ""
     gone = f", {brought.deleted} {would}deleted there" if brought.deleted else ""
-    typer.echo(f"{brought.written} {would}written{gone}, {brought.same} there already")
+    process = f"; by the process that brings documents ({printable(by)})" if by else ""
+    typer.echo(f"{brought.written} {would}written{gone}, {brought.same} there already{process}")
 
 
-def _brought(replica: Replica, *, is_back: bool, dry_run: bool) -> Brought:
+def _brought(application: Application, storage: Storage, *, is_back: bool, dry_run: bool) -> tuple[Brought, str | None]:
+    """Return what was brought, and by which other process."""
+    replica = Replica(application.home, storage, machine_name(application.config.storage), application.warn)
     if is_back:
         with replica.lock(_LOCK_SECONDS):
-            return replica.take_over()
-    # Beside the process that brings documents by itself: each brings what the files hold.
-    replica.settle()
-    return replica.bring(dry_run=dry_run)
+            return replica.take_over(), None
+    replica.check_home()
+    if dry_run:
+        return replica.bring(dry_run=True), None
+    while True:
+        try:
+            # Whoever holds it is the one that brings documents.
+            with application.store.lock(*SHARING, 0), replica.lock(_LOCK_SECONDS):
+                replica.settle()
+                return replica.bring(), None
+        except StoreBusy as busy:
+            by = busy.holder
+        try:
+            counts = comparing.compared(application.store, _COMPARE_SECONDS)
+        except TimeoutError:
+            raise CommandError(
+                f"the process that brings documents ({by}) has not brought all in {_COMPARE_SECONDS:g} seconds; "
+                "see: hookrouter doctor"
+            ) from None
+        if counts is not None:
+            return Brought(**counts), by
 
 
 def _storage() -> tuple[Application, Storage]:
@@ -195,6 +223,11 @@ def _storage() -> tuple[Application, Storage]:
     with redirect_stdout(sys.stderr):
         application = Application.from_environ(share=False)
         config = application.config.storage
+        if application.config.problems:
+            application.warn(
+                f"{application.home.config_file} has problems, so [storage] is what the last file without any said; "
+                "see: hookrouter config check"
+            )
         if config.engine == FILES:
             raise CommandError(
                 f"{application.home.config_file}: [storage] engine is files, which need nothing; "

@@ -89,7 +89,7 @@ def absolute_path(value: str) -> str:
 
 def variable_name(value: str) -> str:
     """Return the name of an environment variable. Raises ValueError for what is none."""
-    if not value or "=" in value or not value.isprintable():
+    if not value.isascii() or not value.isidentifier():
         refuse(value, "the name of an environment variable")
     return value
 

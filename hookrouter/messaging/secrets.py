@@ -13,6 +13,7 @@ import os
 import stat
 from collections.abc import Mapping
 
+from hookrouter._config.validation import Fault
 from hookrouter._plugins.index import file_stamp
 from hookrouter.messaging.fields import absolute_path, variable_name
 from hookrouter.util.errors import HookrouterError
@@ -53,8 +54,9 @@ def secret_faults(settings: object, name: str, what: str, *, required: bool = Tr
     try:
         # A settings class has done this already; a table in it has not.
         rule(_value(settings, key))
-    except ValueError as error:
-        return [f"{key}: {error}"]
+    except Fault as error:
+        # What was found may be the secret itself.
+        return [f"{key}: found a value that is not shown; allowed: {error.allowed}"]
     return []
 
 

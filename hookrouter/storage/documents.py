@@ -4,6 +4,8 @@ The default engine of :class:`hookrouter.storage.interface.DocumentStore`.
 
 A document is a file ``KIND-NAME.json``, replaced as a whole through a temporary file of its own in the same folder, so
 that a reader sees the old one or the new one. Whatever cannot be read is moved to ``quarantine/`` and reported.
+
+A file whose name had to be cut holds the whole name beside the document, as its member ``document_name``.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from hookrouter.storage.home import ensure, ensure_once
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util import fastjson
 from hookrouter.util.clock import iso
-from hookrouter.util.filenames import decode_name, encode_name
+from hookrouter.util.filenames import decode_name, encode_name, is_cut
 
 TYPE_CHECKING = False
 
@@ -33,6 +35,8 @@ __all__ = ["Lock", "Store", "StoreBusy", "StoreError", "durable_together", "repl
 
 _SUFFIX = ".json"
 _TEMPORARY = ".tmp"
+_NAME = "document_name"
+"""The member of a file whose name was cut that holds the whole name; no part of the document."""
 _ABANDONED_AFTER = 3600.0
 """Seconds after which a temporary file has lost its writer: no write takes that long."""
 _LOCK_POLL = 0.02
@@ -76,7 +80,7 @@ class Store:
         former document then is untouched; TypeError or ValueError for a document that is not JSON.
         """
         path = self._path(kind, name)
-        self._put(path, document, durable=durable)
+        self._put(path, _named(path, name, document), durable=durable)
         return path
 
     def create(
@@ -88,7 +92,7 @@ class Store:
         """
         path = self._path(kind, name)
         while True:
-            if self._put(path, document, durable=durable, new=True):
+            if self._put(path, _named(path, name, document), durable=durable, new=True):
                 return None
             first = self._read(path)
             if first is not None:
@@ -114,7 +118,7 @@ class Store:
         with Lock(self._folders, f"{kind}-{encode_name(name)}=.lock", _REPLACE_SECONDS):
             if self._read(path) != dict(unchanged):
                 return False
-            self._put(path, document, durable=durable)
+            self._put(path, _named(path, name, document), durable=durable)
         return True
 
     def watch(self, kind: str, name: str | None = None) -> FileWatch:
@@ -149,8 +153,7 @@ class Store:
     def entries(self, kind: str, named: Callable[[str], bool] | None = None) -> list[tuple[str, dict[str, object]]]:
         """Return name and document of all documents of one kind, sorted by name; corrupt ones as :meth:`read` does.
 
-        With ``named`` only files are opened of whose names it says True, and those whose names were cut. Of a name that
-        was too long for a file, the document's ``session`` stands in, if it is the one that was cut.
+        With ``named`` only files are opened of whose names it says True, and those whose names were cut.
         """
         try:
             files = os.listdir(self.folder)
@@ -167,16 +170,18 @@ class Store:
                 encoded = file[len(prefix) : -len(_SUFFIX)]
                 if named is not None and (name := decode_name(encoded)) is not None and not named(name):
                     continue
-                document = self._read(os.path.join(self.folder, file))
-                if document is not None:
-                    found.append((_name_of(encoded, document), document))
+                content = self._content(os.path.join(self.folder, file))
+                if content is not None:
+                    name, document = _taken_apart(encoded, content)
+                    if named is None or named(name):
+                        found.append((name, document))
         found.sort(key=lambda entry: entry[0])
         return found
 
     def stamps(self, kind: str) -> dict[str, object]:
-        """Return, by name, what tells one state of each document of a kind from the next; reads no document.
+        """Return, by name, what tells one state of each document of a kind from the next.
 
-        Raises StoreError if the folder cannot be listed.
+        Reads no document but those whose names were cut. Raises StoreError if the folder cannot be listed.
         """
         _check_kind(kind)
         prefix = kind + "-"
@@ -186,12 +191,15 @@ class Store:
                 for file in files:
                     if file.name.startswith(prefix) and file.name.endswith(_SUFFIX):
                         encoded = file.name[len(prefix) : -len(_SUFFIX)]
-                        name = decode_name(encoded)
                         try:
                             status = file.stat(follow_symlinks=False)
                         except FileNotFoundError:
                             continue
-                        found[encoded if name is None else name] = (status.st_mtime_ns, status.st_ino)
+                        content = self._content(file.path) if is_cut(encoded) else {}
+                        if content is None:
+                            continue
+                        name, _ = _taken_apart(encoded, content)
+                        found[name] = (status.st_mtime_ns, status.st_ino)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -272,6 +280,13 @@ class Store:
             return not os.path.lexists(path) and self._put(path, document, durable=durable)
 
     def _read(self, path: str) -> dict[str, object] | None:
+        content = self._content(path)
+        if content is not None and is_cut(os.path.basename(path)):
+            content.pop(_NAME, None)
+        return content
+
+    def _content(self, path: str) -> dict[str, object] | None:
+        """Return what a file holds: the document, and the name if the file's was cut."""
         try:
             # Neither a symbolic link is followed nor a pipe waited for.
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -307,7 +322,7 @@ class Store:
         try:
             now = os.lstat(path)
             if seen is not None and (now.st_ino, now.st_dev) != (seen.st_ino, seen.st_dev):
-                return self._read(path)
+                return self._content(path)
             ensure(place)
             os.rename(path, target)
         except FileNotFoundError:
@@ -528,12 +543,19 @@ def _check_kind(kind: str) -> None:
         raise ValueError(f"{kind!r} is not a kind of document: letters, digits and dashes")
 
 
-def _name_of(encoded: str, document: Mapping[str, object]) -> str:
-    name = decode_name(encoded)
-    if name is not None:
-        return name
-    session = document.get("session")
-    return session if isinstance(session, str) and encode_name(session) == encoded else encoded
+def _named(path: str, name: str, document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return what the file of a document holds."""
+    return {**document, _NAME: name} if is_cut(os.path.basename(path)) else document
+
+
+def _taken_apart(encoded: str, content: dict[str, object]) -> tuple[str, dict[str, object]]:
+    """Return name and document of what a file holds."""
+    if not is_cut(encoded):
+        name = decode_name(encoded)
+        return encoded if name is None else name, content
+    # Files of earlier releases do not say it, but for those that are named after their session.
+    said = content.pop(_NAME, content.get("session"))
+    return said if isinstance(said, str) and encode_name(said) == encoded else encoded, content
 
 
 def _remove_abandoned(path: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["decode_name", "digest", "encode_name"]
+__all__ = ["decode_name", "digest", "encode_name", "is_cut"]
 
 MAX_ENCODED = 138
 """The longest encoded name: with the longest kind, ``.json`` and a temporary suffix it stays below the 255 bytes that
@@ -46,6 +46,11 @@ def decode_name(encoded: str) -> str | None:
     except ValueError:
         return None
     return name if encode_name(name) == encoded else None
+
+
+def is_cut(encoded: str) -> bool:
+    """Whether :func:`encode_name` has cut the name that it made this of."""
+    return _CUT in encoded
 
 
 def _is_plain(text: str) -> bool:

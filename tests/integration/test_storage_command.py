@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrouter._fleet import state
 from hookrouter._fleet.kinds import LOCAL_KINDS, SHARED
-from hookrouter._fleet.spawn import is_sharing
+from hookrouter._fleet.spawn import SHARING, is_sharing
+from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.testing import wait_until
 from hookrouter.testing.plugins import write_plugin
@@ -164,6 +166,24 @@ def test_a_home_is_brought_with_all_that_is_open_and_comes_back_to_an_empty_disk
     assert "are another home's" in machine.run("storage", "copy", "--from", "files", code=2)
 
 
+def test_beside_the_process_that_brings_documents_a_copy_has_it_bring_them(machine: Machine) -> None:
+    machine.choose()
+    machine.run("storage", "init")
+    machine.ask("toolu_1")
+    machine.ask("toolu_2")
+    wait_until(lambda: len(machine.on_the_shelf()) == 2, 20, "the questions")
+    lost, *_ = (machine.shelf / "one").rglob("question-*.json")
+    lost.rename(lost.with_name("question-over.json"))
+    found = machine.told("storage", "copy", "--from", "files")
+    assert (found["written"], found["deleted"]) == (1, 1)
+    assert found["by"].startswith("process ")
+    assert lost.exists()
+    assert len(machine.on_the_shelf()) == 2
+    assert "there already; by the process that brings documents (" in machine.run("storage", "copy", "--from", "files")
+    machine.stop_sharing()
+    machine.choose()
+
+
 def test_two_homes_of_one_name_do_not_write_over_each_other(
     machine: Machine, make_machine: Callable[[str], Machine]
 ) -> None:
@@ -176,7 +196,13 @@ def test_two_homes_of_one_name_do_not_write_over_each_other(
     other.ask("toolu_9")
     wait_until(lambda: "error" in dict(other.storage_findings()), 20, "what doctor says")
     ((_level, message),) = other.storage_findings()
-    assert "give this one another name: [storage] machine in" in message
+    assert "give this one another name ([storage] machine in" in message
+    # With the other home's process at work and without it.
+    for _ in range(2):
+        found = other.told("storage", "check", code=1)
+        assert "are another home's" in found["problems"][0]
+        assert not found["ok"]
+        machine.stop_sharing()
     assert other.open_questions() == ["toolu_9"]
     assert len(machine.on_the_shelf()) == 1
 
@@ -195,6 +221,22 @@ def test_while_the_engine_is_away_all_goes_on_and_is_brought_afterwards(machine:
     machine.shelf.unlink()
     away.rename(machine.shelf)
     wait_until(lambda: len(machine.on_the_shelf()) == 2, 40, "the second question")
+
+
+@pytest.mark.parametrize("mended", ["config.toml", "elsewhere"])
+def test_what_was_wrong_is_not_said_any_more_once_it_is_mended(machine: Machine, mended: str) -> None:
+    machine.choose()
+    machine.run("storage", "init")
+    store = Store(str(machine.home / "state"), pytest.fail)
+    # No process of this home begins meanwhile.
+    with store.lock(*SHARING, 0):
+        state.note(store, "shelf", "one", "the folder is upside down")
+        assert machine.storage_findings() == [("error", "shelf: the folder is upside down")]
+        if mended == "config.toml":
+            machine.choose()
+        else:
+            machine.run("storage", "check")
+        assert machine.storage_findings() == [("ok", "shelf is shared; this machine is one")]
 
 
 @pytest.mark.parametrize(

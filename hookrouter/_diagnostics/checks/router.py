@@ -11,6 +11,7 @@ from hookrouter._routing.auto_start import LOG
 from hookrouter._serving import address, control
 from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter._serving.units import UnitError, service, started_program
+from hookrouter.dialogs.messages.answer_link import page_secret_problem
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
@@ -71,7 +72,14 @@ class RouterCheck:
                 yield from _without(place.app)
         else:
             yield from _router(status, place.app)
+        yield from _page_secret(place.app)
         yield from _unit(place.app)
+
+
+def _page_secret(app: Services) -> Iterator[Finding]:
+    page = app.config.page
+    if page.enabled and (problem := page_secret_problem(app.home, page)):
+        yield Finding(WARNING, _NAME, printable(f"nobody can log in to the page: {problem}"), "mend that")
 
 
 def _end_command(app: Services) -> str:

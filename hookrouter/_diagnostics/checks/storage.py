@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, Finding
-from hookrouter._fleet.state import read
+from hookrouter._fleet import state
+from hookrouter._fleet.replica import problems
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.config import FILES
 from hookrouter.storage.interface import StoreError
@@ -29,14 +30,16 @@ class StorageCheck:
         config = app.config.storage
         if config.engine == FILES:
             return
+        machine = machine_name(config)
         try:
-            problems = list(open_engine(app.home, config, app.plugins).check())
-            if not problems and (said := read(app.store).problem):
-                problems = [said]
+            found = problems(app.home, open_engine(app.home, config, app.plugins), machine, app.warn)
+            # The process that brings documents has another environment, perhaps.
+            if not found and (said := state.problem(app.store, config.engine, machine, app.home.config_file)):
+                found = [said]
         except StoreError as error:
-            problems = [str(error)]
-        for problem in problems:
+            found = [str(error)]
+        for problem in found:
             fix = "this machine goes on by itself until then; run afterwards: hookrouter storage check"
             yield Finding(ERROR, self.name, f"{config.engine}: {problem}", fix)
-        if not problems:
-            yield Finding(OK, self.name, f"{config.engine} is shared; this machine is {machine_name(config)}")
+        if not found:
+            yield Finding(OK, self.name, f"{config.engine} is shared; this machine is {machine}")

@@ -31,6 +31,7 @@ __all__ = [
     "is_reachable",
     "page_secret",
     "page_secret_file",
+    "page_secret_problem",
     "read_link",
 ]
 
@@ -90,6 +91,15 @@ def page_secret(home: Home, page: PageConfig, *, make: bool = True) -> str:
             f"[page] secret_file: what {path} holds is too short; allowed: {_SHORTEST_SECRET} characters or more"
         )
     return secret
+
+
+def page_secret_problem(home: Home, page: PageConfig) -> str:
+    """Return why nobody can log in to the page; empty if nothing is wrong with its secret. Makes none."""
+    try:
+        page_secret(home, page, make=False)
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}" if error.strerror else str(error)
+    return ""
 
 
 def is_reachable(page: PageConfig) -> bool:

@@ -382,8 +382,11 @@ GOOD: dict[str, Any] = {"agent": "main", "token_env": "HOOK_TOKEN"}
         ({**GOOD, "agent": 3}, "agent: found 3"),
         ({"agent": "main"}, "token_env: missing; token_env or token_file must name the token of OpenClaw's hooks"),
         ({**GOOD, "token_file": "/x"}, "token_env: found together with token_file; allowed: one of them"),
-        ({**GOOD, "token_env": "a=b"}, "token_env: found 'a=b'; allowed: the name of an environment variable"),
-        ({"agent": "a", "token_file": "x"}, "token_file: found 'x'; allowed: an absolute path"),
+        (
+            {**GOOD, "token_env": "a=b"},
+            "token_env: found a value that is not shown; allowed: the name of an environment variable",
+        ),
+        ({"agent": "a", "token_file": "x"}, "token_file: found a value that is not shown; allowed: an absolute path"),
         ({**GOOD, "route": "agents"}, "route: found 'agents', did you mean 'agent'?"),
         ({**GOOD, "route": "mapping"}, "mapping: missing; the name of a mapping is needed"),
         ({**GOOD, "mapping": "m"}, "mapping: found with route 'agent'; allowed: with 'mapping'"),
@@ -405,7 +408,7 @@ GOOD: dict[str, Any] = {"agent": "main", "token_env": "HOOK_TOKEN"}
         ({**GOOD, "allow_http": 1}, "allow_http: found 1; allowed: true or false"),
         ({**GOOD, "hooks_path": "hooks"}, "hooks_path: found 'hooks'; allowed: a path"),
         ({**GOOD, "format": "json"}, "format: found 'json'; allowed:"),
-        ({**GOOD, "ca_file": "x"}, "ca_file: found 'x'; allowed: an absolute path"),
+        ({**GOOD, "ca_file": "x"}, "ca_file: found a value that is not shown; allowed: an absolute path"),
         ({**GOOD, "agnet": "main"}, "agnet: unknown key, did you mean 'agent'?"),
     ],
 )

@@ -492,7 +492,7 @@ CLOSING: dict[str, Any] = {**GOOD, "receipt": {"ts": "ts"}, "closed": {}}
         ({**GOOD, "headers": {"X": 3}}, "headers.X: found 3"),
         ({**GOOD, "headers": {"x": "1", "X_env": "HOME"}}, "headers: X is there twice"),
         ({**GOOD, "headers": {"host": "a"}}, "headers: host is set by hookrouter"),
-        ({**GOOD, "headers": {"Auth_env": 3}}, "headers.Auth_env: found 3; allowed: a text"),
+        ({**GOOD, "headers": {"Auth_env": 3}}, "headers.Auth_env: found a value that is not shown; allowed: a text"),
         ({**GOOD, "headers": {"Auth_env": "NONE"}}, "headers.Auth_env: the environment variable NONE is not set"),
         ({**GOOD, "body": 3}, "body: found 3; allowed: a text"),
         ({**GOOD, "body": '{"a": "$txet"}'}, "body: $txet is unknown; did you mean 'text'?"),

@@ -227,6 +227,90 @@ def test_a_file_that_cannot_be_read_is_an_error_of_its_own(file: Path, run: Any)
         assert f"{file}: cannot be read" in done.err
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        '[storage]\nengine = "postgresql"\ndsn_env = "host=x password=hunter2"',
+        '[storage]\nengine = "postgresql"\ndsn_env = "postgresql://me:hunter2@host/x"',
+        '[storage]\nengine = "postgresql"\ndsn_file = "host=x password=hunter2"',
+        '[storage]\nengine = "postgresql"\ndsn = "host=x password=hunter2"',
+        '[storage]\nengine = "postgresql"\ndatabase_env = "host=x password=hunter2"',
+        '[storage]\nengine = "postgresql"\ndsn_env = ["hunter2"]',
+        '[page]\nsecret_file = "hunter2"',
+        '[monitor]\ntoken_env = "hunter2 "',
+        '[gateways.w]\ntype = "webhook"\nurl_env = "https://host/hunter2"',
+        '[gateways.w]\ntype = "webhook"\nurl = "https://host"\nsecret_env = "hunter2!"',
+        '[gateways.w]\ntype = "webhook"\nurl = "https://host"\nheaders = { Authorization_env = "Bearer hunter2" }',
+        '[gateways.w]\ntype = "webhook"\nurl = "https://host/$key"\nsecrets = { key_env = "hunter2!" }',
+        '[gateways.w]\ntype = "webhook"\nurl = "https://host/$key"\nsecrets = { key_file = "hunter2" }',
+        '[gateways.w]\ntype = "command"\nargv = ["a"]\nset = { KEY_env = "hunter2!" }',
+    ],
+)
+def test_a_secret_in_the_place_of_its_place_is_shown_nowhere(file: Path, run: Any, table: str) -> None:
+    file.write_text(table + "\n")
+    for words in (("config", "check"), ("config", "show"), ("storage", "check"), ("doctor",), ("questions",)):
+        for more in ((), ("--json",)):
+            done = run(*words, *more)
+            assert "hunter2" not in done.out + done.err, words
+            assert words != ("config", "check") or done.code == 1
+    for path in (path for path in file.parent.rglob("*") if path.is_file() and path != file):
+        # What a plugin alone can judge is kept as it is, for this user alone.
+        assert b"hunter2" not in path.read_bytes() or path.name.startswith("config-"), path
+        assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("secret", "mode", "said"),
+    [
+        (None, 0, "cannot be read: No such file or directory"),
+        ("x" * 31, 0o600, "is too short; allowed: 32 characters or more"),
+        ("x" * 32, 0o644, "run: chmod 600"),
+    ],
+)
+def test_a_page_to_which_nobody_can_log_in_is_told(
+    file: Path, run: Any, secret: str | None, mode: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = file.parent / "page.secret"
+    if secret is not None:
+        place.write_text(secret)
+        place.chmod(mode)
+    file.write_text(f'[page]\nsecret_file = "{place}"\n')
+    done = run("config", "check")
+    assert (done.code, done.out.count(said)) == (0, 1)
+    assert done.out.startswith(f"{file}:2: warning: page.secret_file: ")
+    assert "nobody can log in to the page: [page] secret_file: " in run("doctor").out
+    monkeypatch.setattr("hookrouter._page.command._problem", lambda _app: "")
+    done = run("open", "--no-browser")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("hookrouter open: [page] secret_file: ")
+    assert said in done.err
+    place.write_text("x" * 32)
+    place.chmod(0o600)
+    assert run("config", "check").out.endswith("nothing is wrong\n")
+    assert run("open", "--no-browser").code == 0
+    assert "nobody can log in" not in run("doctor").out
+
+
+def test_show_says_that_the_storage_does_not_hold(file: Path, run: Any) -> None:
+    file.write_text('[storage]\nengine = "postgresql"\ndsn_env = "DSN"\npool = 1000\n')
+    done = run("config", "show")
+    assert done.code == 1
+    assert "# not used: config.toml: storage.pool: found 1000; allowed: " in done.out
+    assert run("config", "show", "--json").json["problems"][0].startswith("config.toml: storage.pool: found 1000")
+    file.write_text('[storage]\nengine = "postgresql"\ndsn_env = "DSN"\n')
+    assert run("config", "show").code == 0
+
+
+def test_the_storage_commands_say_that_the_file_before_counts(file: Path, run: Any) -> None:
+    file.write_text('[storage]\nengine = "postgresql"\ndsn_file = "/nowhere"\n')
+    assert "has problems" not in run("storage", "check").err
+    file.write_text('[storage]\nengine = "postgresql"\ndsn_env = "DSN"\n[answer]\nwait = "x"\n')
+    done = run("storage", "check")
+    assert done.code
+    assert f"{file} has problems, so [storage] is what the last file without any said" in done.err
+    assert "dsn_file: /nowhere cannot be read" in done.out + done.err
+
+
 def test_show_says_where_each_value_comes_from(file: Path, run: Any) -> None:
     file.write_text(
         '[[agents]]\nid = "a"\n[gateways.w]\ntype = "webhook"\nheaders = { Authorization_env = "NAME" }\n'

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +216,63 @@ def test_a_restored_backup_brings_what_is_new_in_it_and_nothing_twice(world: Wor
     world.bring()
     assert sorted(world.told()) == ["t1", "t2", "t3"]
     assert sum(count.calls for count in world.count(RUNS)) == 3
+
+
+@pytest.mark.parametrize("call", ["scandir", "open"])
+@pytest.mark.parametrize("error", [PermissionError(), OSError(5, "Input/output error")])
+def test_nothing_is_brought_twice_though_the_journal_could_not_be_read(
+    world: World, monkeypatch: pytest.MonkeyPatch, call: str, error: OSError
+) -> None:
+    does = getattr(os, call)
+
+    def refuse(path: str, *arguments: Any) -> Any:
+        if str(path).startswith(str(world.logs)):
+            raise error
+        return does(path, *arguments)
+
+    world.journal.write(run_record("t1"), "s1")
+    world.bring()
+    world.anew()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, refuse)
+        for _ in range(3):
+            world.bring()
+    world.journal.write(run_record("t2"), "s1")
+    world.bring()
+    assert sum(count.calls for count in world.count(RUNS)) == 2
+
+
+def test_nothing_is_brought_twice_though_the_folder_of_the_journal_was_away(world: World) -> None:
+    world.journal.write(run_record("t1"), "s1")
+    world.bring()
+    away = world.logs.rename(world.logs.with_name("away"))
+    for _ in range(3):
+        world.bring()
+    away.rename(world.logs)
+    world.journal.write(run_record("t2"), "s1")
+    world.bring()
+    assert sum(count.calls for count in world.count(RUNS)) == 2
+
+
+def test_what_was_read_of_a_file_before_it_failed_is_brought_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(BufferedReader):
+        lines = 0
+
+        def readline(self, size: int | None = -1, /) -> bytes:
+            self.lines += 1
+            if self.lines > 2:
+                raise OSError(5, "Input/output error")
+            return super().readline(size)
+
+    for call in ("t1", "t2"):
+        world.journal.write(run_record(call), "s1")
+    with monkeypatch.context() as patched:
+        opened = lambda descriptor, _mode: Failing(FileIO(descriptor))  # noqa: E731 - in place of open
+        patched.setattr("hookrouter._fleet.journal_files.open", opened, raising=False)
+        world.bring()
+    assert sum(count.calls for count in world.count(RUNS)) == 2
 
 
 def test_files_that_are_gone_are_forgotten_when_they_were_missed_twice(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hookrouter._fleet import comparing
 from hookrouter._fleet.kinds import SHARED
-from hookrouter._fleet.replica import Brought, Replica, ReplicaError
+from hookrouter._fleet.replica import Brought, Replica, ReplicaError, problems
+from hookrouter._fleet.spawn import SHARING
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreError
+from hookrouter.testing import wait_until
+from hookrouter.util.filenames import encode_name
 from support.memory_storage import MemoryStorage
 
 KEYS = st.tuples(
@@ -102,6 +107,51 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
     assert replica.bring() == Brought()
     again = Replica(home, storage, "one", pytest.fail)
     assert again.bring(dry_run=True) == again.bring() == Brought(same=len(names))
+
+
+LONG = st.one_of(st.text(min_size=100), st.text(st.sampled_from("aäé日%~.\ud800"), min_size=20, max_size=200))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@given(names=st.sets(st.one_of(st.text(), LONG), max_size=5), document=DOCUMENTS)
+def test_any_name_reads_the_same_in_files_and_engine_and_comes_back_from_there(
+    tmp_path_factory: pytest.TempPathFactory, names: set[str], document: dict[str, int]
+) -> None:
+    folder = tmp_path_factory.mktemp("home")
+    home, storage, fresh = Home.in_folder(str(folder)), MemoryStorage(), Home.in_folder(str(folder / "fresh"))
+    names |= {encode_name(name) for name in names}
+    store = Store(home.state, pytest.fail)
+    for number, name in enumerate(names):
+        store.write("question", name, {**document, "n": number}, durable=False)
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    assert replica.bring() == Brought(written=len(names))
+    there = storage.store("", pytest.fail)
+    for number, name in enumerate(names):
+        assert store.read("question", name) == there.read("question", name) == {**document, "n": number}
+    assert store.entries("question") == there.entries("question")
+    assert store.stamps("question").keys() == there.stamps("question").keys() == names
+    Replica(fresh, storage, "one", pytest.fail).take_over()
+    assert files(fresh) == files(home)
+
+
+def files(home: Home) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(home.state).glob("question-*")}
+
+
+def test_a_file_of_an_earlier_release_is_brought_under_its_whole_name_once_that_is_known(home: Home) -> None:
+    storage, store, name = MemoryStorage(), Store(home.state, pytest.fail), "日" * 60
+    path = Path(home.state, f"question-{encode_name(name)}.json")
+    Path(store.write("question", name, {})).write_text('{"n": 1}')
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.bring()
+    assert storage.store("", pytest.fail).entries("question") == [(encode_name(name), {"n": 1})]
+    assert store.replace("question", name, {"n": 2}, unchanged={"n": 1})
+    assert replica.bring() == Brought(written=1, deleted=1)
+    assert storage.store("", pytest.fail).entries("question") == [(name, {"n": 2})]
+    path.write_text('{"session": "%s"}' % name)  # noqa: UP031 - braces
+    assert replica.bring() == Brought(written=1)
+    assert storage.store("", pytest.fail).read("question", name) == {"session": name}
 
 
 def test_what_stands_in_the_engine_and_in_no_file_goes(home: Home) -> None:
@@ -194,3 +244,45 @@ def test_whatever_stands_in_the_engine_is_no_reason_to_write_over_it(home: Home,
     storage.store("fleet", pytest.fail).write("fleet", "home", there)
     with pytest.raises(ReplicaError):
         Replica(home, storage, "one", pytest.fail).settle()
+
+
+def test_a_comparison_that_is_asked_for_finds_what_the_engine_has_lost_and_what_it_has_too_much(home: Home) -> None:
+    storage, store = MemoryStorage(), Store(home.state, pytest.fail)
+    there = storage.store("", pytest.fail)
+    for name in ("a", "b"):
+        store.write("question", name, {})
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    replica.bring()
+    there.delete("question", "a")
+    there.write("question", "c", {})
+    assert replica.bring() == Brought()
+    with store.lock(*SHARING, 0), ThreadPoolExecutor() as threads:
+        found = threads.submit(comparing.compared, store, 60)
+        wait_until(lambda: bool(comparing.asked(store)), 20, "the request")
+        brought = replica.bring()
+        assert found.result() == brought._asdict() == Brought(written=1, deleted=1, same=1)._asdict()
+    assert sorted(name for name, _ in there.entries("question")) == ["a", "b"]
+    assert store.stamps("fleet").keys() == {"home"}
+    assert replica.bring() == Brought()
+
+
+def test_whoever_asks_for_a_comparison_hears_that_nobody_is_there_or_answers(home: Home) -> None:
+    store = Store(home.state, pytest.fail)
+    assert comparing.compared(store, 60) is None
+    with store.lock(*SHARING, 0), pytest.raises(TimeoutError):
+        comparing.compared(store, 0)
+    assert comparing.asked(store) == ""
+
+
+def test_whose_documents_they_are_is_looked_at_without_a_trace(home: Home, tmp_path: Path) -> None:
+    storage, other = MemoryStorage(), Home.in_folder(str(tmp_path / "other"))
+    assert problems(home, storage, "one", pytest.fail) == []
+    assert Store(home.state, pytest.fail).stamps("fleet") == storage.store("fleet", pytest.fail).stamps("fleet") == {}
+    Replica(home, storage, "one", pytest.fail).settle()
+    assert problems(home, storage, "one", pytest.fail) == []
+    (problem,) = problems(other, storage, "one", pytest.fail)
+    assert "the documents under the name 'one' are another home's" in problem
+    shutil.rmtree(home.state)
+    (problem,) = problems(home, storage, "one", pytest.fail)
+    assert "hookrouter storage copy --to files" in problem
