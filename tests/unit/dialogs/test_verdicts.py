@@ -37,13 +37,13 @@ def test_no_other_one_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for number in range(20):
         save_verdict(store, verdict(f"s{number % 4}", f"toolu_{number}"))
     read: list[str] = []
-    read_file = Store._read
+    read_file = Store._content
 
     def noted(self: Store, path: str) -> dict[str, Any] | None:
         read.append(path)
         return read_file(self, path)
 
-    monkeypatch.setattr(Store, "_read", noted)
+    monkeypatch.setattr(Store, "_content", noted)
     assert len(list_verdicts(store, session="s3", tool_use_id="toolu_7")) == 1
     assert len(read) == 1
     assert len(list_verdicts(store, session="s3")) == 5
