@@ -7,11 +7,13 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from hookrouter._fleet.adopting import Adopting
+from hookrouter._fleet.others import Others
 from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter._plugins.storage_engines import open_engine
 from hookrouter._sandbox.stage import Stage
@@ -175,6 +177,58 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(machine: Calla
     one.stage.run("sessions")
     wait_until(lambda: is_sharing(one.stage.home), 30, "a new process")
     wait_until(lambda: two.stage.run("answer", "--any", RIGHT).returncode == 0, 30, "the answer")
+
+
+FILE_WORDS = [
+    ["send", "--session={session}", "--file={file}"],
+    ["send", "--session={session}", "--file", "{file}"],
+    ["send", "--session", "--", "--session={session}", "--file={file}"],
+    ["answer", "--any", "--file={file}"],
+    ["answer", "--expect", "--", "--any", "--file", "{file}"],
+    ["queue", "edit", "{item}", "--file={file}"],
+]
+"""Command lines that would read a file; in some ``--`` is an option's value, and ends no options."""
+
+
+def test_no_file_of_a_machine_is_read_for_another_and_nothing_runs_for_ever(
+    machine: Callable[[str], Machine], engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: "one" in two.machines_of("sessions", "sessions"), 30, "the session on the other machine")
+    session = one.told("sessions")["sessions"][0]["session"]
+    one.told("queue", "hold", "--session", session)
+    (item,) = one.told("send", "--session", session, "go on")["items"]
+    (tmp_path / "secret").write_text("secret")
+    values = {"session": session, "file": tmp_path / "secret", "item": item["id"]}
+    with others_of(two, engine, monkeypatch, tmp_path) as others:
+        for words in FILE_WORDS:
+            done = others.run("one", [word.format(**values) for word in words])
+            reason = "secret: a command for another machine reads none of its files"
+            assert (words, done.code, reason in done.stderr) == (words, 2, True)
+        for command in ("questions", "sessions"):
+            done = others.run("one", [command, "--session", "--", "--watch"])
+            assert (done.code, f"{command} --watch: it would never end" in done.stderr) == (2, True)
+    for command in ("questions", "sessions"):
+        refused = two.stage.run(command, "--watch", "--machine", "one")
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"--machine one: --watch: '{command}' would never end on another machine" in refused.stderr
+    (queue,) = one.told("queue", "list")["queues"]
+    assert [item["text"] for item in queue["items"]] == ["go on"]
+
+
+@contextmanager
+def others_of(machine: Machine, engine: Engine, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Others]:
+    """Give what a machine has of the others, in this process."""
+    for name, value in (*engine.variables.items(), ("HOOKROUTER_HOME", machine.stage.home.root)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.syspath_prepend(engine.variables.get("PYTHONPATH", str(folder)))
+    others = Others.of(Application.from_environ(machine.stage.environ, share=False))
+    assert others is not None
+    try:
+        yield others
+    finally:
+        others.close()
 
 
 @pytest.mark.parametrize("words", [["doctor"], ["install"], ["outbox", "list"], ["plugins", "list"]])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.answer_request import UsageError, check_options
+from hookrouter.cli.fleet.errand import NO_FILES, is_errand
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, is_person_there
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
@@ -159,6 +160,8 @@ def _decisions(request: Request) -> str:
         raise UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
     if argument is not None and argument != "-":
         return argument
+    if file not in (None, "-") and is_errand():
+        raise UsageError(f"--file {printable(str(file))}: {NO_FILES}")
     try:
         if file is None or file == "-":
             data = sys.stdin.buffer.read(_MAX_BYTES + 1)

@@ -10,6 +10,7 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import echo_others, with_others
+from hookrouter.cli.fleet.errand import refuse_endless
 from hookrouter.cli.options import on_any_machine
 from hookrouter.dialogs import documents
 from hookrouter.messaging.pauses import pauses
@@ -297,6 +298,7 @@ def questions(
             typer.echo(_text(_guidance(app, session, tool_use_id)))
             return 0
         if to_watch:
+            refuse_endless("questions --watch")
             from hookrouter.cli.dialogs.watching import watch
 
             return watch(app, lambda one: _entry(app, one, app.outbox.pending()), session, as_json=as_json)

@@ -75,6 +75,9 @@ def run_on(others: Others, machine: str, words: Sequence[str], given: str) -> in
         return _told_failure(error, words)
     sys.stdout.write(printable(done.stdout, keep_newlines=True))
     sys.stderr.write(printable(done.stderr, keep_newlines=True))
+    if done.is_cut:
+        sys.stderr.write(f"hookrouter {printable(words[0])}: {_cut(machine)}\n")
+        return done.code or 1
     return done.code
 
 
@@ -129,7 +132,7 @@ def with_others(
     if application.config.storage.engine == FILES or application.environ.get(ALONE_VARIABLE):
         return document
     here = machine_name(application.config.storage)
-    told = told_by_others(application, words, known)
+    told = [_readable(one) for one in told_by_others(application, words, known)]
     rows = [{**row, "machine": here} for row in document[key]] + rows_of_others(told, key)
     rows += [{**row, "machine": machine} for machine, found in known.items() for row in found]
     machines = [{"machine": machine, "problem": ""} for machine in (here, *known)]
@@ -141,8 +144,21 @@ def echo_others(application: Application, words: Sequence[str], but: Collection[
     """Write for a person what the other machines but some say to a command, each under its name."""
     for one in told_by_others(application, words, but):
         name = f"Machine {printable(one.machine)}" if one.machine else "Other machines"
-        said = one.stdout.strip("\n") or one.problem or "nothing"
+        said = "\n".join(filter(None, (one.stdout.strip("\n"), one.problem))) or "nothing"
         typer.echo(f"\n{name}:\n{printable(said, keep_newlines=True)}")
+
+
+def _readable(one: Told) -> Told:
+    """Return what a machine said; if it is no JSON, the problem says so."""
+    if one.problem or not one.machine:
+        return one
+    try:
+        is_document = isinstance(json.loads(one.stdout), dict)
+    except ValueError:
+        is_document = False
+    if is_document:
+        return one
+    return one._replace(problem=f"what the machine {printable(one.machine)} said is no JSON document")
 
 
 def rows_of_others(told: Sequence[Told], key: str) -> list[dict[str, Any]]:
@@ -158,6 +174,10 @@ def rows_of_others(told: Sequence[Told], key: str) -> list[dict[str, Any]]:
     return rows
 
 
+def _cut(machine: str) -> str:
+    return f"the machine {printable(machine)} wrote more than can be sent from there, so the end is missing"
+
+
 def _said(error: Exception) -> str:
     return str(error) if isinstance(error, StoreError) else describe_error(error)
 
@@ -167,4 +187,6 @@ def _told(others: Others, machine: str, words: Sequence[str]) -> Told:
         done = others.run(machine, words)
     except Exception as error:  # noqa: BLE001 - as above
         return Told(machine, "", _said(error))
+    if done.is_cut:
+        return Told(machine, done.stdout, _cut(machine))
     return Told(machine, done.stdout, done.stderr.strip() if done.code else "")

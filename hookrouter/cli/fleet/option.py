@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._fleet.errands import COMMANDS
+from hookrouter._fleet.errands import COMMANDS, refusal
 from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.cli.errors import CommandError
 from hookrouter.util.text import closest, printable
@@ -47,6 +47,8 @@ def on_machine(arguments: Sequence[str]) -> int | list[str]:
             hint = f", did you mean {close!r}?" if close else ""
             known = ", ".join(sorted([*names, others.here]))
             raise CommandError(f"{OPTION}: there is no machine {split.machine!r}{hint}; there are: {known}")
+        if refused := refusal(split.words):
+            raise CommandError(f"{OPTION} {split.machine}: {refused}")
         words, given = without_files(split.words)
         return run_on(others, split.machine, words, given)
 

@@ -11,6 +11,7 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import echo_others, with_others
+from hookrouter.cli.fleet.errand import refuse_endless
 from hookrouter.cli.options import echo_json
 from hookrouter.cli.queue.showing import session_entry, session_lines
 from hookrouter.queue.overview import overview
@@ -36,6 +37,7 @@ def list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: 
     app = Application.from_environ()
     try:
         if to_watch:
+            refuse_endless("sessions --watch")
             return _watch(app, session, every=every, as_json=as_json)
         found = [view for view in overview(app, every=every) if session in (None, view.session)]
     except (StoreError, OSError) as error:

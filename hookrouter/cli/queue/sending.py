@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from hookrouter.cli.application import Application
+from hookrouter.cli.fleet.errand import NO_FILES, is_errand
 from hookrouter.cli.queue.choosing import choose
 from hookrouter.cli.queue.outcomes import Sent, Waiting
 from hookrouter.cli.queue.showing import hold_line, item_entry
@@ -162,6 +163,8 @@ def sender(author: str | None) -> Author:
 def read_text(file: str) -> str:
     """Return the text of a file, or of stdin for ``-``, as one item. Raises ValueError, whose message names it."""
     shown = f"--file {printable(file)}"
+    if file != "-" and is_errand():
+        raise ValueError(f"{shown}: {NO_FILES}")
     try:
         if file == "-":
             data = sys.stdin.buffer.read(_MOST_BYTES + 1)
