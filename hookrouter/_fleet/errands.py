@@ -103,7 +103,8 @@ def run_elsewhere(
     store = storage.store(FLEET, report, machine)
     if store.lock_holder(*PRESENCE) is None:
         raise ErrandError(
-            f"the machine {machine} is not there: no process of hookrouter brings its documents; nothing was done",
+            f"the machine {machine} is not there: no process of hookrouter is at work on it (one ends when nothing is "
+            "open, and 'hookrouter serve' keeps one); nothing was done",
             may_have_run=False,
         )
     from uuid import uuid4

@@ -109,10 +109,14 @@ class _UsageError(HookrouterError):
 
 def run(sending: Sending) -> int:
     """Send, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code."""
-    if (code := _elsewhere(sending)) is not None:
-        return code
+    from hookrouter.cli.fleet.routing import SeveralMachinesError
+
     try:
+        if (code := _elsewhere(sending)) is not None:
+            return code
         result = _sent(sending)
+    except SeveralMachinesError as error:
+        result = _Result("not_delivered", ExitCode.NOT_DELIVERED, sending.session, str(error))
     except (_UsageError, ItemError) as error:
         result = _Result("invalid", ExitCode.BAD_INPUT, sending.session, str(error))
     except StoreError as error:
@@ -132,9 +136,9 @@ def _elsewhere(sending: Sending) -> int | None:
     """Have another machine queue it, if it alone knows the session; return the exit code, None if that is this one."""
     if not sending.session or sending.any_session:
         return None
-    from hookrouter.cli.fleet.routing import sent_elsewhere
+    from hookrouter.cli.fleet.routing import done_elsewhere
 
-    return sent_elsewhere(sending.session, lambda: _line(sending))
+    return done_elsewhere(sending.session, lambda: _line(sending))
 
 
 def _line(sending: Sending) -> tuple[list[str], str]:

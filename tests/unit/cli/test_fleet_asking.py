@@ -47,7 +47,7 @@ def test_a_machine_whose_rows_are_not_shown_has_a_problem(
     stage = Stage(str(tmp_path), '[storage]\nengine = "shelf"\nmachine = "two"\n')
     monkeypatch.setattr(Others, "of", lambda _services: One(done))
     application = Application.from_environ(stage.environ, share=False)
-    found = asking.with_others(application, {"questions": []}, ["questions", "--json"], "questions")
+    found = asking.with_others(application, {"questions": []}, ["questions", "--json"], ["questions"])
     assert len(found["questions"]) == rows
     (told,) = (one for one in found["machines"] if one["machine"] == "one")
     assert told["problem"].startswith(problem)
