@@ -3,6 +3,9 @@
 An errand is a document under the name of the machine that is to carry it out. Whoever asks writes it and waits; that
 machine's process takes it, runs the command, and writes what came of it into the document. Taken once, it is run once:
 an errand whose process died is not run again, and whoever asks is told that it is not known what came of it.
+
+A command that only reads is ended once nobody waits for it any more. One that acts is not: it may be in the middle of
+keys that it presses, or of what it saves; it goes on to its own end, as it would whose terminal was closed.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from hookrouter._fleet.reader import READER_VARIABLE, reader_value, start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
+from hookrouter.messaging.environment import ERRAND_VARIABLE
 from hookrouter.messaging.trace_context import VARIABLE as TRACE_VARIABLE
 from hookrouter.messaging.trace_context import parsed
 from hookrouter.storage.interface import StoreError
@@ -41,8 +45,14 @@ PAGE_ANSWER = ("serve", "--page-answer")
 _KIND = "errand"
 _ASKING = "asking"
 """The kind of the lock that whoever asks holds while waiting."""
-_ASKED, _TAKEN, _DONE = "asked", "taken", "done"
-_LONGEST_OUTPUT = 256 * 1024
+_ASKED, _TAKEN, _DONE, _LOST = "asked", "taken", "done", "lost"
+_READING = (("questions",), ("sessions",), ("history",), ("queue", "list"), ("queue", "show"))
+"""How the commands begin that only read."""
+_INTERNAL = ("queue", "deliver")
+"""How the command line of a process begins that is no command for anybody."""
+_WATCH = "--watch"
+"""The option by which a command never ends."""
+_LONGEST_OUTPUT = 4 * 1024 * 1024
 """Characters of what a command prints that are sent back."""
 _KEPT_SECONDS = 86400.0
 """Seconds after which an errand is removed that nobody has fetched."""
@@ -51,6 +61,8 @@ _TAKE_SECONDS = 15.0
 _LOOK_SECONDS = 1.0
 _TOLD = (PERSON_VARIABLE, TRACE_VARIABLE, READER_VARIABLE)
 """The variables by which a command is told of whoever asks."""
+_END_SECONDS = 5.0
+"""Seconds that a command has for ending, before it is killed."""
 
 
 class ErrandError(StoreError):
@@ -72,6 +84,8 @@ class Done(NamedTuple):
     """What it printed."""
     stderr: str
     """What it said beside that."""
+    is_cut: bool = False
+    """Whether it wrote more than is sent back, so that the end is missing."""
 
 
 def run_elsewhere(
@@ -93,7 +107,8 @@ def run_elsewhere(
     store = storage.store(FLEET, report, machine)
     if store.lock_holder(*PRESENCE) is None:
         raise ErrandError(
-            f"the machine {machine} is not there: no process of hookrouter brings its documents; nothing was done",
+            f"the machine {machine} is not there: no process of hookrouter is at work on it (one ends when nothing is "
+            "open, and 'hookrouter serve' keeps one); nothing was done",
             may_have_run=False,
         )
     from uuid import uuid4
@@ -137,15 +152,28 @@ def _awaited(store: DocumentStore, watch: DocumentWatch, name: str, document: di
         errand = store.read(_KIND, name) or {}
         state = errand.get("state")
         if state == _DONE:
-            return Done(_code(errand), str(errand.get("stdout", "")), str(errand.get("stderr", "")))
+            texts = str(errand.get("stdout", "")), str(errand.get("stderr", ""))
+            return Done(_code(errand), *texts, is_cut=errand.get("is_cut") is True)
         is_there = store.lock_holder(*PRESENCE) is not None
         if state == _ASKED and (time.monotonic() >= deadline or not is_there):
             withdrawn = {**document, "state": _DONE, "code": 1}
             if store.replace(_KIND, name, withdrawn, unchanged=document):
                 raise ErrandError(f"the machine {machine} did not take it; nothing was done", may_have_run=False)
-        elif state != _ASKED and not is_there:
+        elif state != _ASKED and (state != _TAKEN or not is_there):
+            # It was taken, or what was asked is not there any more: an engine may have lost its last moment.
             why = f"the machine {machine} has gone while it did that; whether it was done is not known"
             raise ErrandError(why, may_have_run=True)
+
+
+def refusal(words: Sequence[str]) -> str:
+    """Return why another machine may not be asked to run ``hookrouter WORDS...``; empty if it may."""
+    if tuple(words) == PAGE_ANSWER:
+        return ""
+    if not words or words[0] not in COMMANDS or tuple(words[:2]) == _INTERNAL:
+        return f"{' '.join(words)!r} is no command for another machine; allowed: {', '.join(COMMANDS)}"
+    if _WATCH in (words[: words.index("--")] if "--" in words else words):
+        return f"{_WATCH}: {words[0]!r} would never end on another machine; without it, it shows what is there now"
+    return ""
 
 
 class Errands:
@@ -160,7 +188,8 @@ class Errands:
         self._store = storage.store(FLEET, report)
         # Who is asking, and in which trace, is told by each errand.
         inherited = {name: value for name, value in environ.items() if name not in _TOLD}
-        self._environ = {**inherited, ALONE_VARIABLE: "1"}
+        its_own = " ".join((ALONE_VARIABLE, *_TOLD))
+        self._environ = {**inherited, ALONE_VARIABLE: "1", ERRAND_VARIABLE: its_own}
         self._report = report
         self._wake = wake
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="errand")
@@ -187,12 +216,18 @@ class Errands:
         count = 0
         for name, (taken, future) in list(self._running.items()):
             if future.done() and (ended is None or name in ended):
-                # Whoever asked may have gone; then there is nobody to tell.
-                self._store.replace(_KIND, name, {**taken, **future.result()}, unchanged=taken)
+                done = future.result()
+                if not self._is_awaited(name):
+                    # There is nobody to tell, and what is left here is read at each look.
+                    done = {**done, "stdout": "", "stderr": "", "is_cut": True}
+                self._store.replace(_KIND, name, {**taken, **done}, unchanged=taken)
                 del self._running[name]
         for name, errand in self._store.entries(_KIND):
             if errand.get("state") == _ASKED and self._store.lock_holder(_ASKING, name) is not None:
                 count += self._take(name, errand)
+            elif errand.get("state") == _TAKEN and name not in self._running:
+                # Whoever took it has gone: one process at a time serves a machine.
+                self._store.replace(_KIND, name, {**errand, "state": _LOST}, unchanged=errand)
             elif name not in self._running and _age(errand) > _KEPT_SECONDS:
                 self._store.delete(_KIND, name)
         return count
@@ -204,29 +239,57 @@ class Errands:
         words = errand.get("words")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or not words:
             words = []
-        future = self._pool.submit(self._run, words, str(errand.get("given", "")), _variables(errand))
+        future = self._pool.submit(self._run, name, words, str(errand.get("given", "")), _variables(errand))
         self._running[name] = taken, future
         future.add_done_callback(lambda _future: self._wake())
         return True
 
-    def _run(self, words: list[str], given: str, variables: Mapping[str, str]) -> dict[str, object]:
-        if not words or (words[0] not in COMMANDS and tuple(words) != PAGE_ANSWER):
-            allowed = ", ".join(COMMANDS)
-            said = f"hookrouter: {' '.join(words)!r} is no command for another machine; allowed: {allowed}\n"
-            return {"state": _DONE, "code": 2, "stdout": "", "stderr": said, "done_at": iso()}
+    def _run(self, name: str, words: list[str], given: str, variables: Mapping[str, str]) -> dict[str, object]:
+        if refused := refusal(words):
+            return _done(2, "", f"hookrouter: {refused}\n")
+        if not self._is_awaited(name):
+            return _done(1, "", "hookrouter: nobody waits for it any more; nothing was done\n")
         try:
-            done = subprocess.run(
-                [*script_argv(), *words],
-                input=given.encode("utf-8", "surrogateescape"),
-                env={**self._environ, **variables},
-                capture_output=True,
-                check=False,
-            )
+            return self._ended(name, words, given, variables)
         except (OSError, ValueError) as error:
-            said = f"hookrouter: the command could not be started: {error}\n"
-            return {"state": _DONE, "code": 1, "stdout": "", "stderr": said, "done_at": iso()}
-        texts = [part.decode("utf-8", "replace")[:_LONGEST_OUTPUT] for part in (done.stdout, done.stderr)]
-        return {"state": _DONE, "code": done.returncode, "stdout": texts[0], "stderr": texts[1], "done_at": iso()}
+            return _done(1, "", f"hookrouter: the command could not be started: {error}\n")
+
+    def _ended(self, name: str, words: list[str], given: str, variables: Mapping[str, str]) -> dict[str, object]:
+        only_reads = any(tuple(words[: len(command)]) == command for command in _READING)
+        with subprocess.Popen(
+            [*script_argv(), *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**self._environ, **variables},
+        ) as process:
+            data: bytes | None = given.encode("utf-8", "surrogateescape")
+            kill_at: float | None = None
+            while True:
+                try:
+                    stdout, stderr = process.communicate(data, timeout=_LOOK_SECONDS if only_reads else None)
+                    break
+                except subprocess.TimeoutExpired:
+                    data = None
+                    if kill_at is not None and time.monotonic() >= kill_at:
+                        process.kill()
+                    elif kill_at is None and not self._is_awaited(name):
+                        process.terminate()
+                        kill_at = time.monotonic() + _END_SECONDS
+        return _done(process.returncode, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
+
+    def _is_awaited(self, name: str) -> bool:
+        """Whether somebody waits for an errand; also if the engine cannot be asked now."""
+        try:
+            return self._store.lock_holder(_ASKING, name) is not None
+        except Exception:  # noqa: BLE001 - an engine of a third party may raise anything
+            return True
+
+
+def _done(code: int, stdout: str, stderr: str) -> dict[str, object]:
+    texts = {"stdout": stdout[:_LONGEST_OUTPUT], "stderr": stderr[:_LONGEST_OUTPUT]}
+    is_cut = max(len(stdout), len(stderr)) > _LONGEST_OUTPUT
+    return {"state": _DONE, "code": code, **texts, "is_cut": is_cut, "done_at": iso()}
 
 
 def _variables(errand: Mapping[str, object]) -> dict[str, str]:

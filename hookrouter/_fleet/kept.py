@@ -34,12 +34,12 @@ class KeptHistoryError(StoreError):
 
 
 def kept_elsewhere(
-    services: Services, *, session: str | None, since: float | None, limit: int
+    services: Services, *, session: str | None, since: float | None, limit: int, machine: str | None = None
 ) -> dict[str, list[dict[str, Any]]]:
     """Return, of each other machine whose history the engine keeps, the last ``limit`` stories, the oldest first.
 
-    0 is all of them. Empty if nothing is shared, or the engine keeps no history or cannot be used: then the machines
-    themselves are asked, and that says what is wrong. Raises nothing.
+    With ``machine``, of this one alone. 0 is all of them. Empty if nothing is shared, or the engine keeps no history or
+    cannot be used: then the machines themselves are asked, and that says what is wrong. Raises nothing.
     """
     config = services.config.storage
     if config.engine == FILES or services.environ.get(ALONE_VARIABLE):
@@ -49,10 +49,10 @@ def kept_elsewhere(
         storage = open_engine(services.home, config, services.plugins)
         try:
             history = history_of(storage)
-            for machine in () if history is None else history.machines():
-                if history is not None and machine != machine_name(config):
-                    query = StoryQuery(session=session or "", since=since, machine=machine)
-                    found[machine] = list(all_kept(history, query, limit))[::-1]
+            for name in () if history is None else history.machines():
+                if history is not None and name != machine_name(config) and machine in (None, name):
+                    query = StoryQuery(session=session or "", since=since, machine=name)
+                    found[name] = list(all_kept(history, query, limit))[::-1]
         finally:
             storage.close()
     except Exception:  # noqa: BLE001 - an engine of a third party may raise anything

@@ -13,7 +13,7 @@ from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.config import FILES
 from hookrouter.dialogs import documents
 from hookrouter.messaging import trace_context
-from hookrouter.sessions.records import read_record
+from hookrouter.storage.history import history_of
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class Others:
         """Whether a machine's process is at work, so that it can be asked to do something."""
         return self._storage.store(FLEET, self._services.warn, machine).lock_holder(*PRESENCE) is not None
 
+    def keeps_history(self, machine: str) -> bool:
+        """Whether the engine has the history of one."""
+        history = history_of(self._storage)
+        return history is not None and machine in history.machines()
+
     def store(self, machine: str) -> DocumentStore:
         """Return what stands in the engine of one, to be read."""
         return self._storage.store("", self._services.warn, machine)
@@ -84,11 +89,6 @@ class Others:
         """
         place, changed = self._everywhere.changed("", kinds, since)
         return place, {kind for machine, kind in changed if machine != self.here}
-
-    def with_session(self, session: str) -> list[str]:
-        """Return those that know a session of this name."""
-        stores = ((name, self._storage.store("", self._services.warn, name)) for name in self.names())
-        return [name for name, store in stores if read_record(store, session) is not None]
 
     def run(self, machine: str, words: Sequence[str], given: str = "", *, person: str = "") -> Done:
         """Have a machine run ``hookrouter WORDS...``; ``person`` is at this terminal. Raises ErrandError too.

@@ -92,7 +92,14 @@ def _here(arguments: list[str]) -> list[str] | int:
         return arguments
     from hookrouter.cli.fleet.option import on_machine
 
-    return on_machine(arguments)
+    try:
+        return on_machine(arguments)
+    except CommandError as error:
+        if "--json" in arguments:
+            from hookrouter.cli.options import echo_json
+
+            echo_json({"error": printable(str(error))})
+        raise
 
 
 def command_line() -> Any:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DryRun",
     "Json",
+    "Machine",
     "Scope",
     "ScopeOption",
     "SettingsOption",
@@ -67,7 +68,7 @@ Since = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
 
 
-_Machine = Annotated[
+Machine = Annotated[
     str | None,
     typer.Option(
         "--machine",
@@ -90,12 +91,12 @@ def on_any_machine(command: Callable[P, R]) -> Callable[P, R]:
         return command(*arguments, **options)
 
     signature = inspect.signature(command, eval_str=True)
-    option = inspect.Parameter("machine", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Machine)
+    option = inspect.Parameter("machine", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Machine)
     with_option.__signature__ = signature.replace(  # type: ignore[attr-defined] # what typer reads
         parameters=[*signature.parameters.values(), option]
     )
     with_option.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
-    with_option.__annotations__["machine"] = _Machine
+    with_option.__annotations__["machine"] = Machine
     return with_option
 
 

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.home import Home
 
-__all__ = ["CLAUDE_PREFIX", "CLAUDE_SECRETS", "CLAUDE_VARIABLES", "environment_mark", "is_claudes", "named_variables"]
+__all__ = [
+    "CLAUDE_PREFIX",
+    "CLAUDE_SECRETS",
+    "CLAUDE_VARIABLES",
+    "ERRAND_VARIABLE",
+    "environment_mark",
+    "is_claudes",
+    "named_variables",
+]
 
 CLAUDE_SECRETS = frozenset({"CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"})
 """Variables that open the running Claude Code session to whoever holds them; no deliverer gets them."""
@@ -43,6 +51,10 @@ CLAUDE_VARIABLES = frozenset(
 
 CLAUDE_PREFIX = "CLAUDE_PLUGIN_"
 """How the variables begin that Claude Code sets for the hooks of one of its own plugins: folders, and its options."""
+
+ERRAND_VARIABLE = "HOOKROUTER_ERRAND"
+"""Set for a command that another machine asked for: it reads no files of this one. The value names the variables that
+hold for this command alone, and not for what it starts."""
 
 _SALT = "environment", "salt"
 _SALT_BYTES = 16

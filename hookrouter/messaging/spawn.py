@@ -156,9 +156,11 @@ def _config_time(home: Home) -> float | None:
 
 def deliverer_environment(environ: Mapping[str, str], home: Home) -> dict[str, str]:
     """Return the environment of a deliverer that the process with this one starts."""
-    from hookrouter.messaging.environment import CLAUDE_SECRETS
+    from hookrouter.messaging.environment import CLAUDE_SECRETS, ERRAND_VARIABLE
 
-    variables = {name: value for name, value in environ.items() if name not in CLAUDE_SECRETS}
+    # An agent that is woken because of what another machine asked for is not the person who asked for it there.
+    left_out = {*CLAUDE_SECRETS, ERRAND_VARIABLE, *environ.get(ERRAND_VARIABLE, "").split()}
+    variables = {name: value for name, value in environ.items() if name not in left_out}
     if variables.get(HOME_VARIABLE):
         # The deliverer works in another folder.
         variables[HOME_VARIABLE] = home.root

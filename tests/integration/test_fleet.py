@@ -9,11 +9,14 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hookrouter._fleet.adopting import Adopting
+from hookrouter._fleet.others import Others
 from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter._plugins.storage_engines import open_engine
 from hookrouter._sandbox.stage import Stage
@@ -145,8 +148,28 @@ def test_what_two_machines_call_alike_is_not_guessed_at(machine: Callable[[str],
     wait_until(lambda: two.machines_of("questions", "questions") == ["one", "two"], 30, "both questions")
     for asker in (two, three):
         refused = asker.stage.run("answer", "--any", RIGHT)
-        assert refused.returncode == 2
+        assert refused.returncode == 4
         assert "several machines have what is meant: one, two; say which with --machine NAME" in refused.stderr
+    several = three.told("allow", code=4)
+    assert several["outcome"] == "not_delivered"
+    assert [one["machine"] for one in several["candidates"]] == ["one", "two"]
+    # The same name of a session on both.
+    for one_of_both in (one, two):
+        one_of_both.told("pause", "--machine", one_of_both.name, "--session", "work")
+    wait_until(lambda: len(three.told("sessions")["machines"]) == 3, 30, "all machines")
+
+    def refusal() -> str:
+        return three.stage.run("resume", "--session", "work").stderr
+
+    wait_until(lambda: "say which with --machine" in refusal(), 30, "both pauses")
+    assert three.told("send", "--session", "work", "go on", code=4)["outcome"] == "not_delivered"
+    assert "say which with" in three.told("queue", "hold", "--session", "work", code=2)["error"]
+    assert "say which with" in three.told("pause", "--session", "work", code=2)["error"]
+    # The machine that is named says that there is nothing to allow.
+    for words in (["allow", "--machine", "two"], ["--machine=two", "deny", "no"], ["approve", "--machine=two"]):
+        assert three.told(*words, code=2)["outcome"] == "invalid"
+    assert "there is no machine 'tow'" in three.told("allow", "--machine=tow", code=2)["reason"]
+    assert "there is no machine 'tow'" in three.told("pause", "--machine=tow", "--all", code=2)["error"]
     assert two.told("answer", "--machine", "two", "--any", RIGHT)["outcome"] == "verified"
     assert three.told("answer", "--any", RIGHT)["outcome"] == "verified"
     assert [story["outcome"] for story in three.told("history")["questions"]] == ["verified", "verified"]
@@ -179,7 +202,62 @@ def test_a_prompt_is_sent_to_a_session_of_another_machine(machine: Callable[[str
     assert [item["text"] for item in queue["items"]] == ["go on"]
 
 
-def test_a_machine_that_is_not_there_does_nothing_later(machine: Callable[[str], Machine]) -> None:
+def test_a_session_of_another_machine_is_paused_and_its_queue_changed(machine: Callable[[str], Machine]) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: "one" in two.machines_of("sessions", "sessions"), 30, "the session on the other machine")
+    session = two.told("sessions")["sessions"][0]["session"]
+
+    assert two.told("pause", "--session", session, "--reason", "at it")["paused"]["reason"] == "at it"
+    assert [pause["session"] for pause in one.told("questions")["paused"]] == [session]
+    paused = two.told("answer", "--session", session, RIGHT, code=4)
+    assert f"'hookrouter resume --session {session}' ends that" in paused["reason"]
+    assert [pause["session"] for pause in two.told("resume", "--session", session)["resumed"]] == [session]
+    assert one.told("questions")["paused"] == []
+
+    assert two.told("queue", "hold", "--session", session, "--reason", "red")["hold"]["reason"] == "red"
+    first, second, third = two.told("send", "--session", session, "a", "b", "c")["items"]
+    wait_until(lambda: len(brought(two)) == 3, 30, "the items on the other machine")
+    assert two.told("queue", "show", first["id"])["text"] == "a"
+    assert two.told("queue", "edit", first["id"], "A")["edited"]["text"] == "A"
+    assert two.told("queue", "move", third["id"], "--before", first["id"])["place"] == 0
+    assert two.told("queue", "move", third["id"], "--last")["place"] == 2
+    assert two.told("queue", "drop", second["id"], third["id"])["dropped"] == [second["id"], third["id"]]
+    assert [item["text"] for item in queue_of(one)["items"]] == ["A"]
+    listed = two.told("queue", "list", "--all")
+    assert [(row["machine"], row["session"], row["machine_away"]) for row in listed["queues"]] == [
+        ("one", session, False)
+    ]
+    assert [(row["machine"], row["id"]) for row in listed["ended"]] == [("one", second["id"]), ("one", third["id"])]
+    assert [row["machine"] for row in listed["machines"]] == ["two", "one"]
+    assert "Machine one:" in two.stage.run("queue", "list").stdout
+    assert two.told("queue", "clear", "--session", session)["dropped"] == [first["id"]]
+    assert two.told("queue", "resume", "--session", session)["resumed"]["reason"] == "red"
+    assert "there is no item 'f00'" in two.told("queue", "show", "f00", code=2)["error"]
+
+
+def queue_of(machine: Machine) -> Any:
+    (queue,) = machine.told("queue", "list", "--machine", machine.name)["queues"]
+    return queue
+
+
+def brought(machine: Machine) -> list[Any]:
+    return [item for queue in machine.told("queue", "list")["queues"] for item in queue["items"]]
+
+
+@pytest.mark.parametrize("command", ["answer", "allow", "pause", "questions"])
+def test_a_machine_that_cannot_be_asked_for_want_of_the_engine_does_nothing(tmp_path: Path, command: str) -> None:
+    engine = made_engine("shelf", tmp_path, pytest.fail)
+    stage = Stage(str(tmp_path), f'[storage]\nmachine = "two"\n{engine.table}')
+    stage.variables |= engine.variables
+    words = {"answer": ["--any", RIGHT], "pause": ["--session=work"]}.get(command, [])
+    done = stage.run(command, "--machine=one", *words, "--json")
+    assert done.returncode == 4
+    assert "the machine one could not be asked" in done.stdout
+    assert "nothing was done" in done.stdout
+
+
+def test_a_machine_that_is_not_there_does_nothing_later(machine: Callable[[str], Machine], engine: Engine) -> None:
     one, two = machine("one"), machine("two")
     one.ask()
     wait_until(lambda: two.machines_of("questions", "questions") == ["one"], 30, "the question on the other machine")
@@ -195,6 +273,21 @@ def test_a_machine_that_is_not_there_does_nothing_later(machine: Callable[[str],
         (False, False),
         (True, True),
     ]
+    # What it had brought is listed.
+    (entry,) = document["questions"]
+    assert (entry["machine"], entry["machine_away"]) == ("one", True)
+    shown = two.stage.run("questions").stdout
+    assert "Machine one:\nno process of hookrouter is at work there" in shown
+    assert "Which way?" in shown
+    (session,) = two.told("sessions")["sessions"]
+    assert (session["machine"], session["machine_away"], session["session"]) == ("one", True, entry["session"])
+    assert entry["session"] in two.stage.run("sessions").stdout
+    told = two.stage.run("history", "--machine", "one", "--json")
+    if "postgresql" in engine.table:
+        assert [story["tool_use_id"] for story in json.loads(told.stdout)["questions"]] == [entry["tool_use_id"]]
+        assert "Which way?" in two.stage.run("history", "--machine=one").stdout
+    else:
+        assert (told.returncode, "is not there" in json.loads(told.stdout)["error"]) == (4, True)
     assert [entry["tool_use_id"] for entry in one.told("questions")["questions"]] != []
 
 
@@ -207,6 +300,58 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(machine: Calla
     one.stage.run("sessions")
     wait_until(lambda: is_sharing(one.stage.home), 30, "a new process")
     wait_until(lambda: two.stage.run("answer", "--any", RIGHT).returncode == 0, 30, "the answer")
+
+
+FILE_WORDS = [
+    ["send", "--session={session}", "--file={file}"],
+    ["send", "--session={session}", "--file", "{file}"],
+    ["send", "--session", "--", "--session={session}", "--file={file}"],
+    ["answer", "--any", "--file={file}"],
+    ["answer", "--expect", "--", "--any", "--file", "{file}"],
+    ["queue", "edit", "{item}", "--file={file}"],
+]
+"""Command lines that would read a file; in some ``--`` is an option's value, and ends no options."""
+
+
+def test_no_file_of_a_machine_is_read_for_another_and_nothing_runs_for_ever(
+    machine: Callable[[str], Machine], engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = machine("one"), machine("two")
+    one.ask()
+    wait_until(lambda: "one" in two.machines_of("sessions", "sessions"), 30, "the session on the other machine")
+    session = one.told("sessions")["sessions"][0]["session"]
+    one.told("queue", "hold", "--session", session)
+    (item,) = one.told("send", "--session", session, "go on")["items"]
+    (tmp_path / "secret").write_text("secret")
+    values = {"session": session, "file": tmp_path / "secret", "item": item["id"]}
+    with others_of(two, engine, monkeypatch, tmp_path) as others:
+        for words in FILE_WORDS:
+            done = others.run("one", [word.format(**values) for word in words])
+            reason = "secret: a command for another machine reads none of its files"
+            assert (words, done.code, reason in done.stderr) == (words, 2, True)
+        for command in ("questions", "sessions"):
+            done = others.run("one", [command, "--session", "--", "--watch"])
+            assert (done.code, f"{command} --watch: it would never end" in done.stderr) == (2, True)
+    for command in ("questions", "sessions"):
+        refused = two.stage.run(command, "--watch", "--machine", "one")
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"--machine one: --watch: '{command}' would never end on another machine" in refused.stderr
+    (queue,) = one.told("queue", "list")["queues"]
+    assert [item["text"] for item in queue["items"]] == ["go on"]
+
+
+@contextmanager
+def others_of(machine: Machine, engine: Engine, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Others]:
+    """Give what a machine has of the others, in this process."""
+    for name, value in (*engine.variables.items(), ("HOOKROUTER_HOME", machine.stage.home.root)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.syspath_prepend(engine.variables.get("PYTHONPATH", str(folder)))
+    others = Others.of(Application.from_environ(machine.stage.environ, share=False))
+    assert others is not None
+    try:
+        yield others
+    finally:
+        others.close()
 
 
 @pytest.mark.parametrize("words", [["doctor"], ["install"], ["outbox", "list"], ["plugins", "list"]])

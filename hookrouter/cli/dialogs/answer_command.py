@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.answer_request import UsageError, check_options
+from hookrouter.cli.errors import CommandError
+from hookrouter.cli.fleet.errand import NO_FILES, is_errand
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, is_person_there
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
@@ -36,6 +38,8 @@ def run(request: Request) -> int:
 
     What another machine asks is answered there, and it writes the result.
     """
+    from hookrouter.cli.fleet.routing import SeveralMachinesError
+
     if len(request.words) == 2 and not request.names_question and is_json(request.words[1], or_nothing=False):
         request = request._replace(session=request.words[0], words=request.words[1:])
     try:
@@ -46,7 +50,11 @@ def run(request: Request) -> int:
             return routed
         request = routed
         result = _answered(request, author, text)
-    except UsageError as error:
+    except SeveralMachinesError as error:
+        result = AnswerResult(
+            "not_delivered", ExitCode.NOT_DELIVERED, request.session, reason=str(error), candidates=error.candidates
+        )
+    except (UsageError, CommandError) as error:
         result = AnswerResult("invalid", ExitCode.BAD_INPUT, request.session, reason=str(error))
     if request.as_json:
         _write(sys.stdout, json.dumps(result.document()))
@@ -89,6 +97,11 @@ def _answered(request: Request, author: Author | None, text: str | None) -> Answ
 
 def _elsewhere(request: Request, text: str | None) -> Request | int:
     """Have another machine answer, if its question is meant; return the exit code, or what this one is to answer."""
+    if request.machine is not None:
+        from hookrouter.cli.fleet.option import done_on
+
+        code = done_on(request.machine, lambda: ([*request.options(), "--file=-"], text or ""))
+        return request if code is None else code
     from hookrouter.cli.fleet.routing import answered_elsewhere
 
     options, code = request.options(), None
@@ -159,6 +172,8 @@ def _decisions(request: Request) -> str:
         raise UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
     if argument is not None and argument != "-":
         return argument
+    if file not in (None, "-") and is_errand():
+        raise UsageError(f"--file {printable(str(file))}: {NO_FILES}")
     try:
         if file is None or file == "-":
             data = sys.stdin.buffer.read(_MAX_BYTES + 1)

@@ -10,7 +10,8 @@ import typer
 
 from hookrouter._fleet.reader import start_of_reader
 from hookrouter.cli.application import Application
-from hookrouter.cli.fleet.asking import echo_others, with_others
+from hookrouter.cli.fleet.asking import Kept, echo_others, with_others
+from hookrouter.cli.fleet.errand import refuse_endless
 from hookrouter.cli.options import on_any_machine
 from hookrouter.dialogs import documents
 from hookrouter.messaging.pauses import pauses
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.documents import Question
     from hookrouter.messaging.message import QueuedMessage
     from hookrouter.messaging.pauses import Pause
+    from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["answer", "open_sessions", "questions"]
 
@@ -298,6 +300,7 @@ def questions(
             typer.echo(_text(_guidance(app, session, tool_use_id)))
             return 0
         if to_watch:
+            refuse_endless("questions --watch")
             from hookrouter.cli.dialogs.watching import watch
 
             return watch(app, lambda one: _entry(app, one, app.outbox.pending()), session, as_json=as_json)
@@ -308,11 +311,16 @@ def questions(
         return 1
     options = [("--session", session), ("--tool-use-id", tool_use_id)]
     words = ["questions", *(f"{name}={value}" for name, value in options if value is not None)]
+    kept = Kept(
+        lambda store: {"questions": _entries_elsewhere(store, session, tool_use_id)},
+        lambda store: "\n\n".join(map(_summary, _entries_elsewhere(store, session, tool_use_id))).split("\n"),
+    )
     if as_json:
-        typer.echo(json.dumps(with_others(app, listing.document(), [*words, "--json"], "questions"), indent=2))
+        found = with_others(app, listing.document(), [*words, "--json"], ["questions"], kept=kept)
+        typer.echo(json.dumps(found, indent=2))
     else:
         typer.echo("\n\n".join(listing.blocks(app)))
-        echo_others(app, words)
+        echo_others(app, words, kept=kept)
     return 0
 
 
@@ -355,7 +363,7 @@ def _listing(app: Application, session: str | None, tool_use_id: str | None) -> 
     """Read what is to be listed. Raises StoreError, OSError."""
     from hookrouter.messaging import notices
 
-    waiting = _waiting(app, session, tool_use_id)
+    waiting = _waiting(app.store, session, tool_use_id)
     kept = notices.listing(app.store, session)
     messages = app.outbox.pending() if waiting else []
     entries = [_entry(app, question, messages) for question in waiting]
@@ -421,11 +429,8 @@ def _is_hook_waiting(app: Application, question: Question) -> bool:
 
 def _entry(app: Application, question: Question, messages: list[QueuedMessage]) -> dict[str, Any]:
     """Return what a program reads about one question."""
-    from hookrouter.dialogs.messages.formatting import answer_command
     from hookrouter.dialogs.messages.reminders import reminded, silent_since
-    from hookrouter.dialogs.messages.words import line_to_type
 
-    reader = start_of_reader()
     pending = documents.read_pending(app.store, question.session, question.tool_use_id)
     records = list(app.journal.records(question.session_id, seconds(question.saved_at)))
     told = reminded(question, records, messages)
@@ -436,6 +441,40 @@ def _entry(app: Application, question: Question, messages: list[QueuedMessage]) 
             "channel": pending.channel,
             "running": documents.is_being_answered(app.store, question),
         }
+    return {
+        **_facts(question, is_alone=not documents.others(app.store, question)),
+        "pending_answer": noted,
+        "hook_waits": _is_hook_waiting(app, question),
+        "client_gone": documents.is_client_gone(question),
+        "reminded_at": list(told.reminders),
+        "escalated_at": told.escalated_at,
+        "next_reminder_at": told.next_at,
+        "agent_silent_since": silent_since(question, records, app.config, now()),
+    }
+
+
+def _entries_elsewhere(store: DocumentStore, session: str | None, tool_use_id: str | None) -> list[dict[str, Any]]:
+    """Return the same about the questions of a machine that cannot be asked. Raises StoreError.
+
+    What only it knows is not known: nothing waits there, and nothing is sent.
+    """
+    unknown: dict[str, Any] = {
+        "pending_answer": None,
+        "hook_waits": False,
+        "client_gone": False,
+        "reminded_at": [],
+        "escalated_at": None,
+        "next_reminder_at": None,
+        "agent_silent_since": None,
+    }
+    return [{**_facts(one, is_alone=False), **unknown} for one in _waiting(store, session, tool_use_id)]
+
+
+def _facts(question: Question, *, is_alone: bool) -> dict[str, Any]:
+    from hookrouter.dialogs.messages.formatting import answer_command
+    from hookrouter.dialogs.messages.words import line_to_type
+
+    reader = start_of_reader()
     return {
         "kind": question.kind,
         "session": question.session,
@@ -450,17 +489,10 @@ def _entry(app: Application, question: Question, messages: list[QueuedMessage]) 
         "terminal": question.terminal._asdict() if question.terminal is not None else None,
         "questions": question.questions,
         "request": {key: value for key, value in question.request.items() if key not in ("how", "answer_schema")},
-        "pending_answer": noted,
-        "hook_waits": _is_hook_waiting(app, question),
         "missed": question.missed,
-        "client_gone": documents.is_client_gone(question),
-        "reminded_at": list(told.reminders),
-        "escalated_at": told.escalated_at,
-        "next_reminder_at": told.next_at,
-        "agent_silent_since": silent_since(question, records, app.config, now()),
         "command": answer_command(question, *(reader or (script_argv(), os.environ))),
         # Where another machine reads it, the name alone may be that of a session there.
-        "by_hand": line_to_type(question, is_alone=reader is None and not documents.others(app.store, question)),
+        "by_hand": line_to_type(question, is_alone=reader is None and is_alone),
     }
 
 
@@ -507,11 +539,11 @@ def _summary(entry: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _waiting(app: Application, session: str | None, tool_use_id: str | None) -> list[Question]:
+def _waiting(store: DocumentStore, session: str | None, tool_use_id: str | None) -> list[Question]:
     """Return the open questions, of one session or with one id if these are given. Raises StoreError."""
     return [
         question
-        for question in documents.list_questions(app.store)
+        for question in documents.list_questions(store)
         if session in (None, question.session) and tool_use_id in (None, question.tool_use_id)
     ]
 
@@ -528,7 +560,7 @@ def _full(app: Application, question: Question) -> str:
 def _guidance(app: Application, session: str | None, tool_use_id: str | None) -> str:
     from hookrouter.dialogs.messages.guidance import guidance
 
-    waiting = _waiting(app, session, tool_use_id) if session or tool_use_id else []
+    waiting = _waiting(app.store, session, tool_use_id) if session or tool_use_id else []
     return guidance(app, waiting[0].cwd, waiting[0].kind) if waiting else guidance(app, os.getcwd())
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hookrouter.cli.dialogs.commands import open_sessions
+from hookrouter.cli.options import Machine  # noqa: TC001 - typer reads it
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +55,7 @@ def allow(
     wait: _Wait = 10.0,
     dry_run: _DryRun = False,
     author: _As = None,
+    machine: Machine = None,
     as_json: _Json = False,
 ) -> int:
     """Allow the tool call that Claude asks permission for.
@@ -74,7 +76,7 @@ def allow(
             raise typer.BadParameter(f"it is not JSON: {error}", param_hint="--input") from None
     if always is not None:
         decision["always"] = always
-    return _decide("allow", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
+    return _decide("allow", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)
 
 
 def deny(
@@ -85,6 +87,7 @@ def deny(
     wait: _Wait = 10.0,
     dry_run: _DryRun = False,
     author: _As = None,
+    machine: Machine = None,
     as_json: _Json = False,
 ) -> int:
     """Refuse the tool call that Claude asks permission for, and say why.
@@ -98,7 +101,7 @@ def deny(
     """
     said = " ".join(text or ()) or "The user does not want this."
     decision = {"action": "deny", "text": said, **({"stop": True} if stop else {})}
-    return _decide("deny", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
+    return _decide("deny", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)
 
 
 def approve(
@@ -113,6 +116,7 @@ def approve(
     wait: _Wait = 10.0,
     dry_run: _DryRun = False,
     author: _As = None,
+    machine: Machine = None,
     as_json: _Json = False,
 ) -> int:
     """Approve the plan that Claude has made.
@@ -131,7 +135,7 @@ def approve(
                 decision["plan"] = file.read()
         except (OSError, ValueError) as error:
             raise typer.BadParameter(f"{plan}: {error}", param_hint="--plan") from None
-    return _decide("approve", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
+    return _decide("approve", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)
 
 
 def revise(
@@ -141,6 +145,7 @@ def revise(
     wait: _Wait = 10.0,
     dry_run: _DryRun = False,
     author: _As = None,
+    machine: Machine = None,
     as_json: _Json = False,
 ) -> int:
     """Send Claude's plan back, and say what is missing.
@@ -152,7 +157,7 @@ def revise(
     Exit codes: 0 it happened as meant; 2 refused, by the decision or a rule; 3, 4, 5: as for `hookrouter answer`.
     """
     decision = {"action": "revise", "text": " ".join(text)}
-    return _decide("revise", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
+    return _decide("revise", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)
 
 
 def _decide(
@@ -162,6 +167,7 @@ def _decide(
     tool_use_id: str | None,
     wait: float,
     author: str | None,
+    machine: str | None,
     *,
     dry_run: bool,
     as_json: bool,
@@ -185,5 +191,6 @@ def _decide(
             as_json=as_json,
             author=author,
             command=command,
+            machine=machine,
         )
     )

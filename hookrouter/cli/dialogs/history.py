@@ -9,8 +9,8 @@ import typer
 
 from hookrouter._fleet.kept import kept_elsewhere
 from hookrouter.cli.application import Application
-from hookrouter.cli.fleet.asking import echo_others, with_others
-from hookrouter.cli.options import on_any_machine
+from hookrouter.cli.fleet.asking import AWAY, echo_others, with_others
+from hookrouter.cli.options import Machine  # noqa: TC001 - typer reads it
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.stories.history import history as read_history
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["history", "story_lines"]
 
 
-@on_any_machine
 def history(
     session: Annotated[
         str | None, typer.Option("--session", metavar="NAME", help="Only the questions of this session.")
@@ -41,6 +40,7 @@ def history(
         ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="Only the last N questions; 0: all.")] = 20,
+    machine: Machine = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")] = False,
 ) -> int:
     """Show Claude's questions and what became of them, in the order in which they were asked.
@@ -89,6 +89,10 @@ def history(
         return _refused(f"--since: {printable(str(error))}", 2)
     if limit < 0:
         return _refused("--limit: a number, 0 or more", 2)
+    if machine is not None:
+        # It is not there; else it would have been asked.
+        of_it = kept_elsewhere(app, session=session, since=earliest, limit=limit, machine=machine)
+        return _tell_kept(machine, of_it.get(machine, []), session, as_json=as_json)
     try:
         stories = read_history(app.journal, app.store, session=session, since=earliest, limit=limit or None)
     except StoreError as error:
@@ -97,7 +101,7 @@ def history(
     words = ["history", *(f"{name}={value}" for name, value in options if value is not None), f"--limit={limit}"]
     kept = kept_elsewhere(app, session=session, since=earliest, limit=limit)
     if as_json:
-        document = with_others(app, {"questions": stories}, [*words, "--json"], "questions", kept)
+        document = with_others(app, {"questions": stories}, [*words, "--json"], ["questions"], kept)
         document["questions"].sort(key=lambda story: story.get("asked_at") or story.get("ended_at") or "")
         document["questions"] = document["questions"][-limit:] if limit else document["questions"]
         typer.echo(json.dumps(document, indent=2))
@@ -107,6 +111,17 @@ def history(
             typer.echo(f"\nMachine {printable(machine)}:")
             _tell(found, session)
         echo_others(app, words, kept)
+    return 0
+
+
+def _tell_kept(machine: str, stories: Sequence[Mapping[str, Any]], session: str | None, *, as_json: bool) -> int:
+    """Tell of a machine that is not there, from the engine."""
+    if as_json:
+        rows = [{**story, "machine": machine} for story in stories]
+        typer.echo(json.dumps({"questions": rows, "machines": [{"machine": machine, "problem": AWAY}]}, indent=2))
+    else:
+        typer.echo(f"Machine {printable(machine)}: {AWAY}; this is what it had brought before:")
+        _tell(stories, session)
     return 0
 
 

@@ -10,6 +10,7 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.history import story_lines
+from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import on_any_machine
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import session_names
@@ -59,7 +60,8 @@ def pause(
     waits a moment for that, and says where an answer still runs. Other plugins, such as guards, are not paused.
 
     A pause lasts until `hookrouter resume`. Pausing what is paused changes only its reason. A session that is not known
-    yet is paused with a warning; one that no agent could ever manage is refused.
+    yet is paused with a warning; one that no agent could ever manage is refused. Of machines that share an engine, the
+    one that knows the session does it; --all means the sessions of this one.
 
     \b
     Examples:
@@ -68,9 +70,11 @@ def pause(
 
     Exit codes: 0 paused; 1 the state folder cannot be written; 2 wrong arguments.
     """
-    app = Application.from_environ()
     if problem := _problem(session, every):
         return _fail("pause", problem, 2)
+    if (code := _elsewhere("pause", session, [f"--reason={reason}"] if reason else [], as_json=as_json)) is not None:
+        return code
+    app = Application.from_environ()
     try:
         if session is not None and (unknown := _unknown(app, session)):
             if not app.config.may_manage(session):
@@ -101,7 +105,7 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
     Messages that the outbox held back are delivered, and so is what waits in the queue of `hookrouter send`.
 
     A session that is paused by --all is resumed by --all only, which ends every pause there is, and every hold of a
-    queue.
+    queue. Of machines that share an engine, the one that knows the session does it; --all means this one.
 
     \b
     Examples:
@@ -114,9 +118,11 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
     Exit codes: 0 resumed; 1 it was not paused and its queue not held, or the state folder cannot be written; 2 wrong
     arguments.
     """
-    app = Application.from_environ()
     if problem := _problem(session, every):
-        return _fail("resume", f"{problem}; {_listing(app)}", 2)
+        return _fail("resume", f"{problem}; {_listing(Application.from_environ())}", 2)
+    if (code := _elsewhere("resume", session, [], as_json=as_json)) is not None:
+        return code
+    app = Application.from_environ()
     try:
         missed = missed_since(app, [one for one in pauses_of.pauses(app.store) if session in (None, one.session)])
         ended = pauses_of.end(app.store, session)
@@ -166,6 +172,21 @@ def missed_since(app: Application, pauses: Sequence[Pause]) -> list[dict[str, An
         if story["missed"] and any(one.session in (None, story["session"]) and asked_at >= one.since for one in pauses):
             found.append(story)
     return found
+
+
+def _elsewhere(command: str, session: str | None, options: list[str], *, as_json: bool) -> int | None:
+    """Have the machine do it that alone knows the session; return the exit code, None if that is this one."""
+    if session is None:
+        return None
+    from hookrouter.cli.fleet.routing import done_elsewhere
+
+    words = [command, f"--session={session}", *options, *(["--json"] if as_json else [])]
+    try:
+        return done_elsewhere(session, lambda: (words, ""))
+    except CommandError as error:
+        if as_json:
+            typer.echo(json.dumps({"error": printable(str(error))}))
+        return _fail(command, str(error), 2)
 
 
 def _problem(session: str | None, every: bool) -> str:

@@ -25,11 +25,18 @@ from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-__all__ = ["Told", "echo_others", "fleet_of", "rows_of_others", "run_on", "told_by_others", "with_others"]
+    from hookrouter.storage.interface import DocumentStore
+
+__all__ = ["AWAY", "Kept", "Told", "echo_others", "fleet_of", "not_asked", "run_on", "told_by_others", "with_others"]
 
 _AT_ONCE = 16
+AWAY = (
+    "no process of hookrouter is at work there, so it cannot be asked (one ends when nothing is open, and 'hookrouter "
+    "serve' keeps one)"
+)
+"""What is said of a machine that is not there."""
 
 
 @with_field_docs
@@ -42,6 +49,17 @@ class Told(NamedTuple):
     """What the command printed there; empty if it could not be asked."""
     problem: str
     """Why it could not be asked, or what it said on stderr; empty if nothing is wrong."""
+    kept: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+    """If it could not be asked, the rows of what stands in the engine of it, by key; ``stdout`` shows them."""
+
+
+class Kept(NamedTuple):
+    """Reads what stands in the engine of a machine that cannot be asked. Both may raise StoreError."""
+
+    rows: Callable[[DocumentStore], Mapping[str, Sequence[Mapping[str, Any]]]]
+    """Returns the rows of the JSON document, by key."""
+    lines: Callable[[DocumentStore], Sequence[str]]
+    """Returns the lines for a person."""
 
 
 @contextmanager
@@ -75,7 +93,16 @@ def run_on(others: Others, machine: str, words: Sequence[str], given: str) -> in
         return _told_failure(error, words)
     sys.stdout.write(printable(done.stdout, keep_newlines=True))
     sys.stderr.write(printable(done.stderr, keep_newlines=True))
+    if done.is_cut:
+        sys.stderr.write(f"hookrouter {printable(words[0])}: {_cut(machine)}\n")
+        return done.code or 1
     return done.code
+
+
+def not_asked(machine: str, error: Exception, words: Sequence[str]) -> int:
+    """Say that a machine could not be asked, because the engine cannot be used; return the exit code."""
+    why = f"the machine {machine} could not be asked: {_said(error)}; nothing was done"
+    return _told_failure(ErrandError(why, may_have_run=False), words)
 
 
 def _told_failure(error: ErrandError, words: Sequence[str]) -> int:
@@ -92,11 +119,13 @@ def _told_failure(error: ErrandError, words: Sequence[str]) -> int:
     return code
 
 
-def told_by_others(application: Application, words: Sequence[str], but: Collection[str] = ()) -> list[Told]:
+def told_by_others(
+    application: Application, words: Sequence[str], but: Collection[str] = (), kept: Kept | None = None
+) -> list[Told]:
     """Have all other machines run a command that only reads; return what each said, by name. Raises nothing.
 
     Those of ``but`` are left out. Without an engine there is none. If the engine cannot be asked, that is the one thing
-    told, of no machine.
+    told, of no machine. Of a machine that cannot be asked, ``kept`` reads what stands in the engine.
     """
     try:
         others = Others.of(application)
@@ -105,7 +134,7 @@ def told_by_others(application: Application, words: Sequence[str], but: Collecti
         try:
             names = [name for name in others.names() if name not in but]
             with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-                return list(pool.map(lambda name: _told(others, name, words), names))
+                return list(pool.map(lambda name: _told(others, name, words, kept), names))
         finally:
             others.close()
     except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
@@ -116,55 +145,95 @@ def with_others(
     application: Application,
     document: dict[str, Any],
     words: Sequence[str],
-    key: str,
-    kept: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    keys: Sequence[str],
+    known: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    kept: Kept | None = None,
 ) -> dict[str, Any]:
-    """Return a JSON document of this machine with the rows under ``key`` of all others in it.
+    """Return a JSON document of this machine with the rows under ``keys`` of all others in it.
 
     Without an engine it is returned as it is. Else each row gets ``machine``, and ``machines`` says of each machine
     whether it could be asked (``problem`` is empty then). ``words`` is the command that prints such a document.
-    ``kept`` holds the rows of machines that need not be asked.
+    ``known`` holds the rows under the first key of machines that need not be asked. With ``kept`` each row says by
+    ``machine_away`` whether it is what stands in the engine of a machine that could not be asked.
     """
-    known = kept or {}
+    done = known or {}
     if application.config.storage.engine == FILES or application.environ.get(ALONE_VARIABLE):
         return document
     here = machine_name(application.config.storage)
-    told = told_by_others(application, words, known)
-    rows = [{**row, "machine": here} for row in document[key]] + rows_of_others(told, key)
-    rows += [{**row, "machine": machine} for machine, found in known.items() for row in found]
-    machines = [{"machine": machine, "problem": ""} for machine in (here, *known)]
+    told = [_readable(one) for one in told_by_others(application, words, done, kept)]
+    found = dict(document)
+    for key in keys:
+        mark: dict[str, Any] = {} if kept is None else {"machine_away": False}
+        found[key] = [{**row, "machine": here, **mark} for row in document[key]]
+        for one in told:
+            away = {"machine_away": True} if one.kept is not None else mark
+            found[key] += [{**row, "machine": one.machine, **away} for row in _rows(one, key)]
+    found[keys[0]] += [{**row, "machine": machine} for machine, rows in done.items() for row in rows]
+    machines = [{"machine": machine, "problem": ""} for machine in (here, *done)]
     machines += [{"machine": one.machine, "problem": one.problem} for one in told]
-    return {**document, key: rows, "machines": machines}
+    return {**found, "machines": machines}
 
 
-def echo_others(application: Application, words: Sequence[str], but: Collection[str] = ()) -> None:
+def echo_others(
+    application: Application, words: Sequence[str], but: Collection[str] = (), kept: Kept | None = None
+) -> None:
     """Write for a person what the other machines but some say to a command, each under its name."""
-    for one in told_by_others(application, words, but):
+    for one in told_by_others(application, words, but, kept):
         name = f"Machine {printable(one.machine)}" if one.machine else "Other machines"
-        said = one.stdout.strip("\n") or one.problem or "nothing"
+        said = "\n".join(filter(None, (one.problem, one.stdout.strip("\n")))) or "nothing"
         typer.echo(f"\n{name}:\n{printable(said, keep_newlines=True)}")
 
 
-def rows_of_others(told: Sequence[Told], key: str) -> list[dict[str, Any]]:
-    """Return the rows under ``key`` of the JSON that machines printed, each with its ``machine``."""
-    rows = []
-    for one in told:
-        try:
-            document = json.loads(one.stdout) if one.stdout else {}
-        except ValueError:
-            continue
-        found = document.get(key) if isinstance(document, dict) else None
-        rows += [{**row, "machine": one.machine} for row in found or () if isinstance(row, dict)]
-    return rows
+def _readable(one: Told) -> Told:
+    """Return what a machine said; if it is no JSON, the problem says so."""
+    if one.problem or not one.machine:
+        return one
+    try:
+        is_document = isinstance(json.loads(one.stdout), dict)
+    except ValueError:
+        is_document = False
+    if is_document:
+        return one
+    return one._replace(problem=f"what the machine {printable(one.machine)} said is no JSON document")
+
+
+def _rows(one: Told, key: str) -> list[Mapping[str, Any]]:
+    """Return the rows under ``key`` of the JSON that a machine printed, or of what stands in the engine of it."""
+    if one.kept is not None:
+        return list(one.kept.get(key, ()))
+    try:
+        document = json.loads(one.stdout) if one.stdout else {}
+    except ValueError:
+        return []
+    found = document.get(key) if isinstance(document, dict) else None
+    return [row for row in found or () if isinstance(row, dict)]
+
+
+def _cut(machine: str) -> str:
+    return f"the machine {printable(machine)} wrote more than can be sent from there, so the end is missing"
 
 
 def _said(error: Exception) -> str:
     return str(error) if isinstance(error, StoreError) else describe_error(error)
 
 
-def _told(others: Others, machine: str, words: Sequence[str]) -> Told:
+def _told(others: Others, machine: str, words: Sequence[str], kept: Kept | None) -> Told:
     try:
+        if kept is not None and not others.is_there(machine):
+            return _of_engine(others, machine, AWAY, kept)
         done = others.run(machine, words)
     except Exception as error:  # noqa: BLE001 - as above
-        return Told(machine, "", _said(error))
+        return Told(machine, "", _said(error)) if kept is None else _of_engine(others, machine, _said(error), kept)
+    if done.is_cut:
+        return Told(machine, done.stdout, _cut(machine))
     return Told(machine, done.stdout, done.stderr.strip() if done.code else "")
+
+
+def _of_engine(others: Others, machine: str, problem: str, kept: Kept) -> Told:
+    """Return what stands in the engine of a machine that cannot be asked, because of ``problem``."""
+    try:
+        store = others.store(machine)
+        rows, lines = kept.rows(store), kept.lines(store)
+    except Exception as error:  # noqa: BLE001 - as above
+        return Told(machine, "", f"{problem}; {_said(error)}")
+    return Told(machine, "\n".join(lines), f"{problem}; this is what it had brought before:", rows)

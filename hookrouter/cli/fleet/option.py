@@ -6,49 +6,83 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._fleet.errands import COMMANDS
+from hookrouter._fleet.errands import COMMANDS, refusal
 from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.cli.errors import CommandError
 from hookrouter.util.text import closest, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = ["OPTION", "on_machine", "without_files"]
+__all__ = ["OPTION", "SHORT", "done_on", "on_machine", "without_files"]
 
 OPTION = "--machine"
+SHORT = ("allow", "deny", "approve", "revise")
+"""The commands that say in words what is decided, and have another machine run ``answer`` with it."""
 _MOST_BYTES = 1024 * 1024
 
 
 class _Split(NamedTuple):
     machine: str
+    command: str
     words: list[str]
 
 
 def on_machine(arguments: Sequence[str]) -> int | list[str]:
     """Run a command line on the machine that it names; return the exit code.
 
-    If it names none, or this one, return the words without the option. Raises CommandError.
+    If it names none, or this one, return the words without the option; with it behind the command for those that know
+    it themselves. Raises CommandError.
     """
     split = _split(arguments)
     if split is None:
         return list(arguments)
-    from hookrouter.cli.fleet.asking import fleet_of, run_on
-
     if not split.machine:
         raise CommandError(f"{OPTION}: the name of a machine is missing")
-    with fleet_of(f"{OPTION} {split.machine}") as others:
-        if split.machine == others.here:
+    if split.command in SHORT or (split.command == "history" and _is_kept_alone(split.machine)):
+        behind = split.words.index(split.command) + 1
+        return [*split.words[:behind], f"{OPTION}={split.machine}", *split.words[behind:]]
+    if refused := refusal(split.words):
+        raise CommandError(f"{OPTION} {split.machine}: {refused}")
+    code = done_on(split.machine, lambda: without_files(split.words))
+    return split.words if code is None else code
+
+
+def _is_kept_alone(machine: str) -> bool:
+    """Whether the engine alone can tell the history of a machine, because it is not there."""
+    from hookrouter.cli.fleet.asking import fleet_of
+
+    with fleet_of(f"{OPTION} {machine}") as others:
+        try:
+            return machine != others.here and not others.is_there(machine) and others.keeps_history(machine)
+        except Exception:  # noqa: BLE001 - an engine of a third party may raise anything; whoever asks it next says it
+            return False
+
+
+def done_on(machine: str, line: Callable[[], tuple[Sequence[str], str]]) -> int | None:
+    """Have a machine run what ``line`` returns: words, and what they get on stdin. Return the exit code.
+
+    None if that is this machine: then this process asks no others any more. Raises CommandError if there is no such
+    machine.
+    """
+    from hookrouter.cli.fleet.asking import fleet_of, not_asked, run_on
+
+    with fleet_of(f"{OPTION} {machine}") as others:
+        if machine == others.here:
             os.environ[ALONE_VARIABLE] = "1"
-            return split.words
-        names = others.names()
-        if split.machine not in names:
-            close = closest(split.machine, names)
-            hint = f", did you mean {close!r}?" if close else ""
-            known = ", ".join(sorted([*names, others.here]))
-            raise CommandError(f"{OPTION}: there is no machine {split.machine!r}{hint}; there are: {known}")
-        words, given = without_files(split.words)
-        return run_on(others, split.machine, words, given)
+            return None
+        try:
+            names = others.names()
+            if machine in names:
+                return run_on(others, machine, *line())
+        except CommandError:
+            raise
+        except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
+            return not_asked(machine, error, line()[0])
+        close = closest(machine, names)
+        hint = f", did you mean {close!r}?" if close else ""
+        known = ", ".join(sorted([*names, others.here]))
+        raise CommandError(f"{OPTION}: there is no machine {machine!r}{hint}; there are: {known}")
 
 
 def without_files(words: Sequence[str]) -> tuple[list[str], str]:
@@ -103,4 +137,4 @@ def _split(arguments: Sequence[str]) -> _Split | None:
         else:
             words.append(word)
     command = next((word for word in words if not word.startswith("-")), "")
-    return None if machine is None or command not in COMMANDS else _Split(machine, words)
+    return None if machine is None or command not in (*COMMANDS, *SHORT) else _Split(machine, command, words)

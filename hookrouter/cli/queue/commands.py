@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
 
 import typer
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrouter.dialogs.answers.identity import Author
+    from hookrouter.messaging.pauses import Pause
     from hookrouter.queue.documents import Queue
     from hookrouter.queue.items import Item
+    from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["app", "item_ids", "known_sessions", "send", "sessions"]
 
@@ -72,7 +74,7 @@ def item_ids() -> list[str]:
     return plain(item.id for queue in list_queues(Application.from_environ().store) for item in queue.items)
 
 
-_As = Annotated[
+_Who = Annotated[
     str | None,
     typer.Option(
         "--as", metavar="WHO", help="Who does this: agent, person, or person:NAME. By default a person on a terminal."
@@ -115,7 +117,7 @@ def send(
         ),
     ] = None,
     timeout: Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait at most.")] = 600.0,
-    author: _As = None,
+    author: _Who = None,
     as_json: Json = False,
 ) -> int:
     """Put prompts and commands into a session's queue; they are submitted one by one, each when the session is idle.
@@ -258,7 +260,9 @@ def list_items(
 
     With --json: {"queues": [...], "ended": [...]}; a queue has session, session_id, items, hold and paused; an item has
     id, kind, text, by, who, state, queued_at, delivering_at, started_at, ended_at, channel, proof and reason. "ended"
-    is empty without --all.
+    is empty without --all. Of machines that share an engine, all are listed: a queue and an item that has ended then
+    have machine, and machine_away for what a machine had brought that cannot be asked; "machines" has the problem of
+    each.
 
     \b
     Examples:
@@ -270,27 +274,53 @@ def list_items(
       0  listed, even if there is nothing
       2  wrong arguments, or the state folder cannot be read
     """
-    from hookrouter.cli.queue.showing import item_entry, item_line, queue_entry, queue_lines
+    from hookrouter.cli.fleet.asking import Kept, echo_others, with_others
 
     services = Application.from_environ()
-    store = services.store
-    queues = [one for one in _guarded(lambda: list_queues(store)) if session in (None, one.session)]
-    paused = {one.session: _guarded(functools.partial(is_paused, store, one.session)) for one in queues}
+    kept = Kept(
+        lambda store: _listed(store, session, every=every).document(),
+        lambda store: _listed(store, session, every=every).lines(),
+    )
+    listed = _guarded(lambda: _listed(services.store, session, every=every))
+    options = [*([] if session is None else [f"--session={session}"]), *(["--all"] if every else [])]
+    words = ["queue", "list", *options]
+    if as_json:
+        echo_json(with_others(services, listed.document(), [*words, "--json"], ["queues", "ended"], kept=kept))
+        return
+    for line in listed.lines():
+        typer.echo(line)
+    if not listed.queues:
+        typer.echo("no queue holds anything" if session is None else printable(f"{session}: nothing waits"))
+    echo_others(services, words, kept=kept)
+
+
+class _Listed(NamedTuple):
+    """What ``queue list`` shows of a machine."""
+
+    queues: Sequence[tuple[Queue, Pause | None]]
+    ended: Sequence[tuple[str, Item]]
+
+    def document(self) -> dict[str, Any]:
+        from hookrouter.cli.queue.showing import item_entry, queue_entry
+
+        queues = [queue_entry(queue, pause) for queue, pause in self.queues]
+        return {"queues": queues, "ended": [item_entry(name, item) for name, item in self.ended]}
+
+    def lines(self) -> list[str]:
+        from hookrouter.cli.queue.showing import item_line, queue_lines
+
+        found = [printable(f"{name}: ") + item_line(item) for name, item in self.ended]
+        return found + [line for queue, pause in self.queues for line in queue_lines(queue, pause)]
+
+
+def _listed(store: DocumentStore, session: str | None, *, every: bool) -> _Listed:
+    """Return the queues of a machine, or of one session. Raises StoreError."""
+    queues = [one for one in list_queues(store) if session in (None, one.session)]
     waiting = {item.id for queue in queues for item in queue.items}
-    ended = [one for one in _guarded(lambda: ended_items(store)) if session in (None, one[0])] if every else []
+    ended = [one for one in ended_items(store) if session in (None, one[0])] if every else []
     # One whose end was being written when its writer was killed is still in its queue.
     ended = [(name, item) for name, item in ended if item.id not in waiting]
-    if as_json:
-        entries = [queue_entry(queue, paused[queue.session]) for queue in queues]
-        echo_json({"queues": entries, "ended": [item_entry(name, item) for name, item in ended]})
-        return
-    for name, item in ended:
-        typer.echo(printable(f"{name}: ") + item_line(item))
-    for queue in queues:
-        for line in queue_lines(queue, paused[queue.session]):
-            typer.echo(line)
-    if not queues:
-        typer.echo("no queue holds anything" if session is None else printable(f"{session}: nothing waits"))
+    return _Listed([(queue, is_paused(store, queue.session)) for queue in queues], ended)
 
 
 @_command("show")
@@ -308,6 +338,7 @@ def show(name: _Id, as_json: Json = False) -> None:
     """
     from hookrouter.cli.queue.showing import item_entry, item_lines
 
+    _items_elsewhere([name], lambda ids: ["show", *ids], as_json)
     session, item = _found(Application.from_environ(), name)
     if as_json:
         echo_json(item_entry(session, item))
@@ -321,7 +352,7 @@ def edit(
     name: _Id,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="What is to be submitted instead.")] = None,
     file: _File = None,
-    author: _As = None,
+    author: _Who = None,
     as_json: Json = False,
 ) -> None:
     """Change the text of an item that waits. It is checked as a new one is, and keeps its place.
@@ -346,9 +377,10 @@ def edit(
         wanted = text if file is None else read_text(file)
     except ValueError as error:
         raise CommandError(str(error)) from None
+    new = wanted or ""
+    _items_elsewhere([name], lambda ids: ["edit", *_as(author), "--file=-", *ids], as_json, new)
     services = Application.from_environ()
     session, item = _found(services, name)
-    new = wanted or ""
     _changed(services, session, lambda queue: editing.edited(queue, item.id, new, by=by.by, who=by.name), as_json)
     _tell_item(services, "edited", session, item.id, as_json)
 
@@ -379,6 +411,7 @@ def move(
     """
     if [before is not None, first, last].count(True) != 1:
         raise CommandError("say where to: --before ID, --first or --last")
+    _items_elsewhere([name] if before is None else [name, before], lambda ids: _moving(ids, first=first), as_json)
     services = Application.from_environ()
     session, item = _found(services, name)
     other = None if before is None else _found(services, before)[1].id
@@ -387,7 +420,7 @@ def move(
 
 
 @_command("drop")
-def drop(names: _Ids, author: _As = None, as_json: Json = False) -> None:
+def drop(names: _Ids, author: _Who = None, as_json: Json = False) -> None:
     """Take items that wait out of their queues, without submitting them. All of them, or none if one cannot be.
 
     \b
@@ -402,6 +435,7 @@ def drop(names: _Ids, author: _As = None, as_json: Json = False) -> None:
       2  wrong arguments, there is no such item, or the state folder cannot be used
     """
     by = _author(author)
+    _items_elsewhere(names, lambda ids: ["drop", *_as(author), *ids], as_json)
     services = Application.from_environ()
     found = [_found(services, name) for name in names]
     queues = {session for session, _ in found}
@@ -418,7 +452,7 @@ def drop(names: _Ids, author: _As = None, as_json: Json = False) -> None:
 def hold(
     session: _OfSession,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; shown wherever it is in the way.")] = "",
-    author: _As = None,
+    author: _Who = None,
     as_json: Json = False,
 ) -> None:
     """Keep a session's queue from going on until somebody resumes it. What is being delivered is not called back.
@@ -437,6 +471,7 @@ def hold(
     from hookrouter.cli.queue.showing import hold_line
 
     by = _author(author)
+    _elsewhere("hold", session, [*([f"--reason={reason}"] if reason else []), *_as(author)], as_json)
     services = Application.from_environ()
     name = _session(services, session)
     queue = _guarded(lambda: editing.hold(services.store, name, reason or f"{_words(by)} has held it"))
@@ -449,7 +484,7 @@ def hold(
 
 
 @_command("resume")
-def resume(session: _OfSession, author: _As = None, as_json: Json = False) -> None:
+def resume(session: _OfSession, author: _Who = None, as_json: Json = False) -> None:
     """End what holds a session's queue, and go on with it.
 
     Look first at why it was held: `hookrouter queue list`. `hookrouter resume` ends a pause, and this too.
@@ -467,6 +502,7 @@ def resume(session: _OfSession, author: _As = None, as_json: Json = False) -> No
     from hookrouter.queue.spawn import start_queue
 
     by = _author(author)
+    _elsewhere("resume", session, _as(author), as_json)
     services = Application.from_environ()
     name = _session(services, session)
     held = _guarded(lambda: editing.end_hold(services.store, name))
@@ -486,7 +522,7 @@ def resume(session: _OfSession, author: _As = None, as_json: Json = False) -> No
 
 
 @_command("clear")
-def clear(session: _OfSession, author: _As = None, as_json: Json = False) -> None:
+def clear(session: _OfSession, author: _Who = None, as_json: Json = False) -> None:
     """Drop every item of a session's queue that waits. One whose delivery has begun stays, and so does a hold.
 
     \b
@@ -499,6 +535,7 @@ def clear(session: _OfSession, author: _As = None, as_json: Json = False) -> Non
       2  wrong arguments, no such session, or the state folder cannot be used
     """
     by = _author(author)
+    _elsewhere("clear", session, _as(author), as_json)
     services = Application.from_environ()
     name = _session(services, session)
     done: list[str] = []
@@ -516,6 +553,39 @@ def clear(session: _OfSession, author: _As = None, as_json: Json = False) -> Non
     _tell("dropped", done, as_json)
     for item in left.items:
         typer.echo(printable(f"{item.id} stays: its delivery has begun (it is {item.state})"))
+
+
+def _elsewhere(command: str, session: str, options: list[str], as_json: bool) -> None:
+    """Have the machine do it that alone knows the session, and end with its exit code, unless that is this one."""
+    from hookrouter.cli.fleet.routing import done_elsewhere
+
+    words = ["queue", command, f"--session={session}", *options, *(["--json"] if as_json else [])]
+    _end(done_elsewhere(session, lambda: (words, "")))
+
+
+def _items_elsewhere(
+    names: Sequence[str], line: Callable[[list[str]], list[str]], as_json: bool, given: str = ""
+) -> None:
+    """The same for what is done with items; ``line`` gets their whole ids, and returns the words behind ``queue``."""
+    from hookrouter.cli.fleet.routing import item_done_elsewhere
+
+    json_words = ["--json"] if as_json else []
+    _end(item_done_elsewhere(names, lambda ids: (["queue", *line(ids), *json_words], given)))
+
+
+def _moving(ids: list[str], *, first: bool) -> list[str]:
+    item, *before = ids
+    where = f"--before={before[0]}" if before else "--first" if first else "--last"
+    return ["move", where, item]
+
+
+def _end(code: int | None) -> None:
+    if code is not None:
+        raise typer.Exit(code)
+
+
+def _as(author: str | None) -> list[str]:
+    return [] if author is None else [f"--as={author}"]
 
 
 def _found(services: Application, name: str) -> tuple[str, Item]:

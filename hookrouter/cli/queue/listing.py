@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from hookrouter.cli.application import Application
-from hookrouter.cli.fleet.asking import echo_others, with_others
+from hookrouter.cli.fleet.asking import Kept, echo_others, with_others
+from hookrouter.cli.fleet.errand import refuse_endless
 from hookrouter.cli.options import echo_json
 from hookrouter.cli.queue.showing import session_entry, session_lines
-from hookrouter.queue.overview import overview
+from hookrouter.queue.overview import overview, overview_elsewhere
 from hookrouter.sessions.records import read_record, watch_records
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import local
@@ -22,6 +23,7 @@ from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from hookrouter.queue.overview import SessionView
+    from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["list_sessions", "show_guidance"]
 
@@ -36,22 +38,31 @@ def list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: 
     app = Application.from_environ()
     try:
         if to_watch:
+            refuse_endless("sessions --watch")
             return _watch(app, session, every=every, as_json=as_json)
         found = [view for view in overview(app, every=every) if session in (None, view.session)]
     except (StoreError, OSError) as error:
         typer.echo(f"hookrouter sessions: {printable(str(error))}", err=True)
         return 1
+
+    def elsewhere(store: DocumentStore) -> list[SessionView]:
+        return [view for view in overview_elsewhere(app, store, every=every) if session in (None, view.session)]
+
+    kept = Kept(
+        lambda store: {"sessions": [session_entry(view) for view in elsewhere(store)]},
+        lambda store: [line for view in elsewhere(store) for line in session_lines(view)],
+    )
     words = ["sessions", *([] if session is None else [f"--session={session}"]), *(["--all"] if every else [])]
     if as_json:
         document = {"sessions": [session_entry(view) for view in found]}
-        echo_json(with_others(app, document, [*words, "--json"], "sessions"))
+        echo_json(with_others(app, document, [*words, "--json"], ["sessions"], kept=kept))
         return 0
     for view in found:
         for line in session_lines(view):
             typer.echo(line)
     if not found:
         typer.echo("No session is known." if session is None else printable(f"No session {session} is known."))
-    echo_others(app, words)
+    echo_others(app, words, kept=kept)
     return 0
 
 

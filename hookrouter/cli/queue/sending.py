@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from hookrouter.cli.application import Application
+from hookrouter.cli.fleet.errand import NO_FILES, is_errand
 from hookrouter.cli.queue.choosing import choose
 from hookrouter.cli.queue.outcomes import Sent, Waiting
 from hookrouter.cli.queue.showing import hold_line, item_entry
@@ -108,10 +109,14 @@ class _UsageError(HookrouterError):
 
 def run(sending: Sending) -> int:
     """Send, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code."""
-    if (code := _elsewhere(sending)) is not None:
-        return code
+    from hookrouter.cli.fleet.routing import SeveralMachinesError
+
     try:
+        if (code := _elsewhere(sending)) is not None:
+            return code
         result = _sent(sending)
+    except SeveralMachinesError as error:
+        result = _Result("not_delivered", ExitCode.NOT_DELIVERED, sending.session, str(error))
     except (_UsageError, ItemError) as error:
         result = _Result("invalid", ExitCode.BAD_INPUT, sending.session, str(error))
     except StoreError as error:
@@ -131,9 +136,9 @@ def _elsewhere(sending: Sending) -> int | None:
     """Have another machine queue it, if it alone knows the session; return the exit code, None if that is this one."""
     if not sending.session or sending.any_session:
         return None
-    from hookrouter.cli.fleet.routing import sent_elsewhere
+    from hookrouter.cli.fleet.routing import done_elsewhere
 
-    return sent_elsewhere(sending.session, lambda: _line(sending))
+    return done_elsewhere(sending.session, lambda: _line(sending))
 
 
 def _line(sending: Sending) -> tuple[list[str], str]:
@@ -162,6 +167,8 @@ def sender(author: str | None) -> Author:
 def read_text(file: str) -> str:
     """Return the text of a file, or of stdin for ``-``, as one item. Raises ValueError, whose message names it."""
     shown = f"--file {printable(file)}"
+    if file != "-" and is_errand():
+        raise ValueError(f"{shown}: {NO_FILES}")
     try:
         if file == "-":
             data = sys.stdin.buffer.read(_MOST_BYTES + 1)

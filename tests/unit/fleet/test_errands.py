@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from hookrouter._fleet.replica import PRESENCE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
 from hookrouter.messaging.trace_context import VARIABLE, TraceContext
 from hookrouter.storage.interface import StoreError
+from hookrouter.testing import wait_until
 from support.memory_storage import MemoryStorage, MemoryStore
 
 MINE, OTHER = (TraceContext(digit * 32, digit * 16).header() for digit in "12")
@@ -167,6 +170,130 @@ def test_what_nobody_waits_for_any_more_is_not_run(storage: MemoryStorage) -> No
     errands.serve()
     assert not errands.are_running
     assert left(storage) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["questions", "--watch"], ["sessions", "--json", "--watch"], ["queue", "deliver", "--session=work"]],
+    ids=" ".join,
+)
+def test_what_never_ends_is_not_run(machine: Machine, storage: MemoryStorage, words: list[str]) -> None:
+    assert run_elsewhere(storage, "one", words, "", pytest.fail).code == 2
+
+
+def test_a_text_that_looks_like_an_option_is_a_text(machine: Machine, storage: MemoryStorage) -> None:
+    assert run_elsewhere(storage, "one", ["send", "--", "--watch"], "", pytest.fail).code == 3
+
+
+class Asker:
+    """Asks the machine ``one`` to run a command, and may go before it has ended."""
+
+    def __init__(self, storage: MemoryStorage, words: list[str]) -> None:
+        self.store = storage.store(FLEET, pytest.fail, "one")
+        self._name = " ".join(words)
+        self._lock = self.store.lock("asking", self._name, 0).__enter__()
+        self.store.write("errand", self._name, {"words": words, "given": "", "state": "asked"})
+
+    def goes(self) -> None:
+        self._lock.__exit__()
+
+    def state(self) -> object:
+        return (self.store.read("errand", self._name) or {}).get("state")
+
+
+def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, then: str) -> Path:
+    """Have each command make a file, and go on ``then``."""
+    monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", f"echo > {tmp_path}/begun; {then}", "sh"])
+    return tmp_path / "begun"
+
+
+@pytest.mark.parametrize("then", ["exec sleep 1000", 'trap "" TERM; while :; do sleep 0.05; done'])
+def test_a_command_that_reads_is_ended_when_nobody_waits_any_more(
+    machine: Machine, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, then: str
+) -> None:
+    monkeypatch.setattr(module, "_END_SECONDS", 0.05)
+    file = begun(monkeypatch, tmp_path, then)
+    asker = Asker(storage, ["queue", "list"])
+    wait_until(file.exists, 10, "the command")
+    assert asker.state() == "taken"
+    asker.goes()
+    wait_until(lambda: asker.state() == "done", 10, "its end")
+    assert not machine.errands.are_running
+
+
+def test_a_command_that_acts_is_not_cut_in_the_middle(
+    machine: Machine, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go on"
+    ended = f"while [ ! -e '{go_on}' ]; do sleep 0.01; done; echo > {tmp_path}/ended"
+    file = begun(monkeypatch, tmp_path, ended)
+    asker = Asker(storage, ["answer", "--any"])
+    wait_until(file.exists, 10, "the command")
+    asker.goes()
+    # One that reads is ended meanwhile.
+    reading = Asker(storage, ["sessions"])
+    wait_until(lambda: reading.state() == "taken", 10, "another command")
+    reading.goes()
+    wait_until(lambda: reading.state() == "done", 10, "the end of the other")
+    assert asker.state() == "taken"
+    go_on.touch()
+    wait_until(lambda: asker.state() == "done", 10, "its end")
+    assert (tmp_path / "ended").exists()
+
+
+def test_what_nobody_waits_for_when_its_turn_comes_is_not_run(
+    storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = begun(monkeypatch, tmp_path, ":")
+    asker, turn = Asker(storage, ["answer", "--any"]), threading.Event()
+    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None)
+    for _ in range(16):
+        errands._pool.submit(turn.wait, 10)
+    errands.serve()
+    assert asker.state() == "taken"
+    asker.goes()
+    turn.set()
+
+    def is_done() -> bool:
+        errands.serve()
+        return asker.state() == "done"
+
+    wait_until(is_done, 10, "its end")
+    assert not file.exists()
+
+
+def test_what_a_process_had_taken_that_was_replaced_is_not_waited_for(storage: MemoryStorage) -> None:
+    store = storage.store(FLEET, pytest.fail, "one")
+    with store.lock(*PRESENCE, 0), ThreadPoolExecutor() as pool:
+        asked = pool.submit(run_elsewhere, storage, "one", ["answer"], "", pytest.fail)
+        wait_until(lambda: left(storage), 10, "what is asked")
+        ((name, errand),) = left(storage)
+        store.replace("errand", name, {**errand, "state": "taken"}, unchanged=errand)
+        Errands(MachineView(storage), {}, pytest.fail, lambda: None).serve()
+        with pytest.raises(ErrandError, match="has gone while it did that; whether it was done is not known") as lost:
+            asked.result(10)
+    assert lost.value.may_have_run
+
+
+def test_an_errand_that_the_engine_has_lost_is_not_waited_for(storage: MemoryStorage) -> None:
+    store = storage.store(FLEET, pytest.fail, "one")
+    with store.lock(*PRESENCE, 0), ThreadPoolExecutor() as pool:
+        asked = pool.submit(run_elsewhere, storage, "one", ["answer"], "", pytest.fail)
+        wait_until(lambda: left(storage), 10, "what is asked")
+        store.delete("errand", left(storage)[0][0])
+        with pytest.raises(ErrandError, match="whether it was done is not known") as lost:
+            asked.result(10)
+    assert lost.value.may_have_run
+
+
+def test_a_machine_says_that_it_sends_less_than_was_written(
+    machine: Machine, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LONGEST_OUTPUT", 4)
+    done = run_elsewhere(storage, "one", ["a"], "", pytest.fail)
+    assert (done.stderr, done.is_cut) == ("hook", True)
+    monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", "printf 1234", "sh"])
+    assert run_elsewhere(storage, "one", ["answer"], "", pytest.fail) == Done(0, "1234", "")
 
 
 @pytest.mark.parametrize(

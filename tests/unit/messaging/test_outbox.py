@@ -19,7 +19,7 @@ from hookrouter.messaging import outbox as outbox_module
 from hookrouter.messaging.gateway import Message, ScheduledMessage
 from hookrouter.messaging.message import encode
 from hookrouter.messaging.outbox import Outbox
-from hookrouter.messaging.spawn import push, spawn_delivery
+from hookrouter.messaging.spawn import deliverer_environment, push, spawn_delivery
 from hookrouter.storage import logs
 from hookrouter.storage.documents import StoreBusy, StoreError
 from hookrouter.storage.home import Home
@@ -391,6 +391,12 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(os, "posix_spawn", spawn)
     return started
+
+
+def test_what_a_deliverer_starts_is_not_the_person_who_asked_from_another_machine(home: Home) -> None:
+    asked = {"HOOKROUTER_ERRAND": "HOOKROUTER_PERSON HOOKROUTER_THIS_MACHINE", "HOOKROUTER_THIS_MACHINE": "1"}
+    environ = {**asked, "HOOKROUTER_PERSON": "ann", "TRACEPARENT": "a trace", "PATH": "/bin"}
+    assert deliverer_environment(environ, home) == {"TRACEPARENT": "a trace", "PATH": "/bin"}
 
 
 def let_pass(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:

@@ -1,0 +1,54 @@
+"""What other machines say, put together with what this one knows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hookrouter._fleet.errands import Done
+from hookrouter._fleet.others import Others
+from hookrouter._sandbox.stage import Stage
+from hookrouter.cli.application import Application
+from hookrouter.cli.fleet import asking
+
+ROWS = json.dumps({"questions": [{"tool_use_id": "t1"}]})
+
+
+class One:
+    """The machines beside this one: ``one``, which answers with what it is given."""
+
+    def __init__(self, done: Done) -> None:
+        self._done = done
+
+    def names(self) -> list[str]:
+        return ["one"]
+
+    def run(self, *_: object) -> Done:
+        return self._done
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("done", "rows", "problem"),
+    [
+        (Done(0, ROWS, ""), 1, ""),
+        (Done(0, '{"questions": [', "", is_cut=True), 0, "the machine one wrote more than can be sent from there"),
+        (Done(0, '{"questions": [', ""), 0, "what the machine one said is no JSON document"),
+        (Done(0, "", ""), 0, "what the machine one said is no JSON document"),
+        (Done(1, "", "the state folder is away"), 0, "the state folder is away"),
+    ],
+)
+def test_a_machine_whose_rows_are_not_shown_has_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: Done, rows: int, problem: str
+) -> None:
+    stage = Stage(str(tmp_path), '[storage]\nengine = "shelf"\nmachine = "two"\n')
+    monkeypatch.setattr(Others, "of", lambda _services: One(done))
+    application = Application.from_environ(stage.environ, share=False)
+    found = asking.with_others(application, {"questions": []}, ["questions", "--json"], ["questions"])
+    assert len(found["questions"]) == rows
+    (told,) = (one for one in found["machines"] if one["machine"] == "one")
+    assert told["problem"].startswith(problem)
+    assert bool(told["problem"]) == bool(problem)
