@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KIND",
     "LONGEST_PUSH_WAIT",
+    "OF_ONE_COMMAND",
     "PUSH",
     "PUSH_WAIT",
     "deliverer_environment",
@@ -50,6 +51,10 @@ LONGEST_PUSH_WAIT = 600.0
 PUSH = "push"
 """The kind of the document that says when a push is due: ``due_at`` in seconds since 1970, and ``config_time``, the
 modification time of config.toml when that was noted (null without a file)."""
+
+OF_ONE_COMMAND = ("HOOKROUTER_THIS_MACHINE", "HOOKROUTER_READER")
+"""Variables by which a command is for one machine of several (:mod:`hookrouter._fleet`). What it starts works on, and
+agents are to see all machines."""
 
 _NAME = "next"
 
@@ -164,6 +169,8 @@ def deliverer_environment(environ: Mapping[str, str], home: Home) -> dict[str, s
     if variables.get(HOME_VARIABLE):
         # The deliverer works in another folder.
         variables[HOME_VARIABLE] = home.root
+    for name in OF_ONE_COMMAND:
+        variables.pop(name, None)
     return variables
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hookrouter._fleet.reader import READER_VARIABLE, reader_value, start_for, start_of_reader
+from hookrouter._fleet.spawn import ALONE_VARIABLE
+from hookrouter.messaging.spawn import OF_ONE_COMMAND, deliverer_environment
+from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 
 
@@ -25,6 +29,13 @@ def test_what_is_no_list_of_words_is_nothing(words: Any) -> None:
 def test_without_another_machine_that_reads_there_is_none(value: str) -> None:
     assert start_of_reader({READER_VARIABLE: value}) is None
     assert start_of_reader({}) is None
+
+
+def test_what_a_command_for_one_machine_starts_is_for_all(tmp_path: Path) -> None:
+    home = Home.from_environ({"HOOKROUTER_HOME": str(tmp_path)})
+    left = deliverer_environment({ALONE_VARIABLE: "1", READER_VARIABLE: "[]", "SECRET": "kept"}, home)
+    assert left == {"SECRET": "kept"}
+    assert {ALONE_VARIABLE, READER_VARIABLE} == set(OF_ONE_COMMAND)
 
 
 def test_no_byte_of_a_variable_is_zero() -> None:
