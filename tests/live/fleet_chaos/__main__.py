@@ -26,9 +26,17 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=0, metavar="M", help="ask nothing more after so many (0: all)")
     parser.add_argument("--sessions", type=int, default=24, metavar="N", help="how many sessions at once (24)")
     parser.add_argument("--events", metavar="FILE", default="", help="write what was seen into a file")
+    parser.add_argument(
+        "--keep", metavar="FOLDER", default="", help="copy the machines' homes there if anything is wrong"
+    )
     options = parser.parse_args()
     size = Size(options.questions, options.items, options.sessions, options.minutes)
-    result = run(size, options.seed, lambda text: print(text, file=sys.stderr, flush=True))
+    result = run(
+        size,
+        options.seed,
+        lambda text: print(text, file=sys.stderr, flush=True),
+        Path(options.keep) if options.keep else None,
+    )
     if options.events:
         Path(options.events).write_text("\n".join(result.events.lines()), encoding="utf-8")
     print("\n".join(result.breaches), end="\n" if result.breaches else "")

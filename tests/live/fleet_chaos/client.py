@@ -237,7 +237,9 @@ class Agents:
     def _note(self, command: Command, machine: str, meant: str) -> None:
         output, said = command.communicate(timeout=_BOUND_TO_END)
         try:
-            outcome = str(json.loads(output).get("outcome", ""))
+            result = json.loads(output)
+            outcome, reason = str(result.get("outcome", "")), str(result.get("reason", ""))
         except (ValueError, AttributeError):
-            outcome = ""
-        self._events.add(Tried(self._question, machine, meant, command.returncode, outcome, said.strip()[:300]))
+            outcome, reason = "", ""
+        why = " | ".join(filter(None, (reason, said.strip())))
+        self._events.add(Tried(self._question, machine, meant, command.returncode, outcome, why[:500]))

@@ -43,7 +43,7 @@ class Tried:
     outcome: str
     """As its JSON says; empty without one."""
     said: str = ""
-    """What it wrote beside that."""
+    """Why, and what it wrote beside that."""
 
 
 @attrs.frozen

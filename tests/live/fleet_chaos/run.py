@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,8 +62,11 @@ class Result:
     events: Events
 
 
-def run(size: Size, seed: int, tell: Callable[[str], None]) -> Result:
-    """Have a fleet answer questions and take items in trouble; ``tell`` hears how far it is."""
+def run(size: Size, seed: int, tell: Callable[[str], None], keep: Path | None = None) -> Result:
+    """Have a fleet answer questions and take items in trouble; ``tell`` hears how far it is.
+
+    If anything went wrong, what the machines have is copied to ``keep``.
+    """
     events = Events()
     faults: list[str] = []
     with ExitStack() as stack:
@@ -83,7 +86,11 @@ def run(size: Size, seed: int, tell: Callable[[str], None]) -> Result:
         took = time.monotonic() - began
         faults += [f"the run itself failed: {fault}" for fault in trouble.failed]
         _wait_for_messages(events)
-    faults += breaches(events)
+        faults += breaches(events)
+        if faults and keep is not None:
+            # Sockets cannot be copied, and some files go meanwhile.
+            with suppress(shutil.Error):
+                shutil.copytree(folder, keep, symlinks=True, ignore=shutil.ignore_patterns("router", "native"))
     return Result(faults, _line(events, faults, seed, took, trouble.done, can_fill=can_fill), events)
 
 
@@ -117,7 +124,8 @@ def _played(size: Size, seed: int, machines: list[Machine], events: Events, tell
 
 def _wait_for_messages(events: Events) -> None:
     deadline = time.monotonic() + _MESSAGES_COME
-    missing = {asked.question for asked in events.of(Asked)}
+    # Those that were answered before need none.
+    missing = {asked.question for asked in events.of(Asked)} - {one.question for one in events.of(Answered)}
     while missing and time.monotonic() < deadline:
         missing = {question for question in missing if not events.is_told(question)}
         threading.Event().wait(0.2)

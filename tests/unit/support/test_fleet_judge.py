@@ -45,6 +45,10 @@ def test_nothing_is_wrong_where_all_is_well() -> None:
     assert judged() == []
 
 
+def test_what_an_agent_answers_before_its_message_goes_out_needs_none() -> None:
+    assert judged(7) == []
+
+
 @pytest.mark.parametrize("code", [-15, 143])
 def test_who_was_ended_by_a_signal_was_not_told_that_nothing_came_of_it(code: int) -> None:
     assert judged(3, more=(Tried("q1", "m1", "Left", code, "interrupted"),)) == []
@@ -60,7 +64,7 @@ def test_who_was_ended_by_a_signal_was_not_told_that_nothing_came_of_it(code: in
         ((), (Tried("q3", "m1", "Left", 0, "verified"),), "confirmed to whoever meant something else"),
         ((), (Tried("q1", "m1", "Left", 3, "mismatch"),), "a mismatch was told"),
         ((3,), (), "whoever meant it was told that nothing came of it"),
-        ((7,), (), "q2 of s: its message came under 0 ids"),
+        ((12,), (), "q3 of s: its message came under 0 ids"),
         ((), (Told("4", "question", "s", "q1"),), "q1 of s: its message came under 2 ids"),
         ((1, 5), (Told("1", "question", "s", "q1"),), "s: messages came out of order"),
         ((), (Submitted("s", "a"),), "'a' for s: submitted 2 times"),
