@@ -85,8 +85,10 @@ transcript, a new prompt can only have been typed after an older one was closed.
 _COLONS = 2
 """So many colons, or more, are in a name."""
 
-_LOCK_SECONDS = 3.0
-"""How long to wait for another process's change of the same session's documents, which takes milliseconds."""
+_LOCK_SECONDS = 15.0
+"""How long to wait for another process's change of the same session's documents. It takes milliseconds, but seconds on
+a machine that has far more to do than it can; a question that cannot be saved is lost to its agent, so a hook waits for
+half of the time that a plugin has."""
 
 
 @with_field_docs
