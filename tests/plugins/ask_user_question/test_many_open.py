@@ -40,8 +40,8 @@ def test_as_many_documents_are_read_beside_400_as_beside_one(
     ask_session: Any, monkeypatch: pytest.MonkeyPatch, event: Callable[[Any], Any]
 ) -> None:
     read: list[str] = []
-    whole = Store._read
-    monkeypatch.setattr(Store, "_read", lambda store, path: read.append(path) or whole(store, path))  # type: ignore[func-returns-value]
+    whole = Store._content
+    monkeypatch.setattr(Store, "_content", lambda store, path: read.append(path) or whole(store, path))  # type: ignore[func-returns-value]
 
     def reads() -> int:
         read.clear()
@@ -62,8 +62,8 @@ def test_a_turn_s_end_reads_no_other_session_s_waits(tmp_path: Any, monkeypatch:
     for number in range(20):
         Handover.of(store, f"s-{number}", {"questions": FORM}).begin("main", f"s-{number}")
     read: list[str] = []
-    whole = Store._read
-    monkeypatch.setattr(Store, "_read", lambda store, path: read.append(path) or whole(store, path))  # type: ignore[func-returns-value]
+    whole = Store._content
+    monkeypatch.setattr(Store, "_content", lambda store, path: read.append(path) or whole(store, path))  # type: ignore[func-returns-value]
     end_all(store, "s-7")
     assert len(read) == 1
     assert sorted(str(document["session_id"]) for _, document in store.entries(WAITING)) == sorted(
