@@ -171,7 +171,11 @@ def _serializer(secret: str) -> URLSafeTimedSerializer:
     from itsdangerous import URLSafeTimedSerializer
 
     return URLSafeTimedSerializer(
-        secret, salt=_SALT, signer_kwargs={"key_derivation": "hmac", "digest_method": staticmethod(sha256)}
+        secret,
+        salt=_SALT,
+        # A name may hold half a surrogate pair, which no bytes stand for.
+        serializer_kwargs={"ensure_ascii": True},
+        signer_kwargs={"key_derivation": "hmac", "digest_method": staticmethod(sha256)},
     )
 
 

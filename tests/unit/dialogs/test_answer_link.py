@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hookrouter.config import PageConfig
@@ -54,6 +54,7 @@ def place() -> Iterator[Place]:
 
 
 @given(session=ANY, session_id=ANY, tool_use_id=ANY)
+@example(session="\ud800", session_id="\udcff", tool_use_id="\udfff")
 def test_any_question_comes_back(place: Place, session: str, session_id: str, tool_use_id: str) -> None:
     token = place.token(session=session, session_id=session_id, tool_use_id=tool_use_id)
     assert set(token) <= set(ALPHABET)
