@@ -195,6 +195,10 @@ class Errands:
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="errand")
         self._running: dict[str, tuple[dict[str, object], Any]] = {}
 
+    def go_on_with(self, storage: Storage) -> None:
+        """Take and tell by way of an engine that was opened anew: what runs here meanwhile is not lost."""
+        self._store = storage.store(FLEET, self._report)
+
     def watch(self) -> DocumentWatch:
         """Return a watch on what is asked."""
         return self._store.watch(_KIND)

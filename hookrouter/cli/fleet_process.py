@@ -121,6 +121,7 @@ class _Process:
         self._last_change = time.monotonic()
         self._pause = FIRST_PAUSE
         self._has_reached = False
+        self._errands: Errands | None = None
         self._progress = ProgressNotes(app.home)
         self._woken, self._wake = os.pipe()
         for descriptor in (self._woken, self._wake):
@@ -160,7 +161,10 @@ class _Process:
         replica.settle()
         leave_taken(self._app, storage)
         adopting = Adopting(self._app, storage)
-        errands = Errands(storage, os.environ, self._app.warn, self._nudge)
+        if self._errands is None:
+            self._errands = Errands(storage, os.environ, self._app.warn, self._nudge)
+        errands = self._errands
+        errands.go_on_with(storage)
         pruning = Pruning(storage, self._app.warn)
         watches = [stack.enter_context(watch) for watch in self._folders()]
         asked = stack.enter_context(errands.watch())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -321,3 +322,24 @@ def test_whatever_stands_there_ends_as_nothing_worse_than_a_refusal(
             while errands.are_running:
                 errands.serve()
             assert (store.read("errand", "odd") or {})["code"] == 2
+
+
+def test_what_runs_while_the_engine_is_opened_anew_is_told(
+    storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "go")
+    monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", f"cat {tmp_path / 'go'}; exit 3", "sh"])
+    view = MachineView(storage)
+    errands = Errands(view, {"PATH": "/usr/bin:/bin"}, pytest.fail, lambda: None)
+    store = storage.store(FLEET, pytest.fail, "one")
+    store.write("errand", "e", {"words": ["answer"], "given": "", "state": "asked"})
+    with store.lock("asking", "e", 0):
+        assert errands.serve() == 1
+        errands.go_on_with(MachineView(storage))
+        assert errands.serve() == 0
+        (tmp_path / "go").write_text("done")
+        while not errands.ended():
+            pass
+        errands.serve()
+    errand = store.read("errand", "e") or {}
+    assert (errand["state"], errand["code"], errand["stdout"]) == ("done", 3, "done")
