@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["HistoryBringer"]
 
 _PAGE = 500
-_MOST_BYTES = 2 * 1024 * 1024
-"""About how much of the journal is brought in one transaction."""
+_FIRST_BYTES, _MOST_BYTES = 128 * 1024, 2 * 1024 * 1024
+"""About how much of the journal is brought in one transaction: twice as much after each that was saved, up to this. An
+engine that keeps failing would never save a large one."""
 
 PRUNE_SECONDS = 3600.0
 """Seconds between two times that what is too old is removed."""
@@ -47,7 +48,7 @@ PRUNE_SECONDS = 3600.0
 class HistoryBringer:
     """One machine's journal, and what is known of it in the engine. For one thread, which holds the machine's lock.
 
-    Once a method has raised, begin anew with another object.
+    Once a method has raised, go on by :meth:`go_on_with`.
     """
 
     def __init__(
@@ -59,7 +60,9 @@ class HistoryBringer:
         waiting: Container[tuple[str, str]],
     ) -> None:
         """``store`` has the machine's own documents; ``waiting`` holds plugin and hook of what waits for answers."""
-        self._files = JournalFiles(journal.folder)
+        self._folder = journal.folder
+        self._files = JournalFiles(self._folder)
+        self._most_bytes = _FIRST_BYTES
         self._store = store
         self._history = history
         self._machine = machine
@@ -71,12 +74,26 @@ class HistoryBringer:
         self._read: tuple[HistoryBatch, dict[tuple[str, str], object]] | None = None
         self._next_prune = 0.0
 
+    def go_on_with(self, history: HistoryStore) -> None:
+        """Bring to an engine that was opened anew. Raises StoreError.
+
+        Unless all was saved that this object has brought, and nothing else, everything is compared again.
+        """
+        self._history = history
+        # They have passed over what was read, which need not have been saved.
+        self._files = JournalFiles(self._folder)
+        self._most_bytes = _FIRST_BYTES
+        self._read = None
+        if self._place is not None and history.place() != self._place:
+            self._place = None
+            self._stamps, self._documents = {}, {}
+
     def read(self) -> bool:
         """Read what is to be brought next; return whether there is anything. Raises StoreError."""
         is_first = self._place is None
         if self._place is None:
             self._place = self._history.place()
-        found = self._files.read_on(self._place.files, _MOST_BYTES)
+        found = self._files.read_on(self._place.files, self._most_bytes)
         counts = Counts()
         lines: dict[StoryKey, list[str]] = {}
         for line in found.lines:
@@ -114,6 +131,7 @@ class HistoryBringer:
         files = {name: end for name, end in {**self._place.files, **batch.files}.items() if end is not None}
         self._place = self._place._replace(number=batch.number + 1, files=files)
         self._read = None
+        self._most_bytes = min(2 * self._most_bytes, _MOST_BYTES)
 
     def prune(self) -> None:
         """Have the engine remove what is too old, now and then. Raises StoreError."""

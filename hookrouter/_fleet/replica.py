@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._fleet import comparing
 from hookrouter._fleet.kinds import FLEET, SHARED
+from hookrouter.messaging.spawn import KIND as MESSAGE
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import Storage
@@ -39,11 +40,18 @@ PRESENCE = "machine", "home"
 """Kind and name of the lock, in the area of the fleet, that says that a machine's process is at work."""
 
 _HOME = "home"
+_BROUGHT = "brought"
+"""The document that says who has brought documents last, and how often: each transaction counts it on."""
 _BATCH = 500
 """How many documents are brought in one transaction."""
 
 _Place = tuple[str, str]
 """Area and kind."""
+
+_PLACES: tuple[_Place, ...] = tuple((area, kind) for area, kinds in SHARED.items() for kind in kinds)
+_OPEN = ("question", "pending-answer", "session", "queue", "paused", MESSAGE)
+"""The kinds that somebody may wait for: few documents, whatever a home has seen. They are compared first."""
+_OPEN_FIRST = tuple(sorted(_PLACES, key=lambda place: place[1] not in _OPEN))
 
 
 class ReplicaError(StoreError):
@@ -83,13 +91,26 @@ class Replica:
         """``report`` hears of documents that were corrupt and put aside. Touches nothing yet."""
         self._home = home
         self._machine = machine
+        self._report = report
         self._local = {area: open_store(home, report, area) for area in SHARED}
-        self._engine = {area: storage.store(area, report) for area in SHARED}
-        self._own = storage.store(FLEET, report)
-        self._storage = storage
         self._holder: str | None = None
         self._known: dict[_Place, dict[str, object]] = {}
         """Of each document that is in the engine, the stamp of the file that it was read from."""
+        self._id = os.urandom(16).hex()
+        self._number = 0
+        """How many transactions of this object are known to be saved."""
+        self.go_on_with(storage)
+
+    def go_on_with(self, storage: Storage) -> None:
+        """Bring to an engine that was opened anew. Touches nothing yet; enter :meth:`lock` and :meth:`settle` again.
+
+        What is known of the documents there is used further if the engine has lost nothing, and nobody else has brought
+        any: to compare all of them costs the more, the longer a home lives, and an engine that keeps failing would
+        never be caught up with.
+        """
+        self._engine = {area: storage.store(area, self._report) for area in SHARED}
+        self._own = storage.store(FLEET, self._report)
+        self._storage = storage
 
     @contextmanager
     def lock(self, timeout: float = 0.0) -> Iterator[None]:
@@ -143,6 +164,18 @@ class Replica:
             self._local[""].write(FLEET, _HOME, here)
         if there is None:
             self._own.write(FLEET, _HOME, here)
+        brought = self._own.read(FLEET, _BROUGHT) or {}
+        number = brought.get("number")
+        if brought.get("by") == self._id and isinstance(number, int) and number >= self._number:
+            # Of one that broke off it is not known whether it was saved: what it brought is brought again.
+            self._number = number
+            return
+        self._known.clear()
+        self._number = 0
+        self._count(0)
+
+    def _count(self, number: int) -> None:
+        self._own.write(FLEET, _BROUGHT, {"version": 1, "by": self._id, "number": number})
 
     def take_over(self) -> Brought:
         """Bring the machine's documents from the engine to the files, and take the place of the home they were of.
@@ -166,14 +199,17 @@ class Replica:
         """Bring what has changed since the last round. Raises StoreError; what was not brought then is brought later.
 
         The first round compares each document with the engine's, and so does one that was asked for it
-        (:mod:`hookrouter._fleet.comparing`). ``dry_run``: only say what would be done. ``beside`` is called in the last
-        transaction, and writes what belongs to it.
+        (:mod:`hookrouter._fleet.comparing`). It brings what is open before it compares the rest. ``dry_run``: only say
+        what would be done. ``beside`` is called in the last transaction, and writes what belongs to it.
         """
         found, batch = Brought(), list[_Change]()
         asked = "" if dry_run else comparing.asked(self._local[""])
         if asked:
             self._known.clear()
-        for place in ((area, kind) for area, kinds in SHARED.items() for kind in kinds):
+        for place in _OPEN_FIRST:
+            if batch and not dry_run and place[1] not in _OPEN and place not in self._known:
+                found += self._brought(batch, None)
+                batch = []
             same = 0
             for change in self._changes(place):
                 if isinstance(change, _Change):
@@ -181,19 +217,22 @@ class Replica:
                 else:
                     same += 1
             found += Brought(same=same)
+        if dry_run:
+            self._known.clear()
+            return found + _sum(batch)
+        found += self._brought(batch, beside)
+        if asked:
+            comparing.answer(self._local[""], asked, found._asdict())
+        return found
+
+    def _brought(self, batch: list[_Change], beside: Callable[[], None] | None) -> Brought:
+        """Write changes, in one transaction if they are not too many; return what was done."""
         parts = [batch[begin : begin + _BATCH] for begin in range(0, len(batch), _BATCH)]
         if not parts and beside is not None:
             parts.append([])
         for part in parts:
-            if not dry_run:
-                self._write(part, beside if part is parts[-1] else None)
-            gone = sum(change.document is None for change in part)
-            found += Brought(written=len(part) - gone, deleted=gone)
-        if dry_run:
-            self._known.clear()
-        if asked:
-            comparing.answer(self._local[""], asked, found._asdict())
-        return found
+            self._write(part, beside if part is parts[-1] else None)
+        return _sum(batch)
 
     def _changes(self, place: _Place) -> Iterator[_Change | None]:
         """Yield what is to be brought of one kind; None for each document that the engine has already."""
@@ -219,6 +258,10 @@ class Replica:
             yield _Change(place, name, None, None)
 
     def _write(self, batch: list[_Change], beside: Callable[[], None] | None) -> None:
+        for change in batch:
+            if change.document is not None:
+                # It may be there from now on, whatever is heard of it: if its file goes, it is removed there.
+                self._known[change.place][change.name] = None
         with self._storage.together():
             for change in batch:
                 area, kind = change.place
@@ -228,6 +271,8 @@ class Replica:
                     self._engine[area].write(kind, change.name, change.document)
             if beside is not None:
                 beside()
+            self._count(self._number + 1)
+        self._number += 1
         for change in batch:
             if change.document is None:
                 self._known[change.place].pop(change.name, None)
@@ -245,6 +290,11 @@ class Replica:
     def _not_this_home(self, there: Mapping[str, object]) -> str:
         place = f"{there.get('state')} on {there.get('host')}"
         return _NOT_THIS_HOME.format(machine=self._machine, place=place, config=self._home.config_file)
+
+
+def _sum(changes: Sequence[_Change]) -> Brought:
+    gone = sum(change.document is None for change in changes)
+    return Brought(written=len(changes) - gone, deleted=gone)
 
 
 def problems(home: Home, storage: Storage, machine: str, report: Callable[[str], None]) -> list[str]:

@@ -57,7 +57,7 @@ LOOK_SECONDS = 5.0
 """Seconds after which it looks at everything, whatever it was told; the journal, to which each hook run writes, tells
 of nothing, so that a busy machine does not write to the engine at each."""
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 """Seconds before the engine is tried again after a failure: twice as many after each, up to this."""
 
 SETTLING = 0.02
@@ -122,6 +122,8 @@ class _Process:
         self._pause = FIRST_PAUSE
         self._has_reached = False
         self._errands: Errands | None = None
+        self._replica: Replica | None = None
+        self._history: HistoryBringer | None = None
         self._progress = ProgressNotes(app.home)
         self._woken, self._wake = os.pipe()
         for descriptor in (self._woken, self._wake):
@@ -154,7 +156,10 @@ class _Process:
 
     def _served(self, storage: Storage, stack: ExitStack) -> bool:
         """Bring documents until the process is to end; return whether it is. Raises StoreError."""
-        replica = Replica(self._app.home, storage, self._machine, self._app.warn)
+        if self._replica is None:
+            self._replica = Replica(self._app.home, storage, self._machine, self._app.warn)
+        replica = self._replica
+        replica.go_on_with(storage)
         # Of several processes with other environments one is enough.
         stack.enter_context(self._app.store.lock(*SHARING, 0))
         stack.enter_context(replica.lock())
@@ -174,15 +179,16 @@ class _Process:
         self._note("")
         history: HistoryBringer | None = None
         next_ask = 0.0
+        is_all = False
         while not self.is_outdated or errands.are_running:
             self._pause = FIRST_PAUSE
             replica.check_lock()
             if history is None and time.monotonic() >= next_ask:
-                history, next_ask = self._history(storage), time.monotonic() + ASK_SECONDS
-            ended = errands.ended()
-            is_all = self._round(replica, history)
-            # Whoever asked finds what came of it: it has been brought before they hear that it is done.
-            self._progress.reached(Brought(), errands.serve(ended))
+                history, next_ask = self._bringer(storage), time.monotonic() + ASK_SECONDS
+            if not is_all:
+                # A backlog of the history holds up neither questions nor those who wait for a command.
+                self._attend(replica, None, errands)
+            is_all = self._attend(replica, history, errands)
             adopting.serve()
             pruning.serve()
             if not is_all or errands.ended():
@@ -192,14 +198,26 @@ class _Process:
             self._wait([*watches, asked])
         return True
 
-    def _history(self, storage: Storage) -> HistoryBringer | None:
+    def _attend(self, replica: Replica, history: HistoryBringer | None, errands: Errands) -> bool:
+        """Bring what has changed, then tell of commands that have ended and take new ones; return whether all came."""
+        ended = errands.ended()
+        is_all = self._round(replica, history)
+        # Whoever asked finds what came of it: it has been brought before they hear that it is done.
+        self._progress.reached(Brought(), errands.serve(ended))
+        return is_all
+
+    def _bringer(self, storage: Storage) -> HistoryBringer | None:
         """Return what brings the journal; None if the engine keeps no history. Raises StoreError."""
         history = history_of(storage)
         if history is None:
             return None
+        if self._history is not None:
+            self._history.go_on_with(history)
+            return self._history
         app = self._app
         waiting = {(info.name, hook) for info in app.plugins.listing() for hook in info.waits}
-        return HistoryBringer(app.journal, app.store, history, self._machine, waiting)
+        self._history = HistoryBringer(app.journal, app.store, history, self._machine, waiting)
+        return self._history
 
     def _round(self, replica: Replica, history: HistoryBringer | None) -> bool:
         """Bring what has changed, in one transaction if it is not too much; return whether that was all."""

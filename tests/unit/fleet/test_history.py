@@ -42,6 +42,10 @@ class World:
         """Begin as a new process does."""
         self.bringer = HistoryBringer(self.journal, self.store, self.engine, "one", {("asker", "pre_tool_use")})
 
+    def reopened(self) -> None:
+        """Go on by an engine that was opened anew."""
+        self.bringer.go_on_with(self.engine)
+
     def bring(self) -> None:
         while self.bringer.read():
             self.bringer.write()
@@ -77,9 +81,13 @@ def question(call: str) -> Question:
     return Question("work", "s1", call, FORM, terminal=None, agent="a", gateway="inbox", saved_at=AT)
 
 
+WHAT = (
+    "asked", "ended", "swept", "doc", "gone", "verdict", "torn", "bash",
+    "bring", "lost", "unsaved", "unheard", "other", "anew",
+)  # fmt: skip
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["asked", "ended", "swept", "bring", "lost", "anew", "doc", "gone", "verdict", "torn", "bash"]),
+        st.sampled_from(WHAT),
         st.sampled_from(["t1", "t2", "t3"]),
         st.sampled_from(["s1", "s2"]),
     ),
@@ -113,6 +121,22 @@ def step(world: World, what: str, call: str, session: str, pid: int) -> None:
         # The engine did not save it, and the process begins anew.
         if world.bringer.read():
             world.anew()
+    elif what == "unsaved":
+        # The same, and the process goes on.
+        world.bringer.read()
+        world.reopened()
+    elif what == "unheard":
+        # The engine saved it, and could not say so.
+        if world.bringer.read():
+            world.bringer.write()
+        world.reopened()
+    elif what == "other":
+        # Meanwhile another process brought what there was.
+        mine = world.bringer
+        world.anew()
+        world.bring()
+        world.bringer = mine
+        world.reopened()
     else:
         does[what]()
 
@@ -124,6 +148,7 @@ def test_whatever_happens_in_between_the_engine_tells_what_the_machine_tells(
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "_MOST_BYTES", most)
+        patched.setattr(module, "_FIRST_BYTES", min(most, 700))
         world = World(tmp_path_factory.mktemp("world"))
         for number, (what, call, session) in enumerate(steps):
             step(world, what, call, session, number)

@@ -33,26 +33,55 @@ STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("write"), KEYS, DOCUMENTS),
         st.tuples(st.just("delete"), KEYS, st.none()),
-        st.tuples(st.sampled_from(["bring", "away", "anew"]), st.none(), st.none()),
+        st.tuples(
+            st.sampled_from(["bring", "away", "unheard", "anew", "reopened", "other", "keep", "lose"]),
+            st.none(),
+            st.none(),
+        ),
     ),
     max_size=20,
 )
 
 
 class Away(MemoryStorage):
-    """An engine whose next transaction may fail, with nothing of it saved."""
+    """An engine whose next transaction may fail, with nothing of it saved, or with all of it."""
 
-    is_away = False
+    is_away = is_unheard = False
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        before = {key: (dict(store.documents), dict(store.changes)) for key, store in self.areas.items()}
+        before = self.state()
         yield
+        if self.is_unheard:
+            self.is_unheard = False
+            raise StoreError("it is not known whether it was saved")
         if self.is_away:
             self.is_away = False
-            for key, (documents, changes) in before.items():
-                self.areas[key].documents, self.areas[key].changes = documents, changes
+            self.restore(before)
             raise StoreError("the engine is away")
+
+    def state(self) -> dict[tuple[str, str], tuple[dict[Any, Any], dict[Any, Any]]]:
+        return {key: (dict(store.documents), dict(store.changes)) for key, store in self.areas.items()}
+
+    def restore(self, state: Mapping[tuple[str, str], tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
+        for key, (documents, changes) in state.items():
+            self.areas[key].documents, self.areas[key].changes = dict(documents), dict(changes)
+
+
+def counted(storage: MemoryStorage) -> list[str]:
+    """Have an engine note each kind of which all documents are read; return the notes."""
+    found: list[str] = []
+    for area in SHARED:
+        store = storage.store(area, pytest.fail)
+        former = store.entries
+
+        def entries(kind: str, named: Any = None, former: Any = former) -> Any:
+            if named is None:
+                found.append(kind)
+            return former(kind, named)
+
+        store.entries = entries  # type: ignore[method-assign]
+    return found
 
 
 @pytest.fixture
@@ -80,6 +109,7 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
     replica = Replica(home, storage, "one", pytest.fail)
     replica.settle()
     names: set[tuple[tuple[str, str], str]] = set()
+    backup = storage.state()
     for step, key, document in steps:
         if key is not None:
             (area, kind), name = key
@@ -93,11 +123,30 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
         elif step == "anew":
             replica = Replica(home, storage, "one", pytest.fail)
             replica.settle()
-        elif step == "away":
-            storage.is_away = True
+        elif step in ("away", "unheard"):
+            storage.is_away, storage.is_unheard = step == "away", step == "unheard"
             with suppress(StoreError):
                 replica.bring()
-            storage.is_away = False
+            storage.is_away = storage.is_unheard = False
+            replica.go_on_with(storage)
+            replica.settle()
+        elif step == "reopened":
+            replica.go_on_with(storage)
+            replica.settle()
+        elif step == "other":
+            # Another process of this home was at work meanwhile, and has brought what is newer.
+            other = Replica(home, storage, "one", pytest.fail)
+            other.settle()
+            other.bring()
+            replica.go_on_with(storage)
+            replica.settle()
+        elif step == "keep":
+            backup = storage.state()
+        elif step == "lose":
+            # Its last moments, or days.
+            storage.restore(backup)
+            replica.go_on_with(storage)
+            replica.settle()
         else:
             replica.bring()
     replica.bring()
@@ -107,6 +156,49 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
     assert replica.bring() == Brought()
     again = Replica(home, storage, "one", pytest.fail)
     assert again.bring(dry_run=True) == again.bring() == Brought(same=len(names))
+
+
+def test_what_is_known_of_an_engine_is_not_read_again_when_it_is_opened_anew(home: Home) -> None:
+    storage, store = Away(), Store(home.state, pytest.fail)
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    store.write("question", "a", {})
+    replica.bring()
+    before, read = storage.state(), counted(storage)
+    store.write("question", "b", {})
+    storage.is_unheard = True
+    with pytest.raises(StoreError):
+        replica.bring()
+    replica.go_on_with(storage)
+    replica.settle()
+    assert replica.bring() == Brought(written=1)
+    assert not read
+    # It has lost what it had said to be saved.
+    storage.restore(before)
+    replica.go_on_with(storage)
+    replica.settle()
+    assert replica.bring() == Brought(written=1, same=1)
+    assert set(read) == {kind for kinds in SHARED.values() for kind in kinds}
+
+
+def test_what_is_open_is_brought_before_the_rest_is_compared(home: Home) -> None:
+    storage, store = Away(), Store(home.state, pytest.fail)
+    for kind in ("answer-result", "question"):
+        store.write(kind, "a", {})
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    there = storage.store("", pytest.fail)
+    former = there.entries
+
+    def entries(kind: str, named: Any = None) -> Any:
+        if kind == "answer-result":
+            raise StoreError("the engine is away")
+        return former(kind, named)
+
+    there.entries = entries  # type: ignore[method-assign]
+    with pytest.raises(StoreError):
+        replica.bring()
+    assert there.read("question", "a") == {}
 
 
 LONG = st.one_of(st.text(min_size=100), st.text(st.sampled_from("aäé日%~.\ud800"), min_size=20, max_size=200))
