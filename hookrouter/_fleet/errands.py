@@ -46,6 +46,7 @@ _KIND = "errand"
 _ASKING = "asking"
 """The kind of the lock that whoever asks holds while waiting."""
 _ASKED, _TAKEN, _DONE, _LOST = "asked", "taken", "done", "lost"
+_WITHDRAWN = {"state": _DONE, "code": 1, "not_run": True}
 _READING = (("questions",), ("sessions",), ("history",), ("queue", "list"), ("queue", "show"))
 """How the commands begin that only read."""
 _INTERNAL = ("queue", "deliver")
@@ -54,10 +55,14 @@ _WATCH = "--watch"
 """The option by which a command never ends."""
 _LONGEST_OUTPUT = 4 * 1024 * 1024
 """Characters of what a command prints that are sent back."""
+_LONGEST_LEFT = 16 * 1024
+"""The same while nobody waits for it."""
 _KEPT_SECONDS = 86400.0
 """Seconds after which an errand is removed that nobody has fetched."""
 _TAKE_SECONDS = 15.0
 """Seconds that a machine which is there has for taking an errand, before it is withdrawn."""
+_AGAIN_SECONDS = 20.0
+"""Seconds for which whoever asks tries to hear what came of it, once the engine has failed or the machine is gone."""
 _LOOK_SECONDS = 1.0
 _TOLD = (PERSON_VARIABLE, TRACE_VARIABLE, READER_VARIABLE)
 """The variables by which a command is told of whoever asks."""
@@ -130,37 +135,71 @@ def run_elsewhere(
         with store.lock(_ASKING, name, 0), store.watch(_KIND, name) as watch:
             is_asked = True
             store.write(_KIND, name, document)
-            try:
-                return _awaited(store, watch, name, document, machine)
-            finally:
-                with suppress(StoreError):
-                    store.delete(_KIND, name)
+            return _awaited(store, watch, name, document, machine)
     except ErrandError:
         raise
     except Exception as error:
         # Whatever an engine raises: what was asked may have been done.
         if not is_asked:
             raise
+        # One that only reads is ended there once nobody waits for it, and can be asked for again.
+        if not _only_reads(words) and (done := _heard_later(store, name, machine)) is not None:
+            return done
         why = f"the machine {machine} could not be heard: {error}; whether it was done is not known"
         raise ErrandError(why, may_have_run=True) from error
+    finally:
+        if is_asked:
+            with suppress(StoreError):
+                store.delete(_KIND, name)
+
+
+def _heard_later(store: DocumentStore, name: str, machine: str) -> Done | None:
+    """Return what came of an errand, though the engine failed while it was awaited; None if that is not known.
+
+    Raises ErrandError if nothing was done.
+    """
+    end = time.monotonic() + _AGAIN_SECONDS
+    while time.monotonic() < end:
+        with suppress(Exception):  # Whatever it raises, the engine is away still.
+            errand = store.read(_KIND, name) or {}
+            if errand.get("state") == _ASKED:
+                store.replace(_KIND, name, {**errand, **_WITHDRAWN}, unchanged=errand)
+                errand = store.read(_KIND, name) or {}
+            if errand.get("state") not in (_ASKED, _TAKEN):
+                break
+        time.sleep(_LOOK_SECONDS)
+    else:
+        return None
+    return _told(errand, machine) if errand.get("state") == _DONE else None
+
+
+def _told(errand: Mapping[str, object], machine: str) -> Done:
+    """Return what came of an errand that is done. Raises ErrandError if nothing was."""
+    if errand.get("not_run") is True:
+        raise ErrandError(f"the machine {machine} did not take it; nothing was done", may_have_run=False)
+    texts = str(errand.get("stdout", "")), str(errand.get("stderr", ""))
+    return Done(_code(errand), *texts, is_cut=errand.get("is_cut") is True)
 
 
 def _awaited(store: DocumentStore, watch: DocumentWatch, name: str, document: dict[str, object], machine: str) -> Done:
-    deadline = time.monotonic() + _TAKE_SECONDS
+    seen = time.monotonic()
+    deadline = seen + _TAKE_SECONDS
     while True:
         watch.wait(_LOOK_SECONDS)
         errand = store.read(_KIND, name) or {}
         state = errand.get("state")
         if state == _DONE:
-            texts = str(errand.get("stdout", "")), str(errand.get("stderr", ""))
-            return Done(_code(errand), *texts, is_cut=errand.get("is_cut") is True)
+            return _told(errand, machine)
         is_there = store.lock_holder(*PRESENCE) is not None
         if state == _ASKED and (time.monotonic() >= deadline or not is_there):
-            withdrawn = {**document, "state": _DONE, "code": 1}
+            withdrawn = {**document, **_WITHDRAWN}
             if store.replace(_KIND, name, withdrawn, unchanged=document):
-                raise ErrandError(f"the machine {machine} did not take it; nothing was done", may_have_run=False)
-        elif state != _ASKED and (state != _TAKEN or not is_there):
-            # It was taken, or what was asked is not there any more: an engine may have lost its last moment.
+                return _told(withdrawn, machine)
+        if is_there:
+            seen = time.monotonic()
+        if state not in (_ASKED, _TAKEN) or time.monotonic() - seen > _AGAIN_SECONDS:
+            # Another process has taken that one's place, or what was asked is not there any more: an engine may have
+            # lost its last moment. While the engine was away, the machine may have been unable to say that it is there.
             why = f"the machine {machine} has gone while it did that; whether it was done is not known"
             raise ErrandError(why, may_have_run=True)
 
@@ -222,8 +261,8 @@ class Errands:
             if future.done() and (ended is None or name in ended):
                 done = future.result()
                 if not self._is_awaited(name):
-                    # There is nobody to tell, and what is left here is read at each look.
-                    done = {**done, "stdout": "", "stderr": "", "is_cut": True}
+                    # Whoever asked may come back, or not; and what is left here is read at each look.
+                    done = _shortened(done)
                 self._store.replace(_KIND, name, {**taken, **done}, unchanged=taken)
                 del self._running[name]
         for name, errand in self._store.entries(_KIND):
@@ -252,14 +291,14 @@ class Errands:
         if refused := refusal(words):
             return _done(2, "", f"hookrouter: {refused}\n")
         if not self._is_awaited(name):
-            return _done(1, "", "hookrouter: nobody waits for it any more; nothing was done\n")
+            return {**_done(1, "", ""), **_WITHDRAWN}
         try:
             return self._ended(name, words, given, variables)
         except (OSError, ValueError) as error:
             return _done(1, "", f"hookrouter: the command could not be started: {error}\n")
 
     def _ended(self, name: str, words: list[str], given: str, variables: Mapping[str, str]) -> dict[str, object]:
-        only_reads = any(tuple(words[: len(command)]) == command for command in _READING)
+        only_reads = _only_reads(words)
         with subprocess.Popen(
             [*script_argv(), *words],
             stdin=subprocess.PIPE,
@@ -294,6 +333,17 @@ def _done(code: int, stdout: str, stderr: str) -> dict[str, object]:
     texts = {"stdout": stdout[:_LONGEST_OUTPUT], "stderr": stderr[:_LONGEST_OUTPUT]}
     is_cut = max(len(stdout), len(stderr)) > _LONGEST_OUTPUT
     return {"state": _DONE, "code": code, **texts, "is_cut": is_cut, "done_at": iso()}
+
+
+def _shortened(done: Mapping[str, object]) -> dict[str, object]:
+    """Return what came of a command, without what it wrote if that is long."""
+    if len(str(done["stdout"])) + len(str(done["stderr"])) <= _LONGEST_LEFT:
+        return dict(done)
+    return {**done, "stdout": "", "stderr": "", "is_cut": True}
+
+
+def _only_reads(words: Sequence[str]) -> bool:
+    return any(tuple(words[: len(command)]) == command for command in _READING)
 
 
 def _variables(errand: Mapping[str, object]) -> dict[str, str]:

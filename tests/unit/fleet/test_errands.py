@@ -68,6 +68,7 @@ class MachineView(MemoryStorage):
 def storage(monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
     monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", 'cat; echo "$@" >&2; exit 3', "sh"])
     monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module, "_AGAIN_SECONDS", 0.2)
     return MemoryStorage("desk")
 
 
@@ -162,6 +163,95 @@ def test_of_an_engine_that_goes_in_between_it_is_not_known(
     with store.lock(*PRESENCE, 0), pytest.raises(ErrandError, match="the engine is away; whether") as refused:
         run_elsewhere(storage, "one", ["answer"], "", pytest.fail)
     assert refused.value.may_have_run
+
+
+class Failing(MemoryStore):
+    """A look at documents that may fail."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__()
+        self.documents, self.changes, self.held = store.documents, store.changes, store.held
+        self.fails, self.has_failed = False, threading.Event()
+
+    def read(self, kind: str, name: str) -> dict[str, object] | None:
+        if self.fails:
+            self.has_failed.set()
+            raise StoreError("the engine is away")
+        return super().read(kind, name)
+
+
+@pytest.fixture
+def failing(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> Failing:
+    """What whoever asks sees of the engine."""
+    monkeypatch.setattr(module, "_AGAIN_SECONDS", 10)
+    look = Failing(storage.store(FLEET, pytest.fail, "one"))
+    monkeypatch.setattr(storage, "store", lambda *_: look)
+    return look
+
+
+def test_whoever_lost_the_engine_hears_what_came_of_it_once_it_is_back(
+    storage: MemoryStorage, failing: Failing, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "go")
+    monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", f"cat {tmp_path / 'go'}; exit 3", "sh"])
+    view = MemoryStorage("one")
+    view.areas["one", FLEET] = store = MemoryStore()
+    store.documents, store.changes, store.held = failing.documents, failing.changes, failing.held
+    with Machine(view), ThreadPoolExecutor() as pool:
+        asked = pool.submit(run_elsewhere, storage, "one", ["answer"], "", pytest.fail)
+        with (tmp_path / "go").open("w") as go:
+            # It runs, and soon nobody seems to wait for it.
+            failing.fails = True
+            wait_until(lambda: store.lock_holder("asking", store.entries("errand")[0][0]) is None, 10, "the failure")
+            go.write("done")
+        wait_until(lambda: store.entries("errand")[0][1]["state"] == "done", 10, "its end")
+        assert not asked.done()
+        failing.fails = False
+        assert asked.result(10) == Done(3, "done", "")
+    assert store.entries("errand") == []
+
+
+@pytest.mark.parametrize("words", [["answer"], ["sessions"]], ids=" ".join)
+def test_what_was_not_taken_when_the_engine_came_back_is_withdrawn(
+    storage: MemoryStorage, failing: Failing, words: list[str]
+) -> None:
+    failing.fails = True
+    with failing.lock(*PRESENCE, 0), ThreadPoolExecutor() as pool:
+        asked = pool.submit(run_elsewhere, storage, "one", words, "", pytest.fail)
+        assert failing.has_failed.wait(10)
+        failing.fails = False
+        with pytest.raises(ErrandError) as refused:
+            asked.result(10)
+    # One that reads is asked for again.
+    assert refused.value.may_have_run == (words == ["sessions"])
+    assert failing.entries("errand") == []
+
+
+def test_a_machine_that_cannot_say_for_a_moment_that_it_is_there_is_waited_for(
+    storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_AGAIN_SECONDS", 10)
+    store = storage.store(FLEET, pytest.fail, "one")
+    with ThreadPoolExecutor() as pool:
+        with store.lock(*PRESENCE, 0):
+            asked = pool.submit(run_elsewhere, storage, "one", ["answer"], "", pytest.fail)
+            wait_until(lambda: left(storage), 10, "what is asked")
+            ((name, errand),) = left(storage)
+            taken = {**errand, "state": "taken"}
+            store.replace("errand", name, taken, unchanged=errand)
+        missed = threading.Event()
+        former = store.lock_holder
+
+        def lock_holder(*key: str) -> str | None:
+            if (found := former(*key)) is None:
+                missed.set()
+            return found
+
+        monkeypatch.setattr(store, "lock_holder", lock_holder)
+        assert missed.wait(10)
+        done = {**taken, "state": "done", "code": 0, "stdout": "yes", "stderr": ""}
+        store.replace("errand", name, done, unchanged=taken)
+        assert asked.result(10) == Done(0, "yes", "")
 
 
 def test_what_nobody_waits_for_any_more_is_not_run(storage: MemoryStorage) -> None:
