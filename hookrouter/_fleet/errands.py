@@ -47,6 +47,7 @@ _ASKING = "asking"
 """The kind of the lock that whoever asks holds while waiting."""
 _ASKED, _TAKEN, _DONE, _LOST = "asked", "taken", "done", "lost"
 _WITHDRAWN = {"state": _DONE, "code": 1, "not_run": True}
+"""What an errand says that is not carried out any more, and was not."""
 _READING = (("questions",), ("sessions",), ("history",), ("queue", "list"), ("queue", "show"))
 """How the commands begin that only read."""
 _INTERNAL = ("queue", "deliver")
@@ -149,7 +150,7 @@ def run_elsewhere(
         raise ErrandError(why, may_have_run=True) from error
     finally:
         if is_asked:
-            with suppress(StoreError):
+            with suppress(Exception):  # What came of it is told, whatever an engine raises now.
                 store.delete(_KIND, name)
 
 

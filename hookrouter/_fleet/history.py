@@ -113,7 +113,7 @@ class HistoryBringer:
             documents.setdefault(key, {}).setdefault(QUESTION, None)
         stories = self._told(lines, documents, counts)
         if not (found.files or stories):
-            self._stamps = stamps
+            self._keep(stamps)
             return False
         self._read = HistoryBatch(self._place.number, found.files, stories, counts.rows()), stamps
         return True
@@ -127,11 +127,17 @@ class HistoryBringer:
         """Take note that the transaction was saved."""
         if self._read is None or self._place is None:
             return
-        batch, self._stamps = self._read
+        batch, stamps = self._read
+        self._keep(stamps)
         files = {name: end for name, end in {**self._place.files, **batch.files}.items() if end is not None}
         self._place = self._place._replace(number=batch.number + 1, files=files)
         self._read = None
         self._most_bytes = min(2 * self._most_bytes, _MOST_BYTES)
+
+    def _keep(self, stamps: dict[tuple[str, str], object]) -> None:
+        """Take note that the engine knows the documents of these stamps, and what is gone of the former ones."""
+        self._stamps = stamps
+        self._documents = {place: key for place, key in self._documents.items() if place in stamps}
 
     def prune(self) -> None:
         """Have the engine remove what is too old, now and then. Raises StoreError."""
@@ -166,7 +172,7 @@ class HistoryBringer:
                     found.setdefault(key, {})[kind] = document
         for kind, name in self._stamps.keys() - stamps.keys():
             # A verdict is removed after a day, and stays what it was.
-            if (gone := self._documents.pop((kind, name), None)) is not None and kind == QUESTION:
+            if (gone := self._documents.get((kind, name))) is not None and kind == QUESTION:
                 found.setdefault(gone, {}).setdefault(kind, None)
         return stamps, found
 

@@ -41,17 +41,20 @@ PRESENCE = "machine", "home"
 
 _HOME = "home"
 _BROUGHT = "brought"
-"""The document that says who has brought documents last, and how often: each transaction counts it on."""
+"""The document that says who has brought documents last, and how often. Each transaction counts it on, and fails if the
+engine has lost the one before."""
 _BATCH = 500
 """How many documents are brought in one transaction."""
 
 _Place = tuple[str, str]
 """Area and kind."""
 
-_PLACES: tuple[_Place, ...] = tuple((area, kind) for area, kinds in SHARED.items() for kind in kinds)
 _OPEN = ("question", "pending-answer", "session", "queue", "paused", MESSAGE)
-"""The kinds that somebody may wait for: few documents, whatever a home has seen. They are compared first."""
-_OPEN_FIRST = tuple(sorted(_PLACES, key=lambda place: place[1] not in _OPEN))
+"""The kinds that somebody may wait for: few documents beside those of what has ended."""
+_PLACES: tuple[_Place, ...] = tuple(
+    sorted(((area, kind) for area, kinds in SHARED.items() for kind in kinds), key=lambda place: place[1] not in _OPEN)
+)
+"""All that is shared, what is open first."""
 
 
 class ReplicaError(StoreError):
@@ -153,7 +156,7 @@ class Replica:
             raise ReplicaError(self._not_this_home(there))
 
     def settle(self) -> None:
-        """See that they are this home's from now on. Call it with the lock in hand, before the first round.
+        """See that they are this home's from now on. Call it with the lock in hand, before the first round that writes.
 
         Raises as :meth:`check_home` does.
         """
@@ -172,10 +175,10 @@ class Replica:
             return
         self._known.clear()
         self._number = 0
-        self._count(0)
+        self._own.write(FLEET, _BROUGHT, self._count(0))
 
-    def _count(self, number: int) -> None:
-        self._own.write(FLEET, _BROUGHT, {"version": 1, "by": self._id, "number": number})
+    def _count(self, number: int) -> dict[str, object]:
+        return {"version": 1, "by": self._id, "number": number}
 
     def take_over(self) -> Brought:
         """Bring the machine's documents from the engine to the files, and take the place of the home they were of.
@@ -206,7 +209,7 @@ class Replica:
         asked = "" if dry_run else comparing.asked(self._local[""])
         if asked:
             self._known.clear()
-        for place in _OPEN_FIRST:
+        for place in _PLACES:
             if batch and not dry_run and place[1] not in _OPEN and place not in self._known:
                 found += self._brought(batch, None)
                 batch = []
@@ -271,7 +274,10 @@ class Replica:
                     self._engine[area].write(kind, change.name, change.document)
             if beside is not None:
                 beside()
-            self._count(self._number + 1)
+            last, following = self._count(self._number), self._count(self._number + 1)
+            if not self._own.replace(FLEET, _BROUGHT, following, unchanged=last):
+                # As one may that goes on with a copy which lagged behind, and says nothing of it.
+                raise StoreError(f"the engine has lost what was brought last under the name {self._machine!r}")
         self._number += 1
         for change in batch:
             if change.document is None:

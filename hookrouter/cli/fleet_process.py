@@ -158,8 +158,9 @@ class _Process:
         """Bring documents until the process is to end; return whether it is. Raises StoreError."""
         if self._replica is None:
             self._replica = Replica(self._app.home, storage, self._machine, self._app.warn)
+        else:
+            self._replica.go_on_with(storage)
         replica = self._replica
-        replica.go_on_with(storage)
         # Of several processes with other environments one is enough.
         stack.enter_context(self._app.store.lock(*SHARING, 0))
         stack.enter_context(replica.lock())
@@ -174,19 +175,19 @@ class _Process:
         watches = [stack.enter_context(watch) for watch in self._folders()]
         asked = stack.enter_context(errands.watch())
         stack.callback(self._progress.write)
-        self._changed(replica.bring())
+        # Neither questions nor those who wait for a command wait for the history.
+        is_all = self._attend(replica, None, errands)
         self._has_reached = True
         self._note("")
         history: HistoryBringer | None = None
         next_ask = 0.0
-        is_all = False
         while not self.is_outdated or errands.are_running:
             self._pause = FIRST_PAUSE
             replica.check_lock()
             if history is None and time.monotonic() >= next_ask:
                 history, next_ask = self._bringer(storage), time.monotonic() + ASK_SECONDS
             if not is_all:
-                # A backlog of the history holds up neither questions nor those who wait for a command.
+                # Nor for its backlog.
                 self._attend(replica, None, errands)
             is_all = self._attend(replica, history, errands)
             adopting.serve()

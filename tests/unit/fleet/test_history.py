@@ -142,9 +142,9 @@ def step(world: World, what: str, call: str, session: str, pid: int) -> None:
 
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=100)
-@given(steps=STEPS, most=st.sampled_from([1, 700, 10_000]))
+@given(steps=STEPS, most=st.sampled_from([1, 700, 10_000]), ends_anew=st.booleans())
 def test_whatever_happens_in_between_the_engine_tells_what_the_machine_tells(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]], most: int
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]], most: int, ends_anew: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "_MOST_BYTES", most)
@@ -154,7 +154,8 @@ def test_whatever_happens_in_between_the_engine_tells_what_the_machine_tells(
             step(world, what, call, session, number)
         for session in ("s1", "s2"):
             world.journal.write({"at": AT, "event": "Stop"}, session)
-        world.anew()
+        if ends_anew:
+            world.anew()
         world.bring()
     told, tells = world.told(), world.tells()
     # Of a question that only a document told of, which is gone, the machine itself knows nothing any more.
@@ -189,6 +190,16 @@ def test_a_question_that_was_closed_while_no_process_looked_is_not_open(world: W
     world.anew()
     world.bring()
     assert world.told()["t1"]["outcome"] == "unknown"
+
+
+def test_a_question_that_was_closed_while_the_engine_failed_is_not_open(world: World) -> None:
+    save_question(world.store, question("t1"))
+    world.bring()
+    delete_question(world.store, "work", "t1")
+    assert world.bringer.read()
+    world.reopened()
+    world.bring()
+    assert [story["outcome"] for story in world.told().values()] == ["unknown"]
 
 
 def test_a_verdict_that_is_removed_after_a_day_is_not_forgotten(world: World) -> None:
