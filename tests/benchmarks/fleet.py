@@ -59,7 +59,8 @@ MACHINES, WAITS = 10, 1000
 RIGHT = '[{"action": "select", "optionIndex": 1}]'
 
 FIGURES = """
-SELECT d.xact_commit + d.xact_rollback, s.rows, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'),
+SELECT d.xact_commit + d.xact_rollback, pg_snapshot_xmax(pg_current_snapshot())::text, s.rows,
+  pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'),
   (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hookrouter')
 FROM pg_stat_database d,
   (SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) AS rows FROM pg_stat_user_tables) s
@@ -71,6 +72,8 @@ class Figures(NamedTuple):
     """What the server has done by now."""
 
     transactions: int
+    written: int
+    """How many transactions had a number, which those have that write or notify."""
     rows: int
     bytes: int
     connections: int
@@ -80,8 +83,8 @@ class Figures(NamedTuple):
         """Ask the server, once all that has ended is counted."""
         server.ask("SELECT pg_stat_force_next_flush()")
         time.sleep(1.5)
-        ((transactions, rows, size, connections),) = server.ask(FIGURES)
-        return cls(*(int(str(one)) for one in (transactions, rows, size, connections)))
+        (figures,) = server.ask(FIGURES)
+        return cls(*(int(str(one)) for one in figures))
 
 
 def main() -> int:
@@ -218,10 +221,12 @@ def life(server: Server, folder: Path) -> list[str]:
     rested = Figures.now(server)
     one.close()
     idle_rate = (rested.transactions - ended.transactions) / (seconds + 1.5)
+    idle_writes = (rested.written - ended.written) / (seconds + 1.5)
     of_questions = ended.transactions - begun.transactions - idle_rate * lasted
     rows = [
         ("rows written by one question, from asked to verified", (ended.rows - begun.rows) / count),
         ("transactions by one question, beside those of rest", of_questions / count),
+        ("transactions that write, by one question", (ended.written - begun.written - idle_writes * lasted) / count),
         ("bytes of the database's log by one question", (ended.bytes - begun.bytes) / count),
         ("transactions a second of one machine that rests", idle_rate),
         ("rows written a second by one machine that rests", (rested.rows - ended.rows) / (seconds + 1.5)),
