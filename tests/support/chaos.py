@@ -175,7 +175,7 @@ class Chaos:
     def _note_calls(self) -> None:
         """Add up what the router has served: a new boot counts from zero."""
         with contextlib.suppress(control.NotServedError):
-            status = self._router.status()
+            status = control.ask(self._router.folder)
             boot, calls = status["boot"], status["calls"]
             self._calls += calls - self._counted.get(boot, 0)
             self._counted[boot] = calls

@@ -108,18 +108,32 @@ class Resident:
     def is_there(self) -> bool:
         """Whether it answers."""
         try:
-            return bool(self.status())
+            return bool(control.ask(self.folder))
         except control.NotServedError:
             return False
 
     def status(self) -> dict[str, Any]:
-        """Return what it says of itself."""
-        return control.ask(self.folder)
+        """Return what it says of itself, though the machine has so much to do that commands would not wait for it.
+
+        Raises NotServedError if it serves nobody, and TimeoutError.
+        """
+        found: dict[str, Any] = {}
+
+        def answers() -> bool:
+            try:
+                found.update(control.ask(self.folder))
+            except control.NotServedError as error:
+                if not error.is_hung:
+                    raise
+            return bool(found)
+
+        eventually(answers)
+        return found
 
     def boot(self) -> str:
         """Return the id of its present boot; empty while it does not answer."""
         try:
-            return str(self.status()["boot"])
+            return str(control.ask(self.folder)["boot"])
         except control.NotServedError:
             return ""
 
