@@ -76,10 +76,12 @@ def load_of(sessions: int, costs: Costs) -> Load:
     """Return what so many sessions mean."""
     machines = max(1, sessions // costs.per_machine)
     asked = sessions * costs.questions / 3600
-    # A turn changes what is known of its session when it begins and when it ends.
-    writes = asked * costs.writes + sessions * costs.turns * 2 / 3600
-    rows = asked * costs.rows + sessions * costs.turns * 2 / 3600
-    reads = asked * costs.reads + machines * costs.rest
+    # A turn changes what is known of its session when it begins and when it ends: a row, and the transaction's count.
+    of_turns = sessions * costs.turns * 2 / 3600
+    writes = asked * costs.writes + of_turns
+    rows = asked * costs.rows + of_turns * 2
+    # A machine reads as much around each transaction that it writes, whatever that is of.
+    reads = writes * costs.reads / costs.writes + machines * costs.rest
     busy = (rows * costs.row_ms + reads * costs.read_ms) / 1000 / costs.cores
     lane = writes * costs.commit_ms / 1000
     return Load(machines, asked, writes, rows, reads, busy, lane, rows * costs.row_ms / writes)
