@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from hookrouter.testing.pytest_plugin import missing, seal, skip_without
+from support.layers import LayerPlugin, register_profiles
 from support.openclaw import find_openclaw
 from support.postgres import postgres_server
+from support.reports import ReportPlugin
 from support.shared_stages import VARIABLE, shared_stages
 
 if TYPE_CHECKING:
@@ -32,11 +33,31 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As a shell starts what runs in the background: every child would inherit it, and no test could interrupt one.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long a machine takes to make an example says nothing about the code.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-if "CI" not in os.environ:
-    # In CI, Hypothesis chooses a profile of its own, which is untimed too and always draws the same examples.
-    settings.load_profile("untimed")
+register_profiles(steady="CI" in os.environ)
+
+_MEMORY = "/dev/shm"
+_ROOM = 2 << 30
+
+if os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK | os.X_OK):
+    free = os.statvfs(_MEMORY)
+    if free.f_bavail * free.f_frsize > _ROOM:
+        # Every document that is saved is flushed to its disk, which takes more time than most tests' own work.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that choose layers, and the one for a report."""
+    parser.addoption("--everything", action="store_true", help="run all layers of tests, and what is slow")
+    parser.addoption("--rest", action="store_true", help="run what the quick verdict leaves out")
+    parser.addoption("--report", default="", metavar="FILE", help="write a JSON line for each phase of each test")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Add what chooses and guards the layers, and what writes the report."""
+    config.pluginmanager.register(LayerPlugin(), "test-layers")
+    is_worker = hasattr(config, "workerinput")
+    config.pluginmanager.register(ReportPlugin("" if is_worker else config.option.report), "report-file")
 
 
 def _missing(marker: str) -> str:

@@ -16,7 +16,7 @@ from support.resident import eventually
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = THROUGH_FRONTS
+pytestmark = [THROUGH_FRONTS, pytest.mark.safety]
 
 HEADER = "import os, sys, time\nfrom hookrouter import PreToolUseReply, hookimpl, waits\n"
 DENIES = "@hookimpl\ndef pre_tool_use_bash(tool_input, context):\n    return PreToolUseReply.deny('not this')\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from hookrouter._sandbox.mcp_server import server_config
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ToolUses
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.util.clock import now, seconds
+from support.cleared import clear
 from support.managed_client import press_until
 from support.plans import planned
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrouter._sandbox.tmux_server import PrivateTmux
+    from support.cleared import ForgetfulModel
 
 __all__ = ["CONFIG", "ECHO", "FORM", "SUBAGENT", "ApprovalSession"]
 
@@ -116,8 +120,10 @@ class ApprovalSession:
         self.channel = channel
         self.model = model
         self._turns = 0
+        self._began = 0.0
         config = CONFIG.replace("SESSIONS", sessions).replace("CHANNELS", json.dumps([channel]))
-        self.stage = Stage(str(folder), config + (STRICT if strict else "") + GRANTS + more)
+        self._config = {said: config + (STRICT if said else "") + GRANTS + more for said in (True, False)}
+        self.stage = Stage(str(folder), self._config[strict])
         self.stage.record("PostToolUse", "Stop")
         self.stage.install(*install)
         prepared = prepare(self.stage) if prepare is not None else {}
@@ -133,6 +139,24 @@ class ApprovalSession:
         self.client = ClientSession(
             words, server, self.stage.client_home, environ, session="managed", width=width, height=height
         )
+
+    def begin(self, model: ForgetfulModel) -> None:
+        """Be as if new, for another test: nothing asked, counted or made, the project's folder empty.
+
+        Only for a client in the mode in which it was started. ``model`` is the one that it has from the beginning.
+        """
+        clear(self.client, self.stage, model)
+        for path in self.folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        self.use_rules(strict=True)
+        self._began = now()
+
+    def use_rules(self, *, strict: bool) -> None:
+        """Have these rules hold from now on: see :meth:`__init__`."""
+        self.stage.configure(self._config[strict])
 
     @property
     def folder(self) -> Path:
@@ -152,8 +176,10 @@ class ApprovalSession:
         def found() -> list[dict[str, Any]]:
             return [one for one in self.listed() if one["hook_waits"] or self.channel == "keys"]
 
-        wait_until(lambda: len(found()) >= count, 30, "what waits", self.told)
-        return found()
+        # To look at the files costs nothing; every listing is a process.
+        kind = "question" if self.channel == "keys" else "reply-waiting"
+        wait_until(lambda: len(self.stage.documents(kind)) >= count, 30, "what waits", self.told)
+        return wait_until(lambda: one if len(one := found()) >= count else None, 30, "what waits", self.told)
 
     def listed(self) -> list[dict[str, Any]]:
         """Return what `hookrouter questions` lists."""
@@ -217,5 +243,6 @@ class ApprovalSession:
         return f"{self.client.screen()}\n{self.stage.journal()[-8:]}"
 
     def history(self) -> list[dict[str, Any]]:
+        """Return the stories of what was asked since :meth:`begin`."""
         found: list[dict[str, Any]] = json.loads(self.stage.run("history", "--json").stdout)["questions"]
-        return found
+        return [one for one in found if (seconds(one["asked_at"] or one["ended_at"]) or 0.0) >= self._began]

@@ -33,7 +33,10 @@ class _Watch(MemoryWatch):
 
     def wait(self, timeout: float) -> bool:
         self.world.act()
-        return super().wait(0.001)
+        if super().wait(0):
+            return True
+        self.world.time.sleep(0.002)
+        return False
 
 
 class DoorbellWorld(World):

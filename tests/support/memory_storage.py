@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager as ContextManager
@@ -13,6 +14,9 @@ from typing import Any
 from hookrouter.storage.interface import StoreBusy
 
 __all__ = ["MemoryStorage", "MemoryStore"]
+
+_LOOK = 0.005
+"""How often to look, in seconds, although nothing was told."""
 
 
 class MemoryStorage:
@@ -51,10 +55,13 @@ class MemoryStore:
         self.changes: dict[tuple[str, str], int] = {}
         self.held: set[tuple[str, str]] = set()
         self.takings = 0
+        self.told = threading.Condition()
+        """Told of each change, and of each lock that is let go."""
 
     def write(self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True) -> str:
         self.documents[kind, name] = json.dumps(dict(document), allow_nan=False)
         self.changes[kind, name] = self.changes.get((kind, name), 0) + 1
+        self._tell()
         return f"{kind} {name!r} in memory"
 
     def read(self, kind: str, name: str) -> dict[str, object] | None:
@@ -65,7 +72,12 @@ class MemoryStore:
         if self.documents.pop((kind, name), None) is None:
             return False
         self.changes[kind, name] += 1
+        self._tell()
         return True
+
+    def _tell(self) -> None:
+        with self.told:
+            self.told.notify_all()
 
     def entries(self, kind: str, named: Callable[[str], bool] | None = None) -> list[tuple[str, dict[str, object]]]:
         # Another thread may add to it meanwhile.
@@ -119,15 +131,19 @@ class MemoryLock:
     def __enter__(self) -> MemoryLock:
         deadline = time.monotonic() + self._timeout
         while self._key in self._store.held:
-            if time.monotonic() >= deadline:
+            if (left := deadline - time.monotonic()) <= 0:
                 raise StoreBusy(f"holder {self._store.takings}")
-            time.sleep(0.001)
+            with self._store.told:
+                # What holds it may have let go of it just now, or be cut off without a word.
+                self._store.told.wait(min(left, _LOOK))
         self._store.held.add(self._key)
         self._store.takings += 1
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._store.held.discard(self._key)
+        with self._store.told:
+            self._store.told.notify_all()
 
     def forget(self) -> None: ...
 
@@ -146,9 +162,11 @@ class MemoryWatch:
     def wait(self, timeout: float) -> bool:
         deadline = time.monotonic() + timeout
         while (now := self._look()) == self._seen:
-            if time.monotonic() >= deadline:
+            if (left := deadline - time.monotonic()) <= 0:
                 return False
-            time.sleep(0.001)
+            with self._store.told:
+                # It may have changed just now.
+                self._store.told.wait(min(left, _LOOK))
         self._seen = now
         return True
 

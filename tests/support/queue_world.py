@@ -7,7 +7,6 @@ measured of them. Documents are in memory. Each process is a call that :class:`K
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,16 +21,22 @@ from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.context import Context
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import hookimpl
+from hookrouter.queue import deliverer
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.deliverer import QueueDeliverer
+from hookrouter.queue.delivery import attempts, evidence, lasting, requests, session_channels
 from hookrouter.queue.documents import Queue, change_queue, ended_items, read_queue
 from hookrouter.queue.items import Item, new_item
 from hookrouter.storage import documents
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import DocumentStore, StoreError
 from hookrouter.storage.journal import Journal
+from hookrouter.util import clock
 from hookrouter.util.clock import iso
+from hookrouter_sessions import failing
+from hookrouter_sessions.channels import ringing
 from support.memory_storage import MemoryStore
+from support.stepped_time import SteppedTime
 
 __all__ = ["SESSION", "Killed", "World"]
 
@@ -39,6 +44,8 @@ SESSION = "claude-00000001"
 """The name of a session outside terminals whose id begins so."""
 
 PROOF_SECONDS = 0.03
+
+_TIMED = (attempts, clock, deliverer, evidence, failing, lasting, requests, ringing, session_channels)
 
 TYPED, ENTERED = "typed", "entered"
 
@@ -86,8 +93,12 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.home = Home.in_folder(str(folder / "home"))
         self.store = _Store(self)
-        self._patched = patch.object(documents, "Store", lambda *_where, **_base: self.store)
-        self._patched.start()
+        self.time = SteppedTime()
+        """What the deliverer and the hooks take for the time: nobody waits for it to go by."""
+        self._patched: list[Any] = [patch.object(documents, "Store", lambda *_where, **_base: self.store)]
+        self._patched += [patch.object(module, "time", self.time) for module in _TIMED]
+        for one in self._patched:
+            one.start()
         self._folder = folder
         self.config = Config(
             agents=(Agent(id="night"),), sessions=SessionsConfig(channels=("model",), proof_wait=PROOF_SECONDS)
@@ -108,8 +119,9 @@ class World:
         self.told: list[dict[str, object]] = []
 
     def close(self) -> None:
-        """Have documents be files again."""
-        self._patched.stop()
+        """Have documents be files again, and the time what it is."""
+        for one in reversed(self._patched):
+            one.stop()
 
     # --- what may be killed
 
@@ -180,7 +192,7 @@ class World:
         if self.is_busy:
             self.is_busy = False
             self._record(content=[{"type": "text", "text": "[Request interrupted by user]"}])
-            time.sleep(0.002)
+            self.time.sleep(0.002)
 
     def run_hooks(self, *, killed_after: int | None = None) -> None:
         """Run the hooks that are due; the first may be killed."""
@@ -365,7 +377,7 @@ class _Stepper(QueueDeliverer):
             self._world.pending.pop(0)[1]()
             self._world.steps_left = left
         else:
-            time.sleep(0.002)
+            self._world.time.sleep(0.002)
         if self._waits > 20:
             raise _Enough
 

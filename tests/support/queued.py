@@ -22,8 +22,10 @@ from hookrouter.queue.spawn import is_delivering
 from hookrouter.sessions.records import SessionRecord, read_record
 from hookrouter.storage.engine import open_store
 from hookrouter.testing.plugins import write_plugin
+from hookrouter.util.clock import iso
 from hookrouter.util.program import script_argv
 from support import typing_channel
+from support.cleared import ForgetfulModel, clear
 
 __all__ = ["SESSION", "Queued"]
 
@@ -53,6 +55,7 @@ class Queued:
         ``install`` are the options of ``hookrouter install``. Several channels are joined: ``mod+keys``.
         """
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._began = ""
         self.folder = folder
         self.server = server
         self.model = model
@@ -73,6 +76,15 @@ class Queued:
         self.store = open_store(self.stage.home, lambda text: pytest.fail(text))
         if start:
             self.client = self.start_client()
+
+    def begin(self, model: ForgetfulModel) -> None:
+        """Be as if new, for another test: an empty queue, nothing asked or counted. ``model`` is its own."""
+        self.close()
+        self.wait("end of the deliverer", lambda: not self.is_delivering)
+        change_queue(self.store, SESSION, lambda queue: queue._replace(items=(), hold=None))
+        clear(self.client, self.stage, model)
+        self.wait("rest", lambda: self.record is not None and self.record.state == "idle")
+        self._began = iso()
 
     def start_client(self, *words: str, width: int = 120, height: int = 40) -> ClientSession:
         """Start a client in the managed session, and wait until hookrouter knows of it."""
@@ -163,8 +175,8 @@ class Queued:
         return hold
 
     def ended(self) -> dict[str, Item]:
-        """Return the items that have ended, by text."""
-        return {item.text: item for _session, item in ended_items(self.store)}
+        """Return the items that have ended since :meth:`begin`, by text."""
+        return {item.text: item for _session, item in ended_items(self.store) if item.ended_at >= self._began}
 
     def prompts(self) -> list[str]:
         """Return the prompts that the client told of, without its own."""

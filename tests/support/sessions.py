@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from hookrouter.cli.application import Application
 from hookrouter.queue.documents import Queue, change_queue, read_queue
@@ -17,16 +19,33 @@ from hookrouter.sessions.records import SessionRecord, change_record
 from hookrouter.storage.interface import DocumentStore
 from hookrouter.util.claude_process import process_space
 from hookrouter.util.clock import iso
+from support.pure import GONE
 
 __all__ = ["Machine"]
 
+_ids = count(GONE + 1)
+
 
 class Machine:
-    """The clients of this machine, for the HOME of the test."""
+    """The clients of this machine, for the HOME of the test.
+
+    None of them is a process: each has an id that no system gives away, and this process takes it for one that runs.
+    """
 
     def __init__(self) -> None:
         self._registry = Path(os.environ["HOME"]) / ".claude" / "sessions"
-        self._clients: list[subprocess.Popen[bytes]] = []
+        self._running: set[int] = set()
+        self._patch = pytest.MonkeyPatch()
+        self._patch.setattr(os, "kill", self._signalled(os.kill))
+
+    def _signalled(self, kill: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        def look_or_kill(pid: int, number: int) -> None:
+            if pid not in self._running:
+                kill(pid, number)
+            elif number:
+                self._running.discard(pid)
+
+        return look_or_kill
 
     @property
     def store(self) -> DocumentStore:
@@ -34,12 +53,11 @@ class Machine:
         return Application.from_environ().store
 
     def client(self, session_id: str, status: str = "idle", folder: str = "/project", **entry: Any) -> int:
-        """Start a process that stands for a client outside every terminal, and is in the registry; return its id."""
-        # It inherits nothing: a test may itself run in a terminal.
-        process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={})
-        self._clients.append(process)
-        self.enter(process.pid, session_id, status, folder, **entry)
-        return process.pid
+        """Have a client run outside every terminal, and be in the registry; return its process id."""
+        pid = next(_ids)
+        self._running.add(pid)
+        self.enter(pid, session_id, status, folder, **entry)
+        return pid
 
     def enter(self, pid: int, session_id: str, status: str = "idle", folder: str = "/project", **entry: Any) -> None:
         """Write a client's entry in the registry."""
@@ -49,15 +67,11 @@ class Machine:
 
     def kill(self, pid: int) -> None:
         """End a client at once; its entry stays."""
-        (process,) = [one for one in self._clients if one.pid == pid]
-        process.kill()
-        process.wait(10)
+        self._running.remove(pid)
 
     def close(self) -> None:
         """End all clients."""
-        for process in self._clients:
-            process.kill()
-            process.communicate()
+        self._patch.undo()
 
     def record(self, session: str, pid: int = 0, state: str = "idle", **more: Any) -> SessionRecord:
         """Have hooks told of a session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ import hookrouter_hook_reply as hook_reply
 from hookrouter import _wiring
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
-from hookrouter._sandbox.waiting import wait_until
 from hookrouter.cli.application import Application
 from hookrouter.config import Agent, AnswerConfig, ApprovalRule, ApprovalsConfig, Config
 from hookrouter.context import Context
@@ -28,6 +28,9 @@ from hookrouter.messaging.message import QueuedMessage
 from hookrouter.replies import Reply
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
+from support.changes import once_saved
+
+_ENDING = 60.0
 
 RULES = (
     ApprovalRule(tool="Bash(rm:*)", decide="deny"),
@@ -126,8 +129,11 @@ class Asking:
         thread.start()
         self._threads.append(thread)
         store = self.app.store
-        wait_until(
-            lambda: len(list_questions(store)) > before and store.stamps("reply-waiting"), 10, "a hook that waits"
+        once_saved(
+            store,
+            "reply-waiting",
+            lambda: len(list_questions(store)) > before and store.stamps("reply-waiting"),
+            "hook that waits",
         )
         return list_questions(store)[-1]
 
@@ -139,13 +145,14 @@ class Asking:
 
     def end_all(self) -> None:
         """Have every hook that still waits end: one that is left takes this process's notes of changed files."""
-
-        def is_over() -> bool:
-            for name, _ in self.app.store.entries("reply-waiting"):
-                self.app.store.delete("reply-waiting", name)
-            return not any(thread.is_alive() for thread in self._threads)
-
-        wait_until(is_over, 20, "the end of the hooks")
+        deadline = time.monotonic() + _ENDING
+        for thread in self._threads:
+            while thread.is_alive():
+                assert time.monotonic() < deadline, "a hook does not end"
+                for name, _ in self.app.store.entries("reply-waiting"):
+                    self.app.store.delete("reply-waiting", name)
+                # It may not have begun to wait.
+                thread.join(0.05)
 
     def wait_again(self, hook: str, **fields: Any) -> Question:
         """Run a hook that goes on with a dialog that is there."""
@@ -153,7 +160,8 @@ class Asking:
         thread = threading.Thread(target=lambda: self.replies.append(self.hook(hook, **fields)[0]), daemon=True)
         thread.start()
         self._threads.append(thread)
-        wait_until(lambda: bool(self.app.store.stamps("reply-waiting")), 10, "a hook that waits")
+        store = self.app.store
+        once_saved(store, "reply-waiting", lambda: store.stamps("reply-waiting"), "hook that waits")
         [found] = list_questions(self.app.store)
         assert found.tool_use_id == known.tool_use_id
         return found

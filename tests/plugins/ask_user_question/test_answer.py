@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from hookrouter._sandbox.waiting import wait_until
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
 from hookrouter.cli.dialogs import commands as cli
 from hookrouter.config import Agent, AnswerConfig, Config
@@ -24,9 +22,8 @@ from hookrouter.dialogs.documents import ANSWER_LOCK
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import list_verdicts, save_verdict
 from hookrouter.storage.interface import StoreBusy, StoreError
-from hookrouter.testing.plugins import write_plugin
-from hookrouter.util.program import script_argv
-from plugins.ask_user_question.conftest import Channel
+from support.ask_session import Channel
+from support.pure import GONE
 
 RIGHT = [{"action": "select", "optionIndex": 1}, {"action": "multi-select", "selectedIndices": [1, 0]}]
 ANSWERS = {"Which database?": "Postgres", "Which features?": "Auth, Export"}
@@ -250,6 +247,7 @@ def test_no_channel_can_serve(ask_session: Any) -> None:
     assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json"]
 
 
+@pytest.mark.usefixtures("nothing_comes")
 def test_after_keys_were_pressed_the_intent_stays_noted(ask_session: Any) -> None:
     ask_session.ask()
     ask_session.first.act = lambda _: AnswerOutcome(AnswerStatus.REFUSED, "the pane is gone", ("press Enter",))
@@ -285,6 +283,7 @@ def test_an_answer_that_arrives_after_its_channel_gave_up(ask_session: Any) -> N
     threads[0].join()
 
 
+@pytest.mark.usefixtures("nothing_comes")
 def test_a_channel_that_raises(ask_session: Any) -> None:
     ask_session.ask()
 
@@ -354,15 +353,14 @@ def test_a_dialog_that_is_closed_while_no_channel_can_serve(ask_session: Any) ->
 
 
 def test_a_client_that_has_ended_before_the_answer(ask_session: Any) -> None:
-    process = subprocess.Popen(["true"])
-    process.wait()
-    ask_session.ask(environ={"CLAUDE_PID": str(process.pid)})
+    ask_session.ask(environ={"CLAUDE_PID": str(GONE)})
     result = run(ask_session)
     assert (result.outcome, result.exit_code) == ("unanswered", ExitCode.NOT_DELIVERED)
     assert result.reason == "the question has ended: the client that asked has ended without an answer"
     assert not ask_session.documents()
 
 
+@pytest.mark.usefixtures("nothing_comes")
 def test_a_chat_whose_text_got_lost(ask_session: Any) -> None:
     ask_session.ask()
 
@@ -381,6 +379,7 @@ def test_a_chat_whose_text_got_lost(ask_session: Any) -> None:
     assert not ask_session.documents()
 
 
+@pytest.mark.usefixtures("nothing_comes")
 def test_a_chat_behind_which_the_next_dialog_opens(ask_session: Any) -> None:
     """Measured on Claude Code 2.1.330: the dialog of the next open question comes before any prompt box."""
     ask_session.write_transcript({"type": "tool_use", "id": "toolu_1"}, {"type": "tool_use", "id": "toolu_2"})
@@ -431,6 +430,7 @@ def test_a_chat_that_arrived_although_the_next_dialog_opened_at_once(ask_session
     assert [one.tool_use_id for one in documents.list_questions(ask_session.app.store)] == ["toolu_2"]
 
 
+@pytest.mark.usefixtures("nothing_comes")
 @pytest.mark.parametrize("said", ["let us talk about it", "talk"])
 def test_another_prompt_is_not_taken_for_the_chat(ask_session: Any, said: str) -> None:
     ask_session.ask()
@@ -491,6 +491,7 @@ def test_a_verdict_that_cannot_be_written_is_read_from_the_journal(
     assert "could not be noted" in ask_session.records("PostToolUse")[0]["warnings"][0]
 
 
+@pytest.mark.usefixtures("nothing_comes")
 def test_the_whole_wait_is_waited(ask_session: Any) -> None:
     """What closed the question may be an older hookrouter, which writes no verdict, and its record late."""
     ask_session.ask()
@@ -500,7 +501,7 @@ def test_the_whole_wait_is_waited(ask_session: Any) -> None:
         documents.delete_question(ask_session.app.store, "main", "toolu_1")
         record = {"event": "PostToolUse", "tool": "AskUserQuestion", "session_id": "s-1", "tool_use_id": "toolu_1"}
         late = {**record, "outcome": "verified", "channel": "keys"}
-        threads.append(threading.Timer(2.5, ask_session.journal.write, [late, "s-1"]))
+        threads.append(threading.Timer(0.4, ask_session.journal.write, [late, "s-1"]))
         threads[0].start()
         return DELIVERED
 
@@ -509,8 +510,9 @@ def test_the_whole_wait_is_waited(ask_session: Any) -> None:
     threads[0].join()
 
 
-def test_a_dialog_that_other_hooks_delay_is_waited_for(ask_session: Any) -> None:
+def test_a_dialog_that_other_hooks_delay_is_waited_for(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wake leaves with the first of them, so an agent may be quicker than the others."""
+    monkeypatch.setattr("hookrouter.dialogs.answers.handing_over._LOOK_SECONDS", 0.05)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(ask_session.journal), "write", lambda *_: None)
         ask_session.ask()
@@ -720,28 +722,6 @@ def test_auto_without_any_question(ask_session: Any) -> None:
     result = answer(ask_session.app, "auto", json.dumps(RIGHT))
     assert (result.exit_code, result.reason) == (ExitCode.NOT_DELIVERED, "no session has an open question")
     assert result.candidates == ()
-
-
-def test_kill_9_leaves_the_documents_readable_and_the_session_answerable(ask_session: Any, tmp_path: Path) -> None:
-    ask_session.ask()
-    write_plugin(
-        tmp_path / "plugins",
-        "slow",
-        "import time\nfrom hookrouter import hookimpl\n"
-        "class Slow:\n    name = 'slow'\n    def deliver(self, request):\n        time.sleep(60)\n"
-        "@hookimpl\ndef answer_channel():\n    return Slow()\n",
-    )
-    words = [*script_argv(), "answer", "--session", "main", "--channel", "slow", json.dumps(RIGHT)]
-    environ = {**os.environ, "HOOKROUTER_HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path / "plugins")}
-    with subprocess.Popen(words, env=environ, stderr=subprocess.PIPE) as process:
-        wait_until(lambda: len(ask_session.documents()) == 2, 30, "the pending answer", lambda: str(process.poll()))
-        process.kill()
-    pending = documents.read_pending(ask_session.app.store, "main", "toolu_1")
-    assert pending is not None
-    assert (pending.channel, pending.pid) == ("slow", process.pid)
-    ask_session.first.act = recording(ask_session, ANSWERS)
-    assert run(ask_session).outcome == "verified"
-    assert not ask_session.documents()
 
 
 def test_only_one_answer_at_a_time(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> None:

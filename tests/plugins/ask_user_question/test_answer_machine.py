@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import AnswerOutcome
 
 ADDRESS = TerminalAddress("fake", "s", "%0", "")
-EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "20"))
 TIMING = Timing(poll_seconds=0.05)
 """Fewer looks than the real pace has, which would not see more."""
 SIZES = [(120, 40), (200, 50), (80, 24), (60, 20), (40, 12)]
@@ -339,6 +337,4 @@ class Answering(RuleBasedStateMachine):
 
 
 TestAnswering = Answering.TestCase
-TestAnswering.settings = settings(
-    max_examples=EXAMPLES, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestAnswering.settings = settings(stateful_step_count=20, suppress_health_check=list(HealthCheck))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from hookrouter.config import Agent, Config
-from hookrouter.dialogs import documents, opening
+from hookrouter.dialogs import documents, opening, transcript
 from hookrouter.dialogs.closing import Ending, close
 from hookrouter.dialogs.composer import QuestionComposer
 from hookrouter.dialogs.documents import ANSWER_LOCK, PendingAnswer
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.storage.documents import StoreError
+from support.pure import GONE
+from support.stepped_time import SteppedTime
 
 USE: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": "AskUserQuestion", "input": {}}
 DECLINED = "The user doesn't want to proceed with this tool use. STOP what you are doing and wait"
@@ -419,7 +419,10 @@ def test_events_of_another_session_or_a_subagent_end_nothing(
     assert ask_session.documents() == ["question-s-1%3Amain%3Atoolu_1.json"]
 
 
-def test_stop_trusts_a_transcript_that_shows_the_question_open(ask_session: Any) -> None:
+def test_stop_trusts_a_transcript_that_shows_the_question_open(
+    ask_session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "time", SteppedTime())
     ask_session.write_transcript(USE)
     ask_session.ask()
     assert "swept" not in stop(ask_session)
@@ -518,9 +521,7 @@ def test_a_subagents_question_outlives_the_main_conversations_turn(ask_session: 
 
 
 def test_another_session_in_the_same_place_closes_what_a_dead_client_asked(ask_session: Any) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    ask_session.ask(environ={"CLAUDE_PID": str(gone.pid)})
+    ask_session.ask(environ={"CLAUDE_PID": str(GONE)})
     record = ask_session.hook("session_start", source="startup", session_id="s-2", environ={"CLAUDE_PID": "1"})
     assert record["swept"][0]["session_id"] == "s-1"
 
@@ -541,9 +542,7 @@ def test_another_client_beside_a_living_one_closes_nothing(ask_session: Any) -> 
 @pytest.fixture
 def gone() -> str:
     """The process id of a client that has ended."""
-    process = subprocess.Popen(["true"])
-    process.wait()
-    return str(process.pid)
+    return str(GONE)
 
 
 def test_a_client_that_was_killed_is_noticed_by_the_next_session_that_starts(ask_session: Any, gone: str) -> None:

@@ -262,6 +262,7 @@ def test_rotated_files_are_read_too(ask_session: Any) -> None:
     assert (found["outcome"], found["questions"][0]["question"]) == ("answered_by_person", "Which database?")
 
 
+@pytest.mark.slow
 def test_ten_thousand_records_are_all_found(ask_session: Any) -> None:
     journal = ask_session.journal
     base = {"event": "PreToolUse", "tool": "AskUserQuestion", "outcome": "asked", "agent": "a", "session": "main"}

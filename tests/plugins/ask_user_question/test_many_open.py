@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,7 @@ from hookrouter.config import Agent, Config
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.handover import WAITING, Handover, end_all
 from hookrouter.storage.documents import Store
-
-from .conftest import FORM
+from support.ask_session import FORM, AskSession
 
 EVENTS: dict[str, Callable[[Any], Any]] = {
     "asked": lambda ask: ask.ask(),
@@ -35,9 +35,17 @@ def open_elsewhere(ask: Any, count: int) -> None:
         documents.save_pending(ask.app.store, documents.PendingAnswer(**names, decisions=[], channel="keys", pid=1))
 
 
+@pytest.fixture(scope="module")
+def open_in_400(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of the state of a home in which 400 other sessions have a question open."""
+    ask = AskSession(tmp_path_factory.mktemp("beside"))
+    open_elsewhere(ask, 400)
+    return ask.home.state
+
+
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_as_many_documents_are_read_beside_400_as_beside_one(
-    ask_session: Any, monkeypatch: pytest.MonkeyPatch, event: Callable[[Any], Any]
+    ask_session: Any, monkeypatch: pytest.MonkeyPatch, open_in_400: str, event: Callable[[Any], Any]
 ) -> None:
     read: list[str] = []
     whole = Store._content
@@ -52,7 +60,7 @@ def test_as_many_documents_are_read_beside_400_as_beside_one(
 
     open_elsewhere(ask_session, 1)
     beside_one = reads()
-    open_elsewhere(ask_session, 400)
+    shutil.copytree(open_in_400, ask_session.home.state, dirs_exist_ok=True)
     assert reads() == beside_one
     assert len(documents.list_questions(ask_session.app.store)) == 400
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter._sandbox.waiting import wait_until
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
 from hookrouter.cli.dialogs import commands as cli
 from hookrouter.cli.dialogs import pause as cli_pause
@@ -19,6 +20,7 @@ from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.messaging import pauses
 from hookrouter.storage.documents import Store, StoreError
 from hookrouter.util.clock import iso, local
+from support.changes import once_saved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,6 +162,7 @@ def test_answer_refuses_and_says_how_to_resume(ask_session: Any) -> None:
     assert not [name for name in ask_session.documents() if name.startswith("pending")]
 
 
+@pytest.mark.usefixtures("nothing_comes")
 def test_a_running_answer_is_told_to_stop_and_stays_noted_after_keys(ask_session: Any) -> None:
     ask_session.ask()
 
@@ -291,13 +294,17 @@ def test_questions_shows_pauses_and_what_was_missed(commands: Any, capsys: pytes
     assert "Missed during the pause:\n" in text
 
 
-def test_pause_waits_for_a_running_answer_to_stop(commands: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pause_waits_for_a_running_answer_to_stop(
+    commands: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     commands.ask()
-    began, results = threading.Event(), []
+    began, ended, results = threading.Event(), threading.Event(), []
+    # What it would look for again and again is told by what ends.
+    monkeypatch.setattr(cli_pause, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: ended.wait(10)))
 
     def act(request: AnswerRequest) -> AnswerOutcome:
         began.set()
-        reason = wait_until(request.stopped, 10, "the pause")
+        reason = once_saved(commands.app.store, pauses.KIND, request.stopped, "pause")
         return AnswerOutcome(AnswerStatus.REFUSED, reason)
 
     commands.first.act = act
@@ -309,6 +316,7 @@ def test_pause_waits_for_a_running_answer_to_stop(commands: Any, capsys: pytest.
     pausing = threading.Thread(target=lambda: began.wait(10) and cli_pause.pause(session="main", as_json=True))
     pausing.start()
     run()
+    ended.set()
     pausing.join(10)
     assert results[0].outcome == "paused"
     assert shown(capsys)["still_answering"] == []

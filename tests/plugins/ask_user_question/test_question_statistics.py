@@ -8,7 +8,7 @@ from typing import Any
 
 from hookrouter.dialogs.stories.statistics import QuestionStatistics
 from hookrouter.util.clock import iso
-from plugins.ask_user_question.conftest import AskSession
+from support.ask_session import AskSession
 
 AT = 1_790_000_000.0
 

@@ -5,20 +5,38 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from hookrouter.__main__ import main
 from hookrouter.cli.dialogs.skill import SkillError, install, skill_text, skills_folder
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*script_argv(), "skill", *arguments], capture_output=True, text=True, check=False, env=os.environ
-    )
+class Done(NamedTuple):
+    """What a command has said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs a command in this process."""
+
+    def run(*arguments: str) -> Done:
+        code = main(list(arguments))
+        return Done(code, *capsys.readouterr())
+
+    return run
 
 
 @pytest.fixture
@@ -56,12 +74,12 @@ def test_every_exit_code_and_every_decision_is_told(home: Home) -> None:
         assert f'{{"action":"{action}"' in text
 
 
-def test_the_commands_that_it_names_take_the_options_that_it_names(home: Home) -> None:
+def test_the_commands_that_it_names_take_the_options_that_it_names(home: Home, run: Run) -> None:
     text = skill_text(home, "openclaw", {})
     program = " ".join(script_argv())
     for command in ("questions", "answer"):
         named = set(re.findall(r"--[a-z-]+", " ".join(re.findall(rf"{re.escape(program)} {command} (.*)", text))))
-        shown = subprocess.run([*script_argv(), command, "--help"], capture_output=True, text=True, check=True).stdout
+        shown = run(command, "--help").stdout
         assert named <= set(re.findall(r"--[a-z-]+", shown))
         assert named
 
@@ -118,29 +136,29 @@ def test_each_agent_has_its_folder() -> None:
     assert skills_folder("claude-code", {"CLAUDE_CONFIG_DIR": "relative"}) == f"{home}/.claude/skills"
 
 
-def test_the_command_prints_and_installs(tmp_path: Path) -> None:
-    printed = run("--for", "claude-code")
+def test_the_command_prints_and_installs(tmp_path: Path, run: Run) -> None:
+    printed = run("skill", "--for", "claude-code")
     assert printed.returncode == 0
     assert printed.stdout.startswith("---\nname: hookrouter\n")
 
-    done = run("--for", "claude-code", "--install", "--json")
+    done = run("skill", "--for", "claude-code", "--install", "--json")
     path = Path("~/.claude/skills/hookrouter/SKILL.md").expanduser()
     assert json.loads(done.stdout) == {
         "ok": True, "agent": "claude-code", "name": "hookrouter", "path": str(path), "outcome": "written",
     }  # fmt: skip
     assert path.read_text().startswith(printed.stdout.rstrip())
-    assert run("--for", "claude-code", "--install").stdout == f"unchanged: {path}\n"
+    assert run("skill", "--for", "claude-code", "--install").stdout == f"unchanged: {path}\n"
 
-    assert run("--install", str(tmp_path)).stdout == f"written: {tmp_path}/hookrouter/SKILL.md\n"
+    assert run("skill", "--install", str(tmp_path)).stdout == f"written: {tmp_path}/hookrouter/SKILL.md\n"
     (tmp_path / "hookrouter" / "SKILL.md").write_text("mine")
-    refused = run("--install", str(tmp_path))
+    refused = run("skill", "--install", str(tmp_path))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "was not written by hookrouter" in refused.stderr
-    assert run("--install", "--force", str(tmp_path)).stdout.startswith("updated: ")
+    assert run("skill", "--install", "--force", str(tmp_path)).stdout.startswith("updated: ")
 
 
 @pytest.mark.parametrize("arguments", [("--for", "cursor"), ("/tmp/x",), ("--force",)])
-def test_wrong_arguments_are_said(arguments: tuple[str, ...]) -> None:
-    done = run(*arguments, "--json")
+def test_wrong_arguments_are_said(arguments: tuple[str, ...], run: Run) -> None:
+    done = run("skill", *arguments, "--json")
     assert done.returncode == 2
     assert json.loads(done.stdout)["ok"] is False

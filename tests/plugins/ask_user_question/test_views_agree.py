@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -18,13 +17,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerStatus
+from hookrouter.cli.dialogs import pause
 from hookrouter.cli.main import main
 from hookrouter.config import AnswerConfig, Config
+from hookrouter.dialogs import transcript
 from hookrouter.dialogs.answers.answer import answer
-from plugins.ask_user_question.conftest import FORM, AskSession
+from support.ask_session import FORM, AskSession
+from support.stepped_time import SteppedTime
 from support.views import Run, Views, read_views
 
-EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "12"))
 RIGHT = json.dumps([{"action": "select", "optionIndex": 1}, {"action": "multi-select", "selectedIndices": [0]}])
 CHAT = json.dumps([{"action": "chat", "text": "let us talk"}])
 ANSWERS = {"Which database?": "Postgres", "Which features?": "Auth"}
@@ -60,6 +61,12 @@ class Night(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
+        self.patches = pytest.MonkeyPatch()
+        # Nothing happens beside this process, so nothing comes of waiting.
+        for module in (transcript, pause):
+            self.patches.setattr(module, "time", SteppedTime())
+        for name in ("_AFTER_KEYS_SECONDS", "_DECLINED_SECONDS"):
+            self.patches.setattr(f"hookrouter.dialogs.answers.answer.{name}", 0.1)
         self.asking = AskSession(self.folder)
         self.asking.config = Config(answer=AnswerConfig(remind_after=60.0, escalate_to="inbox"))
         self.run = in_process(self.asking)
@@ -72,6 +79,7 @@ class Night(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
+            self.patches.undo()
             shutil.rmtree(self.folder)
 
     def fields(self, session: str, tool_use_id: str) -> dict[str, Any]:
@@ -243,10 +251,8 @@ class Night(RuleBasedStateMachine):
             assert not views._replace(outbox=[]).contradictions()
 
 
-TestNight = Night.TestCase
-TestNight.settings = settings(
-    max_examples=EXAMPLES, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestNight = pytest.mark.slow(Night.TestCase)
+TestNight.settings = settings(stateful_step_count=14, suppress_health_check=list(HealthCheck))
 
 
 def test_a_question_that_ended_by_escape_and_was_answered_then(ask_session: AskSession) -> None:

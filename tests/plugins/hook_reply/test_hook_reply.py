@@ -3,172 +3,37 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import threading
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter._sandbox.waiting import wait_until
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
-from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, WaitingChannel
-from hookrouter.config import AnswerConfig, Config
+from hookrouter.answering.interfaces import AnswerStatus, WaitingChannel
+from hookrouter.config import AnswerConfig
+from hookrouter.dialogs import handover
+from hookrouter.dialogs import waiting as dialogs_waiting
 from hookrouter.dialogs.handover import ANSWER, Handover, end_all, identity
 from hookrouter.messaging import pauses
+from hookrouter.storage import documents
 from hookrouter.storage.documents import Store
-from hookrouter.storage.home import Home
 from hookrouter.tools import AskUserQuestionInput
-from hookrouter_hook_reply import channel
 from hookrouter_hook_reply.channel import ReplyChannel, answer_document
-from hookrouter_hook_reply.waiting import beside_the_dialog, instead_of_a_dialog
+from hookrouter_hook_reply.waiting import instead_of_a_dialog
+from support.changes import once_saved
+from support.pure import GONE
+from support.reply_hook import MANY, ONE, SESSION, FakeContext, Hook, deliver, form, question, waiting
+from support.stepped_time import SteppedTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from hookrouter.answering.decisions import Decision
-
-SESSION = "11111111-2222-3333-4444-555555555555"
-
-
-def form(*questions: dict[str, Any]) -> dict[str, Any]:
-    return {"questions": list(questions)}
-
-
-def question(text: str, *labels: str, multi: bool = False, previews: bool = False) -> dict[str, Any]:
-    options = [
-        {"label": label, "description": "d"} | ({"preview": f"<{label}>"} if previews else {}) for label in labels
-    ]
-    return {"question": text, "header": "H", "multiSelect": multi, "options": options}
-
-
-ONE = form(question("Which?", "A", "B"))
-MANY = form(
-    question("Which?", "A", "B", previews=True),
-    question("Which ones?", "x, y", 'say "z"', "w", multi=True),
-    question("None of them?", "p", "q", multi=True),
-    question("What else?", "r", "s"),
-)
-
-
-class _Agent:
-    id = "tester"
-
-
-class FakeContext:
-    """What the hook needs of a context."""
-
-    def __init__(
-        self,
-        store: Store,
-        answer: AnswerConfig | None = None,
-        agent: object = _Agent(),
-        entrypoint: str = "cli",
-        client: int = 0,
-    ) -> None:
-        self.store = store
-        self.session_id = SESSION
-        self.session = "managed"
-        self.cwd = "/"
-        self.environ: dict[str, str] = {"CLAUDE_CODE_ENTRYPOINT": entrypoint, "CLAUDE_PID": str(client or "")}
-        self.home = Home.in_folder(os.path.dirname(store.folder))
-        self.agent = agent
-        self.config = Config(answer=answer or AnswerConfig(channels=("reply",)))
-        self.notes: dict[str, object] = {}
-        self.functions: list[Callable[[], None]] = []
-        self.reasons: list[str] = []
-
-    def after_reply(self, function: Callable[[], None]) -> None:
-        self.functions.append(function)
-
-    def reply_written(self) -> None:
-        for function in self.functions:
-            function()
-
-    def note(self, key: str, value: object) -> None:
-        self.notes[key] = value
-
-    def debug(self, reason: str) -> None:
-        self.reasons.append(reason)
-
-    def warn(self, text: str) -> None:
-        self.reasons.append(text)
-
-
-class Hook:
-    """A waiting hook in a thread of its own."""
-
-    def __init__(self, store: Store, tool_input: dict[str, Any], **options: Any) -> None:
-        self.context = FakeContext(store, **options)
-        self.reply: Any = None
-        self.may_fail = False
-        self.failure: Exception | None = None
-        self.thread = threading.Thread(target=self._run, args=(tool_input,), daemon=True)
-        self.handover = Handover.of(store, SESSION, tool_input)
-        self.thread.start()
-
-    def _run(self, tool_input: dict[str, Any]) -> None:
-        has_dialog = self.context.environ["CLAUDE_CODE_ENTRYPOINT"] == "cli"
-        wait = beside_the_dialog if has_dialog else instead_of_a_dialog
-        try:
-            self.reply = wait(tool_input, self.context)  # type: ignore[arg-type]
-            self.context.reply_written()
-        except Exception as error:
-            if not self.may_fail:
-                raise
-            self.failure = error
-
-    def end(self) -> Any:
-        self.thread.join(10)
-        assert not self.thread.is_alive()
-        return self.reply
-
-
-@contextmanager
-def waiting(store: Store, tool_input: dict[str, Any], **options: Any) -> Iterator[Hook]:
-    hook = Hook(store, tool_input, **options)
-    try:
-        wait_until(hook.handover.waiting, 5, "waiting hook")
-        yield hook
-    finally:
-        hook.handover.end()
-        hook.end()
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(str(tmp_path / "state"), pytest.fail)
-
-
-def deliver(
-    store: Store | None,
-    tool_input: dict[str, Any],
-    *decisions: Decision,
-    terminal: Any = "some",
-    stopped: str = "",
-    is_last: bool = False,
-    still_open: Callable[[], bool] = lambda: True,
-) -> Any:
-    return ReplyChannel().deliver(
-        AnswerRequest(
-            session="managed",
-            tool_use_id="toolu_1",
-            form=AskUserQuestionInput.from_json(tool_input),
-            decisions=decisions,
-            address=None,
-            terminal=terminal,
-            planner=None,
-            still_open=still_open,
-            deadline=time.monotonic() + 20,
-            session_id=SESSION,
-            store=store,
-            stopped=lambda: stopped,
-            is_last=is_last,
-        )
-    )
 
 
 def test_the_waiting_hook_replies_with_the_answer(store: Store) -> None:
@@ -302,8 +167,10 @@ def test_where_no_agent_answers_by_reply_the_hook_ends_at_once(store: Store, opt
     assert hook.context.reasons
 
 
-def test_the_very_same_question_twice_is_answered_by_no_hook(store: Store) -> None:
+def test_the_very_same_question_twice_is_answered_by_no_hook(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with waiting(store, ONE) as first:
+        # The second one waits in vain for the first one's lock.
+        monkeypatch.setattr(documents, "time", SteppedTime())
         assert Hook(store, ONE).end() is None
 
         delivery = deliver(store, ONE, Select(0))
@@ -316,11 +183,14 @@ def test_the_very_same_question_twice_is_answered_by_no_hook(store: Store) -> No
 @contextmanager
 def waiting_for_a_killed_client(store: Store) -> Iterator[tuple[Hook, Any]]:
     """A hook that has not seen yet that its client was killed, and what it had written."""
-    with subprocess.Popen(["sleep", "600"]) as client, waiting(store, ONE, client=client.pid) as hook:
-        seen = hook.handover.waiting()
-        client.kill()
-        client.wait()
-        yield hook, seen
+    dead: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (handover, dialogs_waiting):
+            patch.setattr(module, "is_gone", lambda pid: pid in dead)
+        with waiting(store, ONE, client=GONE) as hook:
+            seen = hook.handover.waiting()
+            dead.append(GONE)
+            yield hook, seen
 
 
 def test_the_hook_of_a_killed_client_takes_no_answer(store: Store) -> None:
@@ -345,22 +215,6 @@ def test_an_answer_that_an_earlier_hook_left_is_not_given(store: Store) -> None:
     with waiting(store, ONE) as hook:
         assert deliver(store, ONE, Select(1)).status == AnswerStatus.DELIVERED
         assert hook.end().updated_input["answers"] == {"Which?": "B"}
-
-
-def test_an_answer_is_given_or_taken_back_but_never_both(store: Store) -> None:
-    handover = Handover.of(store, SESSION, ONE)
-    for _ in range(200):
-        handover.give({"answers": {}, "annotations": {}}, {}, "toolu_1")
-        results: list[bool] = []
-        threads = [
-            threading.Thread(target=lambda done=results: done.append(handover.take("token") is not None)),
-            threading.Thread(target=lambda done=results: done.append(handover.take_back())),
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(results) == [False, True]
 
 
 def test_a_question_is_known_by_its_session_and_its_words() -> None:
@@ -450,51 +304,6 @@ def test_a_hook_that_cannot_make_its_reply_takes_no_answer(store: Store, monkeyp
     assert store.entries(ANSWER) == []
 
 
-@contextmanager
-def killed_with_the_answer(folder: str) -> Iterator[None]:
-    """A hook in a process of its own, which is killed when it has taken the answer and has not written its reply."""
-
-    class Killed(FakeContext):
-        def after_reply(self, function: Callable[[], None]) -> None:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    child = os.fork()
-    if child == 0:
-        try:
-            beside_the_dialog(ONE, Killed(Store(folder, print)))  # type: ignore[arg-type]
-        finally:
-            os._exit(1)
-    try:
-        wait_until(Handover.of(Store(folder, print), SESSION, ONE).waiting, 10, "waiting hook")
-        yield
-    finally:
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-
-
-def test_an_answer_is_not_lost_with_the_hook_that_took_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another channel may try, and a later hook of the same words gives the next answer alone."""
-    monkeypatch.setattr(channel, "_RECORDING", 0.1)
-    with killed_with_the_answer(store.folder):
-        delivery = deliver(store, ONE, Select(0))
-    assert (delivery.status, delivery.steps) == (AnswerStatus.UNAVAILABLE, ())
-    assert delivery.reason == "the hook that took the answer ended before it gave it"
-    assert store.entries(ANSWER) == []
-    with waiting(store, ONE) as hook:
-        hook.thread.join(0.3)
-        assert hook.thread.is_alive()
-        assert deliver(store, ONE, Select(1)).status == AnswerStatus.DELIVERED
-        assert hook.end().updated_input["answers"] == {"Which?": "B"}
-
-
-def test_an_answer_that_claude_code_got_is_not_given_again(store: Store) -> None:
-    """The hook was killed after it had written its reply: the question goes away, and no other channel may try."""
-    with killed_with_the_answer(store.folder):
-        answers = iter([True, True, False])
-        delivery = deliver(store, ONE, Select(0), still_open=lambda: next(answers, False))
-    assert delivery.status == AnswerStatus.DELIVERED
-    assert store.entries(ANSWER) == []
-
-
 def test_an_answer_is_delivered_once_the_reply_is_written(store: Store) -> None:
     """Until then it and the hook's lock stay."""
     written, seen = threading.Event(), []
@@ -502,7 +311,7 @@ def test_an_answer_is_delivered_once_the_reply_is_written(store: Store) -> None:
         hook.context.functions.append(lambda: seen.append(written.wait(10)))
         thread = threading.Thread(target=lambda: seen.append(deliver(store, ONE, Select(0)).status))
         thread.start()
-        wait_until(lambda: (hook.handover.peek() or {}).get("taken"), 10, "taken answer")
+        once_saved(store, ANSWER, lambda: (hook.handover.peek() or {}).get("taken"), "taken answer")
         assert hook.handover.waiting() is not None
         assert seen == []
         written.set()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.answering.interfaces import AskedDialog, Done, Effect, GiveUp, Press, Screen, SeenDialog, Taken, Wait
@@ -142,7 +142,6 @@ def test_words_of_a_dialog_in_a_conversation_are_none() -> None:
 _LINES = [line for name in FILES for line in screen(name).lines if line]
 
 
-@settings(max_examples=400)
 @given(st.lists(st.one_of(st.sampled_from(_LINES), st.text(max_size=60)), max_size=30))
 def test_no_screen_raises(lines: list[str]) -> None:
     found = PLANNER.seen(drawn(lines))

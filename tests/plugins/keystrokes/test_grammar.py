@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._sandbox.dialog_model import DialogModel
@@ -35,7 +34,6 @@ from support.random_forms import seeded_form
 
 SCREENS = Path(__file__).parents[2] / "data" / "screens"
 VERSIONS = sorted((path.name for path in SCREENS.iterdir() if path.name[0].isdigit()), key=lambda name: name.split("."))
-EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "300"))
 
 
 def typed(raw: dict[str, list[dict[str, object]]]) -> AskUserQuestionInput:
@@ -667,7 +665,6 @@ def test_a_bar_in_the_question_is_told_from_the_bars_that_the_client_draws(text:
     assert alone or page.tabs == (False, False)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.integers(0), st.sampled_from([60, 80, 120, 200]))
 def test_a_page_that_fits_the_pane_is_recognised_whatever_its_texts_are(number: int, width: int) -> None:
     form = AskUserQuestionInput.from_json({"questions": seeded_form(3, number).questions})
@@ -730,7 +727,6 @@ def test_key_keeps_what_matters(one: str, other: str, same: bool) -> None:
 RAW = [line for name in ALL for line in screen(name).lines]
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_no_screen_makes_it_raise_and_no_foreign_form_is_recognised(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(ALL))

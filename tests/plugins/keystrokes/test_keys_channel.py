@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import AnswerOutcome, KeystrokePlanner, Screen, Step, View
 
 ADDRESS = TerminalAddress("fake", "s", "%0", "")
-EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "60"))
 
 
 class Clock:
@@ -289,6 +287,7 @@ def test_a_dialog_that_has_stood_for_long_is_answered_at_once() -> None:
     assert standing.clock.now < fresh.clock.now - 0.2
 
 
+@pytest.mark.slow
 def test_after_a_text_that_fills_the_pane_the_next_question_is_not_taken_for_its_page() -> None:
     drawn = seeded_form(2211, 103)
     asked = AskUserQuestionInput.from_json({"questions": drawn.questions})
@@ -705,7 +704,7 @@ def expected(asked: AskUserQuestionInput, decisions: tuple[Decision, ...]) -> di
 KEYS = ["Up", "Down", "Left", "Right", "Tab", "BTab", "Space", "1", "2", "x", "n", "BSpace"]
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     intentions(),
     st.lists(st.sampled_from(KEYS), max_size=6),

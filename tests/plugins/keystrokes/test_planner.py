@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._sandbox.dialog_model import DialogModel
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from hookrouter.answering.decisions import Decision
     from hookrouter.answering.interfaces import Step
-
-EXAMPLES = int(os.environ.get("HOOKROUTER_EXAMPLES", "200"))
 
 
 def question(text: str, *labels: str, multi: bool = False, previews: bool = False) -> Question:
@@ -541,7 +538,6 @@ def test_the_outline_names_every_step() -> None:
     ]
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     st.lists(st.text(max_size=50), max_size=30),
     st.sampled_from([(SINGLE, (Select(1),)), (MULTI, (MultiSelect((0,), "x"),)), (TABS, RIGHT), (TABS, (Chat("x"),))]),
@@ -554,7 +550,6 @@ def test_nothing_is_pressed_on_a_screen_of_anything_else(
     assert isinstance(found, (Wait, GiveUp))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_nothing_is_pressed_on_another_forms_dialog(data: st.DataObject) -> None:
     model = DialogModel(TABS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
@@ -327,7 +327,15 @@ def kill_points(text: str, **options: Any) -> int:
 
 @pytest.mark.parametrize("drafts", ["", "half a thought"], ids=["no draft", "a draft"])
 @pytest.mark.parametrize("after", [True, False], ids=["after the act", "before the act"])
-@pytest.mark.parametrize("text", ["go on", "!ls", "/clear", LONG], ids=["prompt", "shell", "command", "long"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("go on", id="prompt"),
+        pytest.param("!ls", id="shell"),
+        pytest.param("/clear", id="command"),
+        pytest.param(LONG, id="long", marks=pytest.mark.slow),
+    ],
+)
 def test_whatever_act_it_is_killed_at_the_item_is_submitted_once_at_most(text: str, after: bool, drafts: str) -> None:
     seen: set[str] = set()
     for at in range(kill_points(text) + bool(drafts)):
@@ -391,7 +399,6 @@ def test_a_persons_text_is_never_taken_for_the_items_own() -> None:
     assert one.terminal.log == []
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(["go on", "!ls", "/clear", LONG[:500]]),
     st.sets(st.integers(0, 12), max_size=3),

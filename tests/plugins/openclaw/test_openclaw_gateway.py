@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +16,9 @@ from hypothesis import strategies as st
 import hookrouter_openclaw
 from hookrouter.messaging.gateway import Message, Probe, ProbingGateway, SendResult
 from hookrouter_openclaw import posting
-from support import openclaw
+from support import fake_openclaw, openclaw
 from support.fake_openclaw import FakeOpenClaw, FakeReply
+from support.paired_http import PairedServer, paired_http
 from support.tabled_gateway import TabledGateway
 
 WRONG = "a-wrong-token-that-nobody-may-see"
@@ -33,6 +31,13 @@ def gateway() -> TabledGateway:
 def wake(text: str = "hello\nworld", name: str = "17-1-0", **fields: str) -> Message:
     made = Message("question", "a", "claw", "my session", "sid", "toolu_1", "Claude asks", text, name, "2026-11-21")
     return made._replace(**fields)
+
+
+@pytest.fixture(autouse=True)
+def _paired(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(fake_openclaw, "ThreadingHTTPServer", PairedServer)
+    with paired_http():
+        yield
 
 
 @pytest.fixture
@@ -267,32 +272,6 @@ def test_a_gateway_that_is_frozen_runs_the_message_once(fake: FakeOpenClaw, monk
     assert len(fake.runs) == 1
 
 
-def test_an_answer_that_trickles_in_ends_with_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "ADMISSION", 0.0)
-    server = (
-        "import socket, time\n"
-        "listener = socket.create_server(('127.0.0.1', 0))\n"
-        "print(listener.getsockname()[1], flush=True)\n"
-        "connection = listener.accept()[0]\n"
-        "connection.recv(65536)\n"
-        "connection.sendall(b'HTTP/1.1 200 OK\\r\\nX: ')\n"
-        "while True: connection.sendall(b'a'); time.sleep(0.05)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", server], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert process.stdout is not None
-    with process:
-        port = int(process.stdout.readline())
-        started = time.monotonic()
-        settings = {"url": f"http://127.0.0.1:{port}", "agent": "main", "token_env": "HOOK_TOKEN", "timeout": 1}
-        woken = gateway().deliver(wake(), settings)
-        elapsed = time.monotonic() - started
-        process.kill()
-
-    assert (woken.delivered, woken.retry) == (False, True)
-    assert "did not answer within 1 s" in woken.reason
-    assert elapsed < 30, "the server sends for ever"
-
-
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
 def test_the_token_is_in_no_reason_and_no_log(
     fake: FakeOpenClaw, status: int, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
@@ -467,15 +446,6 @@ def test_an_installation_without_npm_is_said(
 
     assert openclaw.main(["install", str(tmp_path / "claw")]) == 1
     assert "npm is not on PATH" in capsys.readouterr().err
-
-
-def test_requests_is_not_imported_before_a_message_is_sent() -> None:
-    script = (
-        "import sys; from hookrouter_openclaw import gateway;"
-        "from hookrouter._plugins.gateway_settings import read_gateway_settings as read;"
-        "read(gateway(), 'g', {'agent': 'a', 'token_env': 'HOOK_TOKEN'}); assert 'requests' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @given(

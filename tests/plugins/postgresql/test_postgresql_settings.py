@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import logging
 
 import pytest
 from hypothesis import given
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 
 from hookrouter.storage.interface import StoreError
 from hookrouter_postgresql.dsn import read_target
+from hookrouter_postgresql.engine import PostgresqlEngine
 from hookrouter_postgresql.settings import PostgresqlSettings
 
 SECRET = "a-password-that-nobody-may-see"
@@ -124,12 +123,9 @@ def test_sockets_and_several_hosts_are_allowed(monkeypatch):
         read_target(PostgresqlSettings(dsn_env="DATABASE"))
 
 
-def test_nothing_of_the_driver_is_imported_before_a_document_is_asked_for(tmp_path):
-    program = (
-        "import sys; from hookrouter_postgresql.engine import PostgresqlEngine as Engine\n"
-        "storage = Engine().open(Engine.settings(dsn_env='NOT_SET'), 'one', sys.argv[1])\n"
-        "assert not [name for name in sys.modules if name.startswith('psycopg')]\n"
-        "storage.store('', print)\n"
-    )
-    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
-    assert os.listdir(tmp_path) == []
+@pytest.mark.parametrize("name", ["", " ", "a\0", "a\nb", "\ud800"])
+def test_a_machine_is_named_by_one_line(name, caplog):
+    with pytest.raises(StoreError, match=r"\[storage\] machine: found") as error:
+        PostgresqlEngine().open(PostgresqlSettings(dsn_env="DATABASE"), name, "/nowhere")
+    assert SECRET not in str(error.value) + repr(error.value.__cause__)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []

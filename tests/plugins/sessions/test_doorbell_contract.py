@@ -30,6 +30,7 @@ class Client:
         self.items: dict[str, Item] = {}
         self.given: list[str] = []
         self._seen = b""
+        self._looked = threading.Condition()
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
@@ -52,9 +53,8 @@ class Client:
         )
 
     def submitted(self) -> list[str]:
-        deadline = time.monotonic() + 10
-        while self._seen != self.bell.read_bytes() and time.monotonic() < deadline:
-            time.sleep(0.001)
+        with self._looked:
+            self._looked.wait_for(lambda: self._seen == self.bell.read_bytes(), 10)
         return self.given
 
     def end(self) -> None:
@@ -68,7 +68,9 @@ class Client:
                 name = take(self.store, SESSION_ID, lambda _item: True)
                 if name:
                     self.given.append(self.items[name].text)
-                self._seen = rung
+                with self._looked:
+                    self._seen = rung
+                    self._looked.notify_all()
 
 
 class _Channel(DoorbellChannel):

@@ -7,14 +7,9 @@ import hmac
 import html
 import json
 import logging
-import ssl
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -25,6 +20,8 @@ import hookrouter_webhook
 from hookrouter.messaging.gateway import Message, SendResult, Sent
 from hookrouter_webhook.answers import PATH, is_accepted, receipt_of
 from hookrouter_webhook.templates import fill_body, message_values
+from support.endpoint import Endpoint
+from support.paired_http import PairedServer, paired_http
 from support.tabled_gateway import TabledGateway
 
 SECRET = "a-secret-that-nobody-may-see"
@@ -34,66 +31,16 @@ def gateway() -> TabledGateway:
     return TabledGateway(hookrouter_webhook.gateway())
 
 
-class Request(NamedTuple):
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: bytes
-
-
-class Endpoint:
-    """A server that keeps what it gets and answers what the test says."""
-
-    def __init__(self, context: ssl.SSLContext | None = None) -> None:
-        self.requests: list[Request] = []
-        self.status, self.body, self.headers = 200, b"", {}
-        endpoint = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-            def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                endpoint.requests.append(Request(self.command, self.path, headers, body))
-                status, more, said = endpoint.status, endpoint.headers, endpoint.body
-                if self.path == "/next":
-                    status, more, said = 200, {}, b""
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(said)), **more}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(said)
-
-            do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.scheme = "http"
-        if context is not None:
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-            self.scheme = "https"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    def __enter__(self) -> Endpoint:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-    @property
-    def origin(self) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.server.server_address[1]}"
-
-
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    with Endpoint() as running:
+    with Endpoint(PairedServer) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _paired() -> Iterator[None]:
+    with paired_http():
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -403,7 +350,7 @@ def test_a_redirect_without_end_is_left(endpoint: Endpoint) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_no_redirect_leads_to_another_place(endpoint: Endpoint, status: int) -> None:
-    with Endpoint() as other:
+    with Endpoint(PairedServer) as other:
         endpoint.status = status
         for location in (f"{other.origin}/x", f"//127.0.0.1:{other.server.server_address[1]}/x"):
             endpoint.headers = {"Location": location}
@@ -411,35 +358,6 @@ def test_no_redirect_leads_to_another_place(endpoint: Endpoint, status: int) -> 
             assert (woken.delivered, woken.retry) == (False, False)
             assert f"redirects to {other.origin} ({status}), which is not followed" in woken.reason
         assert other.requests == []
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a self-signed certificate for 127.0.0.1, with its key, or skip."""
-    folder = tmp_path_factory.mktemp("tls")
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem"), "-days", "2"]
-    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("openssl is not on PATH")
-    return folder / "cert.pem"
-
-
-def test_certificates_are_checked(certificate: Path) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
-    with Endpoint(context) as endpoint:
-        refused = deliver(endpoint)
-        assert (refused.delivered, refused.retry) == (False, True)
-        assert refused.reason.startswith(f"{endpoint.origin}: its certificate is not trusted: self")
-        assert endpoint.requests == []
-
-        assert deliver(endpoint, ca_file=str(certificate)).delivered
-
-    plain = gateway().check({"url": "https://127.0.0.1:1", "ca_file": str(certificate.with_name("none"))})
-    assert plain == [f"ca_file: {certificate.with_name('none')} is not a file"]
 
 
 def test_an_endpoint_that_is_not_there_is_said(endpoint: Endpoint) -> None:
@@ -538,15 +456,6 @@ def test_a_good_table_has_no_problems() -> None:
     body = 'payload={"text": $text}'
     assert gateway().check({**GOOD, "body": body, "headers": {"Content-Type": "text/plain"}, "success": [200]}) == []
     assert gateway().check({"url": "http://example.org", "allow_http": True, "timeout": 1.5, "method": "PATCH"}) == []
-
-
-def test_requests_is_not_imported_before_a_message_is_sent() -> None:
-    script = (
-        "import sys; from hookrouter_webhook import gateway;"
-        "from hookrouter._plugins.gateway_settings import read_gateway_settings as read;"
-        "read(gateway(), 'g', {'url': 'https://example.org'}); assert 'requests' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @given(

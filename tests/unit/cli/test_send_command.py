@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter._sandbox.waiting import wait_until
 from hookrouter.cli.main import main
 from hookrouter.messaging import pauses
-from hookrouter.queue.documents import change_queue, remove_queue
+from hookrouter.queue.documents import KIND, change_queue, remove_queue
 from hookrouter.queue.items import DELIVERING, DONE, DROPPED, FAILED, LONGEST, STARTED
+from support.changes import once_saved
 from support.sessions import Machine
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class Deliverer:
 
     def _run(self) -> None:
         store = self._machine.store
-        wait_until(lambda: self._machine.queue("work").items, 30, "items")
+        once_saved(store, KIND, lambda: self._machine.queue("work").items, "items")
         for change in self._changes:
             change_queue(store, "work", change)
 

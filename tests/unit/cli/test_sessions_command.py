@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +14,6 @@ from hookrouter.messaging import pauses
 from hookrouter.queue.documents import change_queue
 from hookrouter.queue.items import STARTED
 from hookrouter.util.clock import iso, now
-from support.command_watch import command_watch
 from support.sessions import Machine
 
 if TYPE_CHECKING:
@@ -150,32 +147,3 @@ def test_a_folder_that_cannot_be_read_is_said(hookrouter_home: Path, capsys: pyt
     (hookrouter_home / "state").write_text("")
     assert main(["sessions"]) == 1
     assert "a file is where a folder should be" in capsys.readouterr().err
-
-
-def test_watching(machine: Machine) -> None:
-    pid = machine.client("s-1", "idle")
-    machine.record("work", pid, since=iso(now() - 60))
-    with command_watch("sessions", "--watch", "--json", environ=os.environ) as watch:
-        first = watch.event(0)
-        assert (first["event"], first["session"], first["state"]) == ("session", "work", "idle")
-        machine.record("work", pid, "busy")
-        assert watch.event(1)["state"] == "busy"
-        # No hook tells of these.
-        machine.put("work", "go on")
-        assert watch.event(2)["queue"]["length"] == 1
-        machine.record("work", pid, "busy", since=iso(now() - 60))
-        watch.event(3)
-        machine.enter(pid, "s-1", "waiting", waitingFor="dialog open")
-        assert watch.event(4)["waiting_for"] == "dialog open"
-        assert len(watch.lines) == 5
-        watch.process.send_signal(signal.SIGINT)
-        assert watch.process.wait(20) == 130
-
-
-def test_watching_for_people_and_what_leaves(machine: Machine) -> None:
-    machine.record("work", state="gone")
-    with command_watch("sessions", "--watch", "--session", "work", environ=os.environ) as watch:
-        assert "  work  gone, for " in watch.line(0)
-        machine.record("other")
-        machine.record("work", state="gone", since=iso(now() - 7200))
-        assert watch.line(1).endswith("  work is not listed any more")

@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import tomllib
 
@@ -12,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import hookrouter
 from hookrouter._config.cache import config_name, load
 from hookrouter._config.edit import change
 from hookrouter._config.reader import examine
@@ -22,40 +19,7 @@ from hookrouter._plugins.registry import Plugins
 from hookrouter.config import Agent, AnswerConfig, Config, PluginConfig
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
-
-FULL = """
-[[agents]]
-id = "warden"
-sessions = ["warden-*", "w?"]
-workdirs = ["~/work/**/app", "/srv/*"]
-enabled = true
-gateway = "shell"
-
-[[agents]]
-id = "other"
-
-[gateways.shell]
-type = "command"
-command = ["wake", "{agent}"]
-token_env = "WAKE_TOKEN"
-password_file = "/run/secret"
-
-[answer]
-channels = ["reply", "keys"]
-planner = "mine"
-terminal = "screen"
-
-[plugins.guard]
-on_error = "closed"
-timeout = 3
-
-[plugins.noisy]
-enabled = false
-
-[plugins.noisy.settings]
-level = 2
-names = ["a", { b = 1.5 }]
-"""
+from support.full_config import FULL
 
 
 class ConfigFile:
@@ -306,25 +270,6 @@ def test_a_file_that_was_never_right_still_closes_what_it_says(file):
 def test_a_changed_file_is_read_again(file):
     assert file.load('[[agents]]\nid = "a"').agents[0].id == "a"
     assert file.load('[[agents]]\nid = "bc"').agents[0].id == "bc"
-
-
-SLOW_MODULES = ("tomllib", "attrs", "cattrs", "typing", "re", "json", "pathlib", "hashlib")
-
-
-def test_an_unchanged_file_is_not_parsed(file):
-    file.load(FULL)
-    code = (
-        "import sys\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from hookrouter._config.cache import load\n"
-        "from hookrouter.storage.home import Home\n"
-        "assert load(Home.in_folder(sys.argv[2])).agents[0].id == 'warden'\n"
-        "print(*sorted(set(sys.argv[3:]) & sys.modules.keys()))\n"
-    )
-    checkout = os.path.dirname(os.path.dirname(os.path.abspath(hookrouter.__file__)))
-    folder = file.home.root
-    command = [sys.executable, "-S", "-c", code, checkout, folder, *SLOW_MODULES]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"format": 1, "key": 1}', b"\xff"])

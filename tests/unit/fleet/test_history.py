@@ -141,7 +141,7 @@ def step(world: World, what: str, call: str, session: str, pid: int) -> None:
         does[what]()
 
 
-@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=100)
+@settings(suppress_health_check=list(HealthCheck))
 @given(steps=STEPS, most=st.sampled_from([1, 700, 10_000]), ends_anew=st.booleans())
 def test_whatever_happens_in_between_the_engine_tells_what_the_machine_tells(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]], most: int, ends_anew: bool

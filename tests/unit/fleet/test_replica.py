@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._fleet import comparing
-from hookrouter._fleet.kinds import SHARED
+from hookrouter._fleet.kinds import FLEET, SHARED
 from hookrouter._fleet.replica import Brought, Replica, ReplicaError, problems
 from hookrouter._fleet.spawn import SHARING
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreError
-from hookrouter.testing import wait_until
 from hookrouter.util.filenames import encode_name
+from support.changes import once_saved
 from support.memory_storage import MemoryStorage
 
 KEYS = st.tuples(
@@ -113,7 +113,6 @@ def brought(storage: MemoryStorage, area: str, kind: str) -> dict[str, Any]:
     return {str(sorted(document.items())): document for _name, document in found}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(steps=STEPS)
 def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any, Any]]
@@ -238,7 +237,6 @@ def test_what_is_open_is_brought_before_the_rest_is_compared(home: Home) -> None
 LONG = st.one_of(st.text(min_size=100), st.text(st.sampled_from("aäé日%~.\ud800"), min_size=20, max_size=200))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(names=st.sets(st.one_of(st.text(), LONG), max_size=5), document=DOCUMENTS)
 def test_any_name_reads_the_same_in_files_and_engine_and_comes_back_from_there(
     tmp_path_factory: pytest.TempPathFactory, names: set[str], document: dict[str, int]
@@ -387,7 +385,7 @@ def test_a_comparison_that_is_asked_for_finds_what_the_engine_has_lost_and_what_
     assert replica.bring() == Brought()
     with store.lock(*SHARING, 0), ThreadPoolExecutor() as threads:
         found = threads.submit(comparing.compared, store, 60)
-        wait_until(lambda: bool(comparing.asked(store)), 20, "the request")
+        once_saved(store, FLEET, lambda: comparing.asked(store), "the request")
         brought = replica.bring()
         assert found.result() == brought._asdict() == Brought(written=1, deleted=1, same=1)._asdict()
     assert sorted(name for name, _ in there.entries("question")) == ["a", "b"]

@@ -16,6 +16,7 @@ from hookrouter.messaging.message import new_document
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.home import Home
 from hookrouter.util.clock import iso
+from support.stepped_time import SteppedTime
 
 
 class Place:
@@ -28,6 +29,7 @@ class Place:
         self.says = True
         monkeypatch.setattr(module, "start_sharing", self._start)
         monkeypatch.setattr(module, "WAIT_SECONDS", 0.2)
+        monkeypatch.setattr(module, "time", SteppedTime())
 
     def _start(self, *_given: object) -> None:
         self.started += 1

@@ -10,22 +10,18 @@ from hookrouter._installation.client_version import found_version, knows
 from hookrouter._installation.registrations import registration_sources
 from hookrouter._plugins.registry import PluginInfo, PluginStatus
 from hookrouter.config import Config
-
-
-def claude(folder: Path, says: str) -> dict[str, str]:
-    """Return an environment on whose PATH ``claude --version`` says this."""
-    program = folder / "claude"
-    program.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo '{says}'\n")
-    program.chmod(0o755)
-    return {"PATH": f"{folder}:/usr/bin:/bin"}
+from support.programs import Programs
 
 
 @pytest.mark.parametrize(
     ("says", "version"),
     [("2.1.330 (Claude Code)", (2, 1, 330)), ("Claude Code", None), ("2.1.330 of something else", None), ("", None)],
 )
-def test_the_client_on_path_says_its_version(tmp_path: Path, says: str, version: tuple[int, ...] | None) -> None:
-    assert found_version(claude(tmp_path, says)) == version
+def test_the_client_on_path_says_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, version: tuple[int, ...] | None
+) -> None:
+    Programs(monkeypatch).put(tmp_path / "claude", "--version", says)
+    assert found_version({"PATH": f"{tmp_path}:/usr/bin:/bin"}) == version
 
 
 def test_without_a_client_no_version_is_known(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookrouter._installation import front_command
 from hookrouter._installation.command_line import hook_command, parse_command, runs_hookrouter
-from hookrouter._installation.front_command import Front, front_words, native_path, python_front_path
+from hookrouter._installation.front_command import Front, front_words, python_front_path
 
 
 @pytest.mark.parametrize("path", ["/a/hookrouter", "/with space/hookrouter", "/it's/$HOME/hookrouter"])
@@ -125,7 +126,7 @@ def test_the_words_of_this_installation_s_fronts_are_ours(front: Front, cold: li
     assert ours is not None
     assert ours.front is not None
     assert (ours.front.front, ours.front.folder, ours.program) == (front, "/h/state/router", cold[0])
-    assert ours.front.file == (native_path() if front is Front.NATIVE else python_front_path())
+    assert ours.front.file == (front_command.native_path() if front is Front.NATIVE else python_front_path())
 
 
 @pytest.mark.parametrize(

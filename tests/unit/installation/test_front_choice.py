@@ -11,6 +11,7 @@ from hookrouter._installation.front_choice import chosen_front, current_front, e
 from hookrouter._installation.front_command import Front, default_front, front_words, native_fault
 from hookrouter._installation.mod_keys import with_mod, without_mod
 from hookrouter._installation.settings_edit import SettingsError, differences, merge, registered
+from support.programs import Programs
 from support.registrations import SCRIPT, wanted
 
 FOLDER = "/a home/it's/state/router"
@@ -32,10 +33,8 @@ def native(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     """Put an executable in the place of the native front (or none); return whether it works."""
     path = tmp_path / "hookrouter" / "_fronts" / "native"
     if request.param:
-        path.parent.mkdir(parents=True)
-        does = request.param if request.param.startswith("exit") else f"echo {request.param}"
-        path.write_text(f'#!/bin/sh\n[ "$1" = --protocol ] && {does}\n')
-        path.chmod(0o755)
+        fails = request.param.startswith("exit")
+        Programs(monkeypatch).put(path, "--protocol", "" if fails else request.param, 3 if fails else 0)
     monkeypatch.setattr(front_command, "native_path", lambda: str(path))
     works: bool = request.param == "HKR2"
     return works
@@ -67,14 +66,6 @@ def test_a_native_front_that_does_not_work_is_refused(native: bool) -> None:
         return
     with pytest.raises(SettingsError, match=r"native front cannot be used: .*--front python"):
         chosen_front(None, Front.NATIVE)
-
-
-def test_a_file_that_is_no_program_does_not_work(tmp_path: Path) -> None:
-    path = tmp_path / "native"
-    path.write_text("no program")
-    assert native_fault(str(path)) == "Permission denied"
-    path.chmod(0o755)
-    assert native_fault(str(path))
 
 
 @pytest.mark.parametrize("before", ALL)

@@ -3,109 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.config import Config
-from hookrouter.messaging.delivery.deliverer import Deliverer, deliver_all
-from hookrouter.messaging.delivery.workers import Inline, Processes
 from hookrouter.messaging.gateway import Message, ScheduledMessage, SendResult, Sent
 from hookrouter.messaging.message import decode, encode
 from hookrouter.messaging.outbox import Outbox
-from hookrouter.messaging.retry import RetryPolicy
 from hookrouter.storage.documents import Store, StoreError
 from hookrouter.storage.home import Home
-from hookrouter.storage.journal import Journal
-from hookrouter.testing import wait_until
+from support.phone_bench import OPEN, QUESTION, Bench
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from hookrouter.messaging.delivery.scheduler import Lane
-    from hookrouter.messaging.delivery.workers import Workers
-
-OPEN = {"kind": "question", "names": ["q"], "fields": {"tool_use_id": "toolu_1"}}
-QUESTION = {"tool_use_id": "toolu_1"}
-
-
-class Phone:
-    """A gateway that edits what it shows; the number that it gives a message is the receipt."""
-
-    type = "phone"
-
-    def __init__(self) -> None:
-        self.shown: dict[str, tuple[str, str]] = {}
-        """By the number: subject and text."""
-        self.closed: list[tuple[Message, Sent]] = []
-        self.refusal: SendResult | None = None
-        self.receipt: Any = ...
-
-    def deliver(self, message: Message, settings: Mapping[str, object]) -> SendResult:
-        number = f"n{len(self.shown)}"
-        self.shown[number] = message.subject, message.text
-        return SendResult(True, "shown", receipt={"number": number} if self.receipt is ... else self.receipt)
-
-    def close(self, message: Message, sent: Sent, settings: Mapping[str, object]) -> SendResult:
-        self.closed.append((message, sent))
-        if self.refusal is not None:
-            return self.refusal
-        self.shown[sent.receipt["number"]] = message.subject, message.text
-        return SendResult(True, "edited")
-
-
-class Bench:
-    """An outbox whose messages go to a phone, and the document that they depend on."""
-
-    def __init__(self, home: Home) -> None:
-        self.outbox = Outbox(home, pytest.fail)
-        self.documents = Store(home.state, pytest.fail)
-        self.journal = Journal(home.logs)
-        self.gateway: Any = Phone()
-        self.phone = self.gateway
-        self.documents.write("question", "q", QUESTION)
-
-    def put(self, kind: str = "question", **more: Any) -> Message:
-        message = Message(
-            kind, "me", "mobile", "s", "sid", "toolu_1", "Claude asks", "Which?", link="https://x.example/1"
-        )
-        return self.outbox.put(message, **{"while_open": OPEN, **more})
-
-    def end(self) -> None:
-        self.documents.delete("question", "q")
-
-    def run(self, workers: Workers | None = None) -> None:
-        config = Config(gateways={"mobile": {"type": "phone"}})
-        deliverer = Deliverer(
-            self.outbox,
-            config,
-            {"phone": self.gateway},
-            self.journal,
-            workers=workers or Inline(),
-            retry=RetryPolicy(lambda _longest: 0.0),
-        )
-        deliver_all(self.outbox, deliverer.deliver_due)
-
-    def outcomes(self) -> list[tuple[object, object]]:
-        return [(record["kind"], record["outcome"]) for record in self.journal.records("sid")]
-
-
-class Looking(Processes):
-    """Has the outbox looked through once the folder has a file ``ended``, and puts ``looked`` there afterwards."""
-
-    def __init__(self, outbox: Outbox, folder: Path) -> None:
-        super().__init__(outbox)
-        self._folder = folder
-        self._looks = False
-
-    def wait(self, timeout: float) -> list[tuple[Lane, list[list[str]]]]:
-        if self._looks:
-            (self._folder / "looked").touch()
-        return super().wait(min(timeout, 0.01))
-
-    def changed(self) -> bool:
-        self._looks = (self._folder / "ended").exists()
-        return True
 
 
 @pytest.fixture
@@ -283,22 +193,3 @@ def test_any_document_is_read(value: object) -> None:
     found = decode("x", {"closes": value, "once_over": value})
     assert found.once_over is None
     assert found.closes in (None, Sent("", {}), Sent("", {"b": "c"}))
-
-
-def test_a_question_that_ends_while_its_message_is_being_delivered_is_not_called_dropped(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its agent answers before it has ended, so the document goes first; only the worker knows what came of it."""
-    bench.put()
-    shows = bench.phone.deliver
-
-    def answers(message: Message, settings: Mapping[str, object]) -> SendResult:
-        bench.end()
-        (tmp_path / "ended").touch()
-        wait_until((tmp_path / "looked").exists, 10, "a look of the deliverer")
-        return shows(message, settings)
-
-    monkeypatch.setattr(bench.phone, "deliver", answers)
-    bench.run(Looking(bench.outbox, tmp_path))
-    assert ("question", "delivered") in bench.outcomes()
-    assert ("question", "dropped") not in bench.outcomes()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import multiprocessing
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,65 +9,10 @@ import pytest
 
 from hookrouter import _wiring
 from hookrouter._config.cache import file_key, load
-from hookrouter._routing.hook_run import handle
-from hookrouter.cli.application import Application
-from hookrouter.messaging.config_alarm import screen_text, tell_agents, tell_of_gateway
-from hookrouter.storage.home import Home
+from hookrouter.messaging.config_alarm import tell_of_gateway
+from support.alarm_place import ALL_TOLD, BROKEN, GOOD, Place
 
-GOOD = """
-[[agents]]
-id = "night"
-gateways = ["chat", "inbox"]
-
-[[agents]]
-id = "spare"
-sessions = ["spare"]
-
-[gateways.chat]
-type = "command"
-argv = ["true"]
-
-[gateways.person]
-type = "command"
-argv = ["true"]
-
-[answer]
-escalate_to = "person"
-"""
-BROKEN = GOOD + "remind_aftr = 60\n"
 BROKEN_OTHERWISE = GOOD + "wait = -1\n"
-
-
-class Place:
-    """A home whose hooks run in this process, and start no deliverer."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home = Home.in_folder(str(folder))
-        self.file = Path(self.home.config_file)
-        self.deliveries = 0
-
-    def write(self, text: str) -> None:
-        """Put a new file in the place of the old one, as editors do, so that no state of it is like another."""
-        new = self.file.with_name("new")
-        new.write_text(text)
-        new.replace(self.file)
-
-    def hook(self, event: str = "Stop", session: str = "s-1", **environ: str) -> str:
-        """Run a hook of a session, and return what the user is shown."""
-        own: dict[str, dict[str, Any]] = {"Stop": {"stop_hook_active": False}, "UserPromptSubmit": {"prompt": "hi"}}
-        payload: dict[str, Any] = {"session_id": session, "transcript_path": "", "cwd": "/", "hook_event_name": event}
-        payload |= own.get(event, {"source": "startup"})
-        word = {"Stop": "stop", "UserPromptSubmit": "user-prompt-submit", "SessionStart": "session-start"}[event]
-        variables = {"HOOKROUTER_HOME": self.home.root, "PATH": os.environ["PATH"], **environ}
-        output = handle(word, json.dumps(payload).encode(), variables, _wiring)
-        return str(json.loads(output.stdout).get("systemMessage", "")) if output.stdout else ""
-
-    def told(self) -> list[tuple[str, str, str]]:
-        """Return kind, agent and gateway of the messages that wait."""
-        return [(one.kind, one.agent, one.gateway) for one in self.services().outbox.pending()]
-
-    def services(self) -> Application:
-        return Application.from_environ({"HOOKROUTER_HOME": self.home.root})
 
 
 @pytest.fixture
@@ -83,9 +25,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(_wiring, "start_delivery", note)
     monkeypatch.setattr(_wiring, "push_outbox", lambda *_: None)
     return found
-
-
-ALL_TOLD = [("config", "night", "chat"), ("config", "spare", "inbox"), ("config", "night", "person")]
 
 
 def test_it_is_told_once_on_the_screen_to_each_agent_and_to_the_escalation_gateway(place: Place) -> None:
@@ -238,19 +177,3 @@ def test_agents_are_told_later_if_the_outbox_cannot_be_written(place: Place, mon
     assert place.told() == []
     place.hook()
     assert place.told() == [("config", "default", "inbox")]
-
-
-def _tell(root: str) -> tuple[bool, bool]:
-    services = Application.from_environ({"HOOKROUTER_HOME": root})
-    return tell_agents(services), bool(screen_text(services))
-
-
-def test_of_many_processes_at_once_one_tells(place: Place) -> None:
-    place.write(GOOD)
-    load(place.home)
-    place.write(BROKEN)
-    with multiprocessing.get_context("fork").Pool(4) as pool:
-        told = pool.map(_tell, [place.home.root] * 12, chunksize=1)
-    assert sum(agents for agents, _ in told) == 1
-    assert sum(screen for _, screen in told) == 1
-    assert place.told() == ALL_TOLD

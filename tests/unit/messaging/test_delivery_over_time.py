@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.config import Agent, Config
@@ -30,6 +31,7 @@ SENT = SendResult(delivered=True, reason="taken")
 FAILED = SendResult(delivered=False, reason="connection refused")
 REFUSED = SendResult(delivered=False, reason="wrong token", retry=False)
 HOUR = 3600.0
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
 
 
 class World:
@@ -134,7 +136,10 @@ def world(hookrouter_home: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 @pytest.mark.parametrize("killed_every", [1e9, 1000.0])
-@pytest.mark.parametrize("sessions", [1, 2, 5, 50])
+@pytest.mark.parametrize(
+    "sessions",
+    [*(pytest.param(count, marks=pytest.mark.slow) for count in (1, 2)), 5, pytest.param(50, marks=pytest.mark.slow)],
+)
 def test_a_gateway_that_is_dead_for_an_hour(world: World, sessions: int, killed_every: float) -> None:
     """50 questions over several sessions: all are delivered afterwards, none twice, in order in each session."""
     world.answer = lambda _wake: FAILED if world.even < HOUR else SENT
@@ -156,7 +161,6 @@ def test_a_gateway_that_is_dead_for_an_hour(world: World, sessions: int, killed_
     assert len([1 for moment, _, _ in world.asked if moment < HOUR]) < 50 * 15, "a dead gateway is not hammered"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_outages_there_are_each_is_delivered_once_and_in_order(world: World, data: st.DataObject) -> None:
     start, world.delivered, world.plans = world.even, [], []
@@ -203,6 +207,7 @@ def test_whatever_outages_there_are_each_is_delivered_once_and_in_order(world: W
             assert ids == sorted(ids)
 
 
+@pytest.mark.slow
 def test_a_message_is_given_up_after_a_day_of_trying_and_stays_listed(world: World) -> None:
     world.answer = lambda _wake: FAILED
     wake = world.put("hello")
@@ -223,6 +228,7 @@ def test_a_message_is_given_up_after_a_day_of_trying_and_stays_listed(world: Wor
     assert world.texts() == ["hello"]
 
 
+@pytest.mark.slow
 def test_a_message_that_a_person_retries_gets_a_whole_day_again(world: World) -> None:
     world.answer = lambda _wake: FAILED
     wake = world.put("hello")
@@ -459,6 +465,7 @@ def test_a_delivered_message_that_cannot_be_removed_is_not_sent_again(
     assert world.outbox.count() == 0
 
 
+@pytest.mark.slow
 def test_a_thousand_messages_are_read_a_few_times_each(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(1000):
         world.put(str(number), f"session-{number % 40}")

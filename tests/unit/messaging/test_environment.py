@@ -15,8 +15,10 @@ from hookrouter.messaging.environment import environment_mark, is_claudes, named
 from hookrouter.messaging.gateway import Message, SendResult
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.messaging.retry import RetryPolicy
+from hookrouter.storage import documents
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
+from support.stepped_time import SteppedTime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,28 +115,11 @@ def test_a_message_whose_deliverer_is_gone_is_delivered_by_another(home: Home, m
     assert gateway.got == ["of a"]
 
 
-def test_a_person_with_the_secret_delivers_what_another_environment_could_not(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The deliverer of the first session stays at work meanwhile, and goes on failing."""
-    table = f'type = "command"\nargv = ["cp", "/dev/stdin", "{tmp_path}/got"]\nset = {{ TOKEN_env = "MY_TOKEN" }}\n'
-    Path(home.config_file).write_text(f"[gateways.g]\n{table}")
-    tables = {"g": {"set": {"TOKEN_env": "MY_TOKEN"}}}
-    outbox = Outbox(home, print, lambda: environment_mark({}, home, tables))
-    name = outbox.put(Message("question", "a", "g", "s", "sid", "toolu_1", "subject", "hello")).id
-    outbox.tries.begin(name, 600)
-    monkeypatch.setenv("MY_TOKEN", "t")
-    monkeypatch.chdir("/")
-    with outbox.locks.delivering():
-        assert main([]) == 0
-    assert (tmp_path / "got").read_text() == "hello"
-    assert outbox.count() == 0
-
-
 def test_deliver_says_that_another_one_is_at_work(
     home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir("/")
+    monkeypatch.setattr(documents, "time", SteppedTime())
     outbox = Outbox(home, print)
     outbox.put(Message("question", "a", "g", "s", "sid", "toolu_1", "subject", "hello"))
     with outbox.locks.delivering():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter._page.app import make_app
+from hookrouter._page.live import Live
 from hookrouter._page.reading.stories import StoryIndex
 from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.logins import COOKIE, FULL
@@ -77,7 +78,11 @@ async def get(app: Starlette, path: str) -> tuple[int, str]:
     return sent[0]["status"], b"".join(one.get("body", b"") for one in sent[1:]).decode()
 
 
-def test_it_is_read_before_anybody_looks(app: Starlette, hold: Callable[[str], threading.Event]) -> None:
+def test_it_is_read_before_anybody_looks(
+    app: Starlette, hold: Callable[[str], threading.Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nobody listens to what changes.
+    monkeypatch.setattr(Live, "start", lambda _: None)
     may_read = hold("refresh")
 
     async def run() -> None:

@@ -21,7 +21,8 @@ from hookrouter.storage.history import HistoryBatch, KeptStory, StoryQuery
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now
 from support.memory_history import MemoryHistoryStorage
-from support.resident import PATIENCE, eventually
+from support.resident import PATIENCE
+from support.threads import join_threads
 
 ATTEMPT = {"at": iso(), "outcome": "delivered", "channel": "keys", "reason": "", "steps": ["Enter: to submit"]}
 REMINDER = f'{{"at":"{iso()}","event":"delivery","outcome":"delivered","kind":"reminder","agent":"night"}}'
@@ -150,7 +151,8 @@ def test_while_the_engine_is_away_this_machine_is_shown_and_why(
     assert (status, "the &lt;database&gt; is away" in text) == (503, True)
     assert "Which own way?" in get(app, f"/history/{key_of('work', 's1', 'own')}?machine=one")[1]
     get(app, "/statistics")
-    eventually(lambda: "Only this machine was counted: " in get(app, "/statistics")[1])
+    join_threads("figures")
+    assert "Only this machine was counted: " in get(app, "/statistics")[1]
 
 
 def test_figures_are_those_of_all_machines(app: Starlette, engine: MemoryHistoryStorage) -> None:
@@ -163,7 +165,8 @@ def test_figures_are_those_of_all_machines(app: Starlette, engine: MemoryHistory
         counts.add_story(None, kept(machine, 1).story)
         engine.kept.of(machine).append(HistoryBatch(0, {}, [], counts.rows()))
     get(app, "/statistics")
-    eventually(lambda: "3 hook runs of 3 sessions on 3 machines" in get(app, "/statistics")[1])
+    join_threads("figures")
+    assert "3 hook runs of 3 sessions on 3 machines" in get(app, "/statistics")[1]
     counted = app.state.page.counting.counted
     assert (counted.calls[-1], sum(counted.calls), counted.outcomes) == (3, 3, {"verified": [0] * 29 + [3]})
     assert counted.waited == [0, 3, 0, 0, 0, 0, 0, 0]

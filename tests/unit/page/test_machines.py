@@ -14,7 +14,6 @@ import pytest
 from starlette.applications import Starlette
 
 from hookrouter._fleet import others as module
-from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._page.app import make_app
 from hookrouter._page.reading.waiting import key_of, read_key
 from hookrouter._page.security.logins import COOKIE, FULL
@@ -28,9 +27,12 @@ from hookrouter.queue.documents import change_queue
 from hookrouter.queue.editing import added, new_items
 from hookrouter.sessions.records import IDLE, SessionRecord, change_record
 from hookrouter.storage.interface import StoreError
+from hookrouter.util.probe import Probe
+from hookrouter_tmux.backend import TmuxBackend
 from support.managed_client import question
 from support.memory_storage import MemoryStorage
 from support.resident import PATIENCE
+from support.threads import join_threads
 
 CONFIG = """
 [storage]
@@ -276,7 +278,11 @@ def test_a_link_to_a_question_that_cannot_be_looked_at_does_not_say_that_it_is_o
     assert fleet.two.get(path).status == 503
 
 
-def test_a_message_is_dropped_on_the_machine_that_showed_it_alone(fleet: Fleet) -> None:
+def test_a_message_is_dropped_on_the_machine_that_showed_it_alone(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The page asks whether there is a tmux.
+    monkeypatch.setattr(TmuxBackend, "probe", lambda _: Probe(usable=False, message="there is none"))
     message = Message("question", "boss", "inbox", "work", "s1", "t1", "A question", "text")
     for machine in fleet:
         machine.services.outbox.put(message)
@@ -285,12 +291,5 @@ def test_a_message_is_dropped_on_the_machine_that_showed_it_alone(fleet: Fleet) 
     refused = fleet.two.post("/health", do="drop", message="m1", machine="one")
     assert (refused.status, "this page is that of two" in refused.text) == (409, True)
     assert (len(fleet.one.ran), fleet.two.ran) == (1, [])
-
-
-def test_a_command_for_this_machine_alone_is_told_so(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hookrouter._page import tasks
-
-    monkeypatch.setattr(tasks, "script_argv", lambda: ["sh", "-c", f'echo "{{\\"told\\": \\"${ALONE_VARIABLE}\\"}}"'])
-    runner = tasks.Tasks(fleet.one.services.environ)
-    told = [asyncio.run(runner.command(["send"], is_alone=alone)).document["told"] for alone in (True, False)]
-    assert told == ["1", ""]
+    # Each page has begun to look at its machine.
+    join_threads("doctor")

@@ -2,10 +2,9 @@
 
 import gc
 import os
-import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._page.reading.stories import StoryIndex
@@ -15,7 +14,7 @@ from hookrouter.storage.history import StoryQuery
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal import Journal
 from support.memory_storage import MemoryStore
-from support.resident import eventually
+from support.threads import join_threads
 
 _AT = st.integers(0, 99).map(lambda number: f"2026-11-25T07:00:{number // 2:02d}.000Z")
 _SESSION = st.sampled_from(["s1", "s2"])
@@ -52,7 +51,6 @@ def _by_key(stories):
     return {(story["session_id"], story["tool_use_id"]): story for story in stories}
 
 
-@settings(deadline=None, max_examples=60)
 @given(rows=_RECORDS, looks=st.sets(st.integers(0, 39)))
 def test_tells_what_history_tells(tmp_path_factory, rows, looks):
     root = tmp_path_factory.mktemp("home")
@@ -129,7 +127,8 @@ def test_reads_ahead_what_nobody_has_asked_for(tmp_path, monkeypatch):
     frozen = []
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(index.find(StoryQuery(), 1).total))
     index.read_ahead()
-    eventually(lambda: frozen == [120])
+    join_threads("history")
+    assert frozen == [120]
     _asked(journal, "t120")
     index.refresh()
     assert index.find(StoryQuery(), 1).total == 121
@@ -138,6 +137,6 @@ def test_reads_ahead_what_nobody_has_asked_for(tmp_path, monkeypatch):
 def test_what_is_wrong_is_told_to_whoever_looks(tmp_path):
     index = StoryIndex(Journal(str(tmp_path / "logs")), _Broken())
     index.read_ahead()
-    eventually(lambda: "history" not in [thread.name for thread in threading.enumerate()])
+    join_threads("history")
     with pytest.raises(StoreError):
         index.refresh()

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hookrouter.permission_rules.commands import simple_commands
-from support.bash_oracle import disagreement, random_line
 
 
 @pytest.mark.parametrize(
@@ -85,11 +80,3 @@ def test_a_plain_line_is_taken_apart(line: str, commands: list[list[str]]) -> No
 )
 def test_whatever_else_there_is_is_refused(line: str) -> None:
     assert simple_commands(line) is None
-
-
-@given(st.integers(0, 2**32))
-def test_bash_reads_what_is_taken_apart_as_the_same_commands(seed: int) -> None:
-    line = random_line(random.Random(seed))
-    commands = simple_commands(line)
-    if commands is not None:
-        assert disagreement(line, commands) == ""

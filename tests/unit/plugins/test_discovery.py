@@ -33,6 +33,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("PYTHONPATH", str(folder))
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for name in ("halfway", "halfway_impl", "halfway_base"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     return Home.in_folder(str(tmp_path / "home"))
 
 

@@ -283,7 +283,7 @@ def test_what_cannot_be_checked_now_is_a_problem_and_tried_again(
     def no_process(*_arguments: object, **_options: object) -> None:
         raise BlockingIOError("no more processes")
 
-    monkeypatch.setattr("subprocess.Popen", no_process)
+    monkeypatch.setattr("hookrouter._plugins.scan._inspect", no_process)
     own = resolve_settings(home, [plugin], config)
     assert own["p"].faults == ("plugins.p.settings: cannot be checked: BlockingIOError: no more processes",)
     assert Plugins([plugin], config, pytest.fail, settings=own).listing()[0].status == PluginStatus.BROKEN

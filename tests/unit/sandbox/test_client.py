@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hookrouter._sandbox import client as client_module
-from hookrouter._sandbox.client import ClientHome, ClientSession, install_client
+from hookrouter._sandbox import waiting
+from hookrouter._sandbox.client import ClientHome, ClientSession
 from hookrouter._sandbox.panes import Pane
-from hookrouter._sandbox.waiting import wait_until
+from support.stepped_time import SteppedTime
 
 RULE = "─" * 40
 
@@ -76,6 +75,7 @@ class Terminal:
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "_ENTER_SECONDS", 0.05)
+    monkeypatch.setattr(waiting, "time", SteppedTime())
 
 
 def submit(pane: Client, folder: Path) -> None:
@@ -97,40 +97,3 @@ def test_enter_is_repeated_once_it_shows_that_it_was_lost(tmp_path: Path, lost: 
     submit(client, tmp_path)
     assert client.submitted == ["please ASK single"]
     assert client.in_dialog == []
-
-
-NPM = """#!/usr/bin/env python3
-import os, sys, time
-folder = sys.argv[sys.argv.index("--prefix") + 1]
-os.makedirs(f"{folder}/node_modules/.bin")
-os.close(os.open(f"{folder}/node_modules/.bin/claude", os.O_CREAT, 0o755))
-with open(sys.argv[0] + ".begun", "a") as file:
-    file.write("one\\n")
-while not os.path.exists(sys.argv[0] + ".go"):
-    time.sleep(0.01)
-open(f"{folder}/node_modules/whole", "w").close()
-"""
-
-
-def test_a_client_that_two_processes_want_is_installed_once_and_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    npm = tmp_path / "bin" / "npm"
-    npm.parent.mkdir()
-    npm.write_text(NPM)
-    npm.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
-    begun, folder = Path(f"{npm}.begun"), tmp_path / "clients" / "2.1.9999"
-
-    def install(_: int) -> bool:
-        return (Path(install_client("2.1.9999", str(folder))).parents[1] / "whole").exists()
-
-    with ThreadPoolExecutor(2) as pool:
-        ended = [pool.submit(install, number) for number in range(2)]
-        wait_until(begun.exists, 10, "npm to begin")
-        done, _ = wait(ended, timeout=0.3)
-        Path(f"{npm}.go").touch()
-        assert not done
-        assert [one.result(10) for one in ended] == [True, True]
-    assert begun.read_text() == "one\n"
-    assert [one.name for one in folder.parent.iterdir()] == ["2.1.9999"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.sessions.running_clients import RunningClient, process_environ, running_clients
@@ -89,7 +89,6 @@ def test_only_json_files_count(registry: Path) -> None:
     assert listed(registry) == []
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(
         st.binary(max_size=200),

@@ -38,6 +38,16 @@ wait = 60
 """
 
 
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the programs be there that are asked for; none is started."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("cat", "true"):
+        folder.joinpath(name).touch(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
 def planned(home: Path, before: str | None, words: Words) -> Plan:
     if before is not None:
         (home / "config.toml").write_bytes(before.encode())

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._diagnostics.replay import ReplayError, choose
@@ -48,11 +48,7 @@ def fill(journal: Journal, lines: list[bytes]) -> None:
     Path(journal.folder, "s-1.jsonl").write_bytes(b"\n".join(lines))
 
 
-reads_any_journal = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
 @given(lines=LINES)
-@reads_any_journal
 def test_any_lines_can_be_read_and_chosen_from(journal: Journal, lines: list[bytes]) -> None:
     fill(journal, lines)
     choices: list[Callable[[], Selection]] = [
@@ -70,7 +66,6 @@ def test_any_lines_can_be_read_and_chosen_from(journal: Journal, lines: list[byt
 
 
 @given(lines=LINES)
-@reads_any_journal
 def test_any_journal_can_be_shown(journal: Journal, capsys: pytest.CaptureFixture[str], lines: list[bytes]) -> None:
     fill(journal, lines)
     capsys.readouterr()
@@ -83,7 +78,6 @@ def test_any_journal_can_be_shown(journal: Journal, capsys: pytest.CaptureFixtur
 
 
 @given(lines=LINES)
-@reads_any_journal
 def test_any_journal_can_be_counted(journal: Journal, capsys: pytest.CaptureFixture[str], lines: list[bytes]) -> None:
     fill(journal, lines)
     capsys.readouterr()
@@ -96,7 +90,6 @@ def test_any_journal_can_be_counted(journal: Journal, capsys: pytest.CaptureFixt
 
 
 @given(lines=LINES)
-@reads_any_journal
 def test_of_any_journal_a_run_is_replayed_or_refused_with_a_reason(journal: Journal, lines: list[bytes]) -> None:
     fill(journal, lines)
     home = Home.in_folder(os.path.dirname(journal.folder))

@@ -1,18 +1,20 @@
-"""The public contract of document engines, on the files that are the default."""
+"""The public contract of document engines, on the files that are the default: what needs one process."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.storage import changes, documents
+from hookrouter.storage import changes
 from hookrouter.storage.documents import Store
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.testing.contracts.document_storage import DocumentStorageContract
-from hookrouter.util import _folder_events, folder_watch
+from support.contracts import without
+from support.stored_files import FORKING, WAITING, poor_system, without_instances
 
 if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
@@ -20,43 +22,35 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def make_store(tmp_path) -> StoreMaker:
+def make_store(tmp_path: Path) -> StoreMaker:
     def make() -> DocumentStore:
         return open_store(Home.in_folder(str(tmp_path)), lambda text: pytest.fail(text))
 
     return make
 
 
+@without(FORKING)
 class TestFiles(DocumentStorageContract):
     pass
 
 
+@without(FORKING + WAITING)
 class TestFilesWithoutEventsAndLinks(DocumentStorageContract):
-    """A system that neither tells of changes nor has hard links."""
-
     @pytest.fixture(autouse=True)
-    def poor_system(self, monkeypatch):
-        def no_link(_source, _target):
-            raise OSError(1, "Operation not permitted")
-
-        monkeypatch.setattr(folder_watch, "subscribe", lambda _folder: None)
-        monkeypatch.setattr(documents.os, "link", no_link)
-        monkeypatch.setattr(changes, "_POLL", 0.01)
+    def system(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        poor_system(monkeypatch)
 
 
+@without(FORKING)
 class TestFilesWithoutInotify(DocumentStorageContract):
-    """A user whose programs have taken all instances of inotify that the system allows."""
-
     @pytest.fixture(autouse=True)
-    def no_instance(self, monkeypatch):
-        def refused():
-            raise OSError(24, "Too many open files")
-
-        monkeypatch.setattr(_folder_events, "_Inotify", refused)
+    def system(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        without_instances(monkeypatch)
 
 
-def test_a_watch_on_a_folder_that_may_only_be_read(tmp_path):
+def test_a_watch_on_a_folder_that_may_only_be_read(tmp_path, monkeypatch):
     """Nothing can be made there; the documents are looked for all the same."""
+    monkeypatch.setattr(changes, "_LOOK", 0.05)
     folder = tmp_path / "state"
     with Store(str(folder), pytest.fail).watch("question", "a") as watch:
         # It was made, then lost, and comes back.

@@ -6,7 +6,8 @@ import os
 import random
 from pathlib import Path
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.answering.interfaces import Press, Screen
@@ -26,6 +27,7 @@ def cases(seed: str, count: int) -> list[Case]:
     return [draw_case(random.Random(f"{seed}:{number}"), RECORDED, FORMS) for number in range(count)]
 
 
+@pytest.mark.slow
 def test_the_planner_acts_on_no_screen_of_anything_else_and_raises_nothing() -> None:
     planner = GrammarPlanner()
     for number in range(COUNT):
@@ -33,6 +35,7 @@ def test_the_planner_acts_on_no_screen_of_anything_else_and_raises_nothing() -> 
         assert not fault(case, planner), f"screen unit:{number}\n" + "\n".join(case.screen.lines)
 
 
+@pytest.mark.slow
 def test_a_planner_that_always_acts_is_caught_with_every_claim() -> None:
     class Reckless(GrammarPlanner):
         def next_step(self, *_: object) -> Press:  # type: ignore[override]
@@ -43,6 +46,12 @@ def test_a_planner_that_always_acts_is_caught_with_every_claim() -> None:
         of_claim = [case for case in found if case.claim == claim]
         assert len(of_claim) >= PER_CLAIM
         assert all(fault(case, Reckless()) for case in of_claim)
+
+
+@given(st.integers(0, 2**32))
+def test_whatever_a_screen_was_made_of_nothing_is_done_on_it_and_nothing_raised(seed: int) -> None:
+    for case in cases(f"drawn:{seed}", 20):
+        assert not fault(case, GrammarPlanner()), "\n".join(case.screen.lines)
 
 
 def test_the_planner_acts_on_many_screens_of_its_own() -> None:
@@ -75,7 +84,6 @@ PIECES = [
 ]
 
 
-@settings(max_examples=int(os.environ.get("HOOKROUTER_EXAMPLES", "300")), deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=60),
     st.sampled_from(FORMS),

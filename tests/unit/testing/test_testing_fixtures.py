@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pluggy import PluginValidationError
 
@@ -31,7 +29,7 @@ from hookrouter.replies import (
     UserPromptSubmitReply,
 )
 from hookrouter.samples import sample
-from hookrouter.testing import FakeGateway, FakePane, HookRecorder, Hooks, PluginFailed, write_plugin
+from hookrouter.testing import FakeGateway, FakePane, HookRecorder, Hooks, PluginFailed
 from hookrouter.testing import __all__ as exported
 
 pytest_plugins = ["pytester"]
@@ -329,32 +327,6 @@ def test_wrappers_work_and_their_calls_are_noted(guarded: Hooks) -> None:
     assert {call.plugin for call in result.calls} == {"guard", "softens"}
 
 
-def test_the_real_program_gives_the_same_result(hooks: Hooks, tmp_path: Path) -> None:
-    write_plugin(
-        tmp_path / "site",
-        "remote",
-        "from hookrouter import hookimpl\n"
-        "from hookrouter.replies import PreToolUseReply\n"
-        "@hookimpl\n"
-        "def pre_tool_use_bash(event, tool_input, context):\n"
-        "    context.note('folder', context.cwd)\n"
-        "    if 'fail' in event.raw['tool_input']['command']:\n"
-        "        raise OSError('broken')\n"
-        "    return PreToolUseReply.deny('no')\n",
-    )
-    environ = {"PYTHONPATH": str(tmp_path / "site")}
-    result = hooks.fire_process("PreToolUse", "Bash", cwd="/somewhere", environ=environ)
-    assert (result.decision, result.reason, result.by) == ("deny", "remote: no", ("remote",))
-    assert result.journal["folder"] == "/somewhere"
-    assert [record["outcome"] for record in result.of("remote")] == ["replied"]
-
-    with pytest.raises(PluginFailed, match=r"remote: failed .*OSError: broken"):
-        hooks.fire_process("PreToolUse", "Bash", tool_input={"command": "fail"}, environ=environ)
-    hooks.add(Guard)
-    with pytest.raises(ValueError, match="'guard' is not"):
-        hooks.fire_process("Stop")
-
-
 def test_the_recorder_hears_every_event_and_every_tool(hooks: Hooks, hook_recorder: HookRecorder) -> None:
     for event in EVENTS.values():
         hook_recorder.clear()
@@ -418,7 +390,6 @@ def test_the_fake_terminal_shows_takes_keys_and_closes(hooks: Hooks, fake_termin
     assert hooks.fire("Stop", check=False).failures
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=30)
 @given(
     st.dictionaries(
         st.text(max_size=8), st.none() | st.integers() | st.text(max_size=5) | st.lists(st.text()), max_size=4
@@ -436,36 +407,6 @@ def test_every_name_of_the_package_is_there(name: str) -> None:
     import hookrouter.testing
 
     assert getattr(hookrouter.testing, name) is not None
-
-
-LOADED = [
-    "hookrouter",
-    "hookrouter.testing",
-    "hookrouter.testing.pytest_plugin",
-    "hookrouter.util",
-    "hookrouter.util.lazy",
-]
-"""What every project's pytest loads where hookrouter is installed."""
-
-
-def test_the_plugin_costs_other_projects_nothing(tmp_path: Path) -> None:
-    (tmp_path / "test_nothing.py").write_text("def test(): pass\n")
-    (tmp_path / "conftest.py").write_text(
-        "import sys\n"
-        "def pytest_collection_finish(session):\n"
-        "    print('LOADED', sorted(n for n in sys.modules if n.split('.')[0].startswith('hookrouter')))\n"
-    )
-    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-c", os.devnull, "."]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    loaded = next(line for line in done.stdout.splitlines() if "LOADED" in line).partition("LOADED ")[2]
-    assert loaded == str(LOADED)
-
-
-def test_importing_the_plugin_imports_nothing_beside_pytest() -> None:
-    program = "import sys, pytest; before = set(sys.modules); import hookrouter.testing.pytest_plugin\n"
-    program += "print(*sorted(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == LOADED
 
 
 def test_an_authors_tests_fail_and_skip_with_clear_words(
@@ -509,30 +450,6 @@ def test_an_authors_tests_fail_and_skip_with_clear_words(
     )
     monkeypatch.setenv("HOOKROUTER_REQUIRE_LIVE", "1")
     pytester.runpytest("-k", "live").assert_outcomes(errors=1, deselected=2)
-
-
-def test_the_journal_of_a_process_is_read(hooks: Hooks) -> None:
-    result = hooks.fire_process("Stop", check=False)
-    assert json.loads(json.dumps(result.journal))["event"] == "Stop"
-    assert hooks.journal()
-
-
-def test_a_plugin_that_is_written_again_is_not_run_from_its_old_bytecode(tmp_path: Path) -> None:
-    environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-    def said() -> str:
-        command = [sys.executable, "-c", "import again"]
-        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, check=True)
-        return done.stdout.decode().strip()
-
-    file = write_plugin(tmp_path, "again", "print('one')")
-    written = file.stat().st_mtime
-    assert said() == "one"
-    write_plugin(tmp_path, "again", "print('two')")
-    # Within the same second, which is as exactly as Python looks at the time of a file of the same size.
-    os.utime(file, (written, written))
-
-    assert said() == "two"
 
 
 def test_an_unfit_input_names_the_way_to_fire_it_nevertheless(hooks: Hooks) -> None:

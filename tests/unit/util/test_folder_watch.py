@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
+import errno
 import os
 import select
 import signal
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -34,16 +33,16 @@ def instances() -> int:
 
 
 @pytest.fixture
-def used_up() -> Iterator[None]:
-    """Take every instance that the user may still have, as other programs do."""
-    library = ctypes.CDLL(None, use_errno=True)
-    taken = []
-    while (descriptor := library.inotify_init1(os.O_CLOEXEC)) >= 0 and len(taken) < 5000:
-        taken.append(descriptor)
-    assert descriptor < 0
-    yield
-    for descriptor in taken:
-        os.close(descriptor)
+def used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the system say that the user has no instance left.
+
+    To take them all would fail by chance: another process of the same user can let one go at any moment.
+    """
+
+    def refuse(_events: object) -> None:
+        raise OSError(errno.EMFILE, "inotify_init1")
+
+    monkeypatch.setattr(_folder_events._Inotify, "__init__", refuse)
 
 
 def readable(watch: FolderWatch) -> bool:
@@ -114,6 +113,7 @@ def test_a_process_with_other_threads_is_woken_where_it_watches(tmp_path: Path, 
     assert woken == [None]
 
 
+@pytest.mark.slow
 def test_threads_that_begin_and_end_watches_at_once_close_only_what_is_theirs(tmp_path: Path) -> None:
     failed: list[Exception] = []
 
@@ -137,24 +137,3 @@ def test_threads_that_begin_and_end_watches_at_once_close_only_what_is_theirs(tm
         sys.setswitchinterval(before)
     assert failed == []
     assert _folder_events._hubs == {}
-
-
-@pytest.mark.parametrize("source", ["inotify", "dnotify"])
-def test_a_forked_child_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
-    if source == "dnotify":
-        monkeypatch.setattr(_folder_events, "_Inotify", _folder_events._Dnotify)
-    with FolderWatch(str(tmp_path)) as mine:
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                with FolderWatch(str(tmp_path)) as theirs:
-                    (tmp_path / "x").write_text("")
-                    code = 0 if theirs.changed(SECONDS) in ({"x"}, None) else 2
-                mine.__exit__(None, None, None)
-            finally:
-                os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert mine.changed(SECONDS) in ({"x"}, None)
-        (tmp_path / "y").write_text("")
-        assert mine.changed(SECONDS) in ({"y"}, None)

@@ -16,8 +16,6 @@ from hookrouter.storage.interface import StoreError
 from hookrouter.util.time_limit import PluginTimeout, time_limit
 from hookrouter_postgresql import connections
 from hookrouter_postgresql import store as store_module
-from hookrouter_postgresql.engine import PostgresqlEngine
-from hookrouter_postgresql.settings import PostgresqlSettings
 from support.forked import Forked
 from support.postgres import GUARDED, PASSWORD
 
@@ -411,13 +409,6 @@ def test_all_connections_of_a_process_in_use(open_storage, storage, told):
         for thread in threads:
             thread.join()
     assert small.machines() == []
-
-
-@pytest.mark.parametrize("name", ["", " ", "a\0", "a\nb", "\ud800"])
-def test_a_machine_is_named_by_one_line(told, name):
-    assert "[storage] machine: found" in told(
-        lambda: PostgresqlEngine().open(PostgresqlSettings(dsn_env="DATABASE"), name, "/nowhere")
-    )
 
 
 def test_without_the_driver(open_storage, monkeypatch, told):

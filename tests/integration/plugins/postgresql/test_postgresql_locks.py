@@ -12,7 +12,6 @@ from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.time_limit import PluginTimeout
 from hookrouter_postgresql import locks, processes
 from hookrouter_postgresql.connections import Connections
-from hookrouter_postgresql.processes import Process, this_process
 from support.forked import Forked
 
 _SECONDS = 20.0
@@ -164,13 +163,3 @@ def test_locks_of_the_ended_are_pruned(storage, open_storage, server, schema, el
     server.ask("SELECT pg_sleep(1.1)")
     store.prune(0)
     assert server.ask(f"SELECT FROM {schema}.lock") == []
-
-
-def test_a_number_that_another_process_has_got_tells_of_an_ended_one():
-    me = this_process()
-    assert me.is_here()
-    assert not me.has_ended()
-    assert Process(me.host, me.place, me.pid, "1").has_ended()
-    assert not Process(me.host, me.place, me.pid, "").has_ended()
-    assert not Process(me.host, "", me.pid, me.started).is_here()
-    assert not Process(me.host, "another boot", me.pid, me.started).is_here()

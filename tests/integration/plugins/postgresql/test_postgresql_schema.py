@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from hookrouter.cli.storage import migrate
 from hookrouter.storage.history import HistoryBatch, HistoryPlace, KeptStory
 from hookrouter.storage.interface import StoreError
 from hookrouter_postgresql import schema as module
@@ -21,11 +20,6 @@ def version(server, schema) -> object:
 def tables(server, schema) -> list[object]:
     rows = server.ask("SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", schema)
     return [name for (name,) in rows]
-
-
-def test_the_steps_are_numbered_without_a_gap():
-    assert [step.version for step in migrations()] == list(range(1, NEWEST + 1))
-    assert len({step.checksum for step in migrations()}) == NEWEST
 
 
 def test_init_makes_what_is_missing_and_says_it(open_storage, server, schema):
@@ -70,10 +64,6 @@ def test_what_is_lost_by_going_back_is_said(storage):
     # And so they do: nothing counts as brought.
     storage.migrate()
     assert storage.history().place() == HistoryPlace(0, {})
-
-
-def test_the_example_of_the_command_goes_one_version_back():
-    assert re.findall(r"--to (\d+)", migrate.__doc__) == [str(NEWEST - 1)]
 
 
 def test_what_is_not_allowed(storage, server, schema):
