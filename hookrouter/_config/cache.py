@@ -35,7 +35,9 @@ FORMAT = 11
 
 
 def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
-    """Return the configuration of a home. Never raises: what is wrong with the file is in ``problems``.
+    """Return the configuration of a home: what is wrong with the file is in ``problems``.
+
+    Raises OSError if what it says cannot be known, because no descriptor or no memory is left.
 
     The compiled form is taken from the cache while size, times and inode of the file are what they were. ``changed``
     is called if this is the first look at a file without problems that was another one before: with whether that one
@@ -44,7 +46,7 @@ def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
     key = file_key(home.config_file)
     if key is None:
         return Config()
-    cached = read_own_json(_cache_file(home))
+    cached = read_own_json(_cache_file(home), certain=True)
     if cached.get("key") == key:
         config = _decoded(cached)
         if config is not None:

@@ -150,12 +150,15 @@ class _Call:
         self.event = event
         close_in_forked(self._close)
 
-    def replied(self, exit_code: int) -> None:
-        """Say that all is written, and have nothing more to do with whoever made the call."""
+    def replied(self, exit_code: int, unwritten: int) -> None:
+        """Say that all is written, and have nothing more to do with whoever made the call.
+
+        ``unwritten``: the exit code of a front that cannot write it.
+        """
         _end_without(self._life)
         # Perhaps nobody waits for this hook any more.
         with suppress(OSError):
-            self._connection.send(protocol.EXIT + bytes([exit_code]))
+            self._connection.send(protocol.EXIT + bytes([exit_code, unwritten]))
         self._close()
         stays_closed(self._close)
 
@@ -227,7 +230,7 @@ def _run(call: _Call, channel: Channel, served: Served, written: Written | None,
     hook, delivery = hook_process.HookProcess(), LaterDelivery(served.wiring)
     try:
         hook.reply(call.event, delivery)
-        call.replied(hook.exit_code)
+        call.replied(hook.exit_code, hook.unwritten)
         hook.finish()
         delivery.start_with(served.deliver)
         if hook.is_stateless and fitness.owes_nothing():
@@ -240,7 +243,8 @@ def _run(call: _Call, channel: Channel, served: Served, written: Written | None,
         channel.tell(done=True, free=is_free, modules=_loaded_since(loaded), written=written and written.runs())
     finally:
         if not is_free:
-            _exit(0)
+            # What counts if the router tells how this process ended: nothing was written.
+            _exit(hook.exit_code)
 
 
 def _loaded_since(count: int) -> list[str]:

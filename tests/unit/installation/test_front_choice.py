@@ -27,7 +27,7 @@ def script(front: Front) -> list[str]:
     return [*front_words(front, FOLDER), *SCRIPT]
 
 
-@pytest.fixture(params=["HKR2", "HKR9", "exit 3", ""])
+@pytest.fixture(params=["HKR3", "HKR9", "exit 3", ""])
 def native(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Put an executable in the place of the native front (or none); return whether it works."""
     path = tmp_path / "hookrouter" / "_fronts" / "native"
@@ -37,7 +37,7 @@ def native(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
         path.write_text(f'#!/bin/sh\n[ "$1" = --protocol ] && {does}\n')
         path.chmod(0o755)
     monkeypatch.setattr(front_command, "native_path", lambda: str(path))
-    works: bool = request.param == "HKR2"
+    works: bool = request.param == "HKR3"
     return works
 
 
