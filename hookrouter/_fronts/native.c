@@ -358,7 +358,7 @@ int main(int count, char **arguments)
     }
     if (count < 5) {
         fputs("hookrouter: a front is started by Claude Code: hookrouter install\n", stderr);
-        return 2;
+        return 1;
     }
     const char *folder = arguments[1];
     char **cold = arguments + 2;

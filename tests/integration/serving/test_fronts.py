@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from hookrouter import _fronts
+from hookrouter._installation import front_command
 from hookrouter._serving import address, protocol
 from hookrouter.util import unix_socket
 from support.resident import eventually
@@ -48,7 +49,7 @@ def front(request: pytest.FixtureRequest) -> list[str]:
     if request.param == "native":
         found: list[str] = request.getfixturevalue("native")
         return found
-    return [sys.executable, "-SP", str(SOURCES / "python_front.py")]
+    return front_command.front_words(front_command.Front.PYTHON, "")[:-1]
 
 
 class Caller:
@@ -251,7 +252,7 @@ def test_the_native_front_says_which_protocol_it_speaks(native: list[str]) -> No
 
 def test_a_person_who_starts_a_front_is_told_what_it_is(front: list[str]) -> None:
     done = subprocess.run(front, capture_output=True, check=False)
-    assert (done.returncode, b"hookrouter install" in done.stderr) == (2, True)
+    assert (done.returncode, b"hookrouter install" in done.stderr) == (1, True)
 
 
 @pytest.fixture
@@ -287,7 +288,7 @@ def stop(event, context):
     )
     environ["PYTHONPATH"] = str(plugins)
     payload = json.dumps(sample("Stop")).encode()
-    front = [sys.executable, "-SP", str(SOURCES / "python_front.py"), str(tmp_path / "none")]
+    front = front_command.front_words(front_command.Front.PYTHON, str(tmp_path / "none"))
     told = []
     for command in (words, [*front, *words]):
         done = subprocess.run(command, input=payload, env=environ, capture_output=True, check=False, cwd=tmp_path)
