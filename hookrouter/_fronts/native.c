@@ -143,6 +143,24 @@ static int greet(int connection, const char *message, size_t size)
     }
 }
 
+/* Whether this user or root listens, as the system says: another one would get all that a hook is told. */
+static int is_ours(int connection)
+{
+#ifdef SO_PEERCRED
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return 0;
+    return peer.uid == geteuid() || peer.uid == 0;
+#else
+    uid_t user;
+    gid_t group;
+    if (getpeereid(connection, &user, &group) != 0)
+        return 0;
+    return user == geteuid() || user == 0;
+#endif
+}
+
 /* Return the connection to a router that is ready for the call; -1 for none. */
 static int connected(const char *folder, int here, char **cold)
 {
@@ -163,7 +181,7 @@ static int connected(const char *folder, int here, char **cold)
         if (fchdir(here) != 0)
             is_connected = 0;
     }
-    if (is_connected) {
+    if (is_connected && is_ours(connection)) {
         size_t size = 0;
         char *message = hello(cold, &size);
         int is_ready = message && greet(connection, message, size);

@@ -68,6 +68,8 @@ def _greeted(folder: str, cold: list[str]):  # type: ignore[no-untyped-def]
             connection.connect("calls")
         finally:
             posix.fchdir(here)
+        if not _is_ours(connection):
+            raise PermissionError
         connection.sendall(_hello(cold))
         connection.settimeout(max(0.01, deadline - time.monotonic()))
         if connection.recv(1) == b"R":
@@ -75,11 +77,25 @@ def _greeted(folder: str, cold: list[str]):  # type: ignore[no-untyped-def]
     except TimeoutError:
         _remove(f"{folder}/calls")
     except OSError:
-        # No router, or one that has just ended.
+        # No router, one that has just ended, or another user's.
         pass
     if here >= 0:
         posix.close(here)
     return None
+
+
+def _is_ours(connection) -> bool:  # type: ignore[no-untyped-def]
+    """Whether this user or root listens, as the system says: another one would get all that a hook is told.
+
+    See :func:`hookrouter.util.unix_socket.check_listener`.
+    """
+    import _socket
+
+    if hasattr(_socket, "SO_PEERCRED"):
+        found = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    else:
+        found = connection.getsockopt(0, 1, 76)
+    return int.from_bytes(found[4:8], sys.byteorder) in (posix.geteuid(), 0)
 
 
 def _open_folder() -> int:

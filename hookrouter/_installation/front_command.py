@@ -1,8 +1,8 @@
 """The fronts of the resident router: the words that start each, and how they are known in a command line.
 
 An entry's command is ``FRONT FOLDER COLD... run EVENT``. FRONT is the executable ``native`` or the interpreter with
-START and ``python_front.py``, FOLDER the router's folder, and ``COLD... run EVENT`` the command line of a hook run without a
-router, which the front becomes if no router takes the call. The front ``cold`` is that command line alone.
+START and ``python_front.py``, FOLDER the router's folder, and ``COLD... run EVENT`` the command line of a hook run
+without a router, which the front becomes if no router takes the call. The front ``cold`` is that command line alone.
 """
 
 from __future__ import annotations

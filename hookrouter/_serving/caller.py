@@ -176,6 +176,7 @@ async def _brought(connection: socket.socket, folder: str, hello: bytes, given: 
         with unix_socket.in_folder(folder):
             # It is made at once, or not at all if too many wait already.
             connection.connect(address.CALLS)
+        unix_socket.check_listener(connection)
         async with asyncio.timeout(READY_SECONDS):
             await _say(connection, hello)
             await _give(connection, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -20,6 +21,8 @@ from hookrouter._plugins.registry import remedy
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import DryRun, Json, Scope, ScopeOption, SettingsOption, chosen_settings, echo_json
+from hookrouter.storage.exposure import exposed_folders
+from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
@@ -92,7 +95,8 @@ def install(
     \b
     Exit codes:
       0  registered, or nothing had to change
-      2  wrong arguments, or a settings file that cannot be used as it is; nothing was changed
+      2  wrong arguments, a settings file that cannot be used as it is, or a home in a folder that other users may
+         write; nothing was changed
     """
     if front is Front.MOD and scope in (Scope.PROJECT, Scope.LOCAL):
         raise CommandError(f"the mod is for your own settings file, not for --scope {scope}: leave --scope out")
@@ -120,6 +124,14 @@ def register(
     ``asked`` is the front that they are to have, None for the one that is there or the fastest. Adds to ``warnings``
     what is wrong beside. Raises CommandError, with the file untouched.
     """
+    if exposed := exposed_folders(app.home):
+        told = "; ".join(f"{folder} {reason}" for folder, reason in exposed.items())
+        raise CommandError(
+            printable(
+                f"another user could put other files, and another router, in the place of hookrouter's: {told}; "
+                f"fix: chmod go-w {shlex.join(exposed)}, or set {HOME_VARIABLE} to a folder of your own"
+            )
+        )
     for info in app.plugins.broken():
         warnings.append(printable(f"the plugin {info.name} is broken: {info.reason}; fix: {remedy(info, app.home)}"))
     if is_shared(path, os.environ) or is_project:
