@@ -303,15 +303,15 @@ class Hooks:
         if name in self._found:
             raise ValueError(f"there is a plugin {name!r} already; give this one another name")
         made = plugin() if isinstance(plugin, type) else plugin
-        validate(name, made)
-        waits = {hook: how for hook, function in implementations(made).items() if (how := waiting(function))}
+        known = validate(name, made)
+        waits = {hook: how for hook, function in known.items() if (how := waiting(function))}
         found = DiscoveredPlugin(
             name=name,
             value=f"{type(made).__module__}:{type(made).__qualname__}",
-            hooks=tuple(sorted(implementations(made))),
+            hooks=tuple(sorted(known)),
             waits=tuple((hook, how.seconds, how.setting) for hook, how in sorted(waits.items())),
-            matching=tuple(matching(implementations(made))),
-            wakes=tuple(waking(implementations(made))),
+            matching=tuple(matching(known)),
+            wakes=tuple(waking(known)),
             settings=self._declared(name, made),
         )
         return self._keep(found, made)
