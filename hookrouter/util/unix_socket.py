@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["check_listener", "connect", "file_identity", "in_folder", "is_own_peer", "listen"]
+__all__ = ["check_listener", "connect", "file_identity", "in_folder", "is_own_peer", "listen", "peer_process"]
 
 _PEER = struct.Struct("3i")
 _LOCAL_PEERCRED = 1
@@ -88,6 +88,14 @@ def file_identity(folder: str, name: str) -> tuple[int, int] | None:
 def is_own_peer(connection: socket.socket) -> bool:
     """Whether the process at the other end is this user's, as the system says; root's is another user's."""
     return _peer(connection) == os.geteuid()
+
+
+def peer_process(connection: socket.socket) -> int:
+    """Return the process that has made a connection, as this one's system numbers it; 0 if it does not say."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return 0
+    pid: int = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[0]
+    return pid
 
 
 def check_listener(connection: socket.socket) -> None:
