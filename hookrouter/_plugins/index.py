@@ -2,8 +2,8 @@
 
 Reading entry points needs :mod:`importlib.metadata`, and knowing what a plugin implements needs its import; both cost
 more than the rest of a hook run. So a scan (:mod:`hookrouter._plugins.scan`) writes an index once, and every later
-process reads it after comparing modification times: of the site folders (which change when a distribution is
-installed or removed; if one changed for another reason, its list of distributions decides), of the
+process reads it after comparing what tells a change (times, size, inode): of the site folders (which change when a
+distribution is installed or removed; if one changed for another reason, its list of distributions decides), of the
 ``entry_points.txt`` files that announce plugins, and of the source files that hold hook implementations. A folder that
 is only on the way of one process, such as the current one, never counts. An index with a broken plugin in it is
 good for a minute only, because what broke the plugin may be none of these files.
@@ -89,8 +89,8 @@ class DiscoveredPlugin(Value, kw_only=True):
     """The hooks that it implements; None if it could not be imported, now or ever before."""
     error: str = ""
     """Why it cannot be used; empty if it can."""
-    files: tuple[tuple[str, int], ...] = ()
-    """Files whose change makes this record stale, each with its modification time in nanoseconds."""
+    files: tuple[tuple[str, str], ...] = ()
+    """Files whose change makes this record stale, each with its :func:`file_stamp`."""
     hints: tuple[str, ...] = ()
     """What is probably a mistake in it, one line each."""
     waits: tuple[tuple[str, float, str | None], ...] = ()
@@ -129,12 +129,16 @@ def environment_key() -> dict[str, object]:
     }
 
 
-def file_stamp(path: str) -> int:
-    """Return the modification time of a file or folder in nanoseconds, or -1 if there is none."""
+def file_stamp(path: str) -> str:
+    """Return what tells one state of a file or folder from the next; empty if there is none.
+
+    Not the time of modification alone: who copies a file, or unpacks it, may set that to what it was.
+    """
     try:
-        return os.stat(path).st_mtime_ns
+        status = os.stat(path)
     except (OSError, ValueError):
-        return -1
+        return ""
+    return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}-{status.st_ctime_ns}"
 
 
 def read_cache(home: Home) -> tuple[DiscoveredPlugin, ...]:
@@ -186,7 +190,7 @@ def _is_recent(written: object) -> bool:
 
 
 def _distributions(folders: list[str]) -> list[list[object]]:
-    """Return the metadata folders of the installed distributions, each with its modification time."""
+    """Return the metadata folders of the installed distributions, each with its stamp."""
     found: list[list[object]] = []
     for folder in folders:
         try:

@@ -197,7 +197,7 @@ def _metadata_file(distribution: Distribution) -> tuple[str, ...]:
     return (path,) if os.path.exists(path) else ()
 
 
-def _stamped(files: Sequence[str]) -> list[tuple[str, int]]:
+def _stamped(files: Sequence[str]) -> list[tuple[str, str]]:
     return [(path, file_stamp(path)) for path in files]
 
 
