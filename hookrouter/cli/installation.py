@@ -21,7 +21,7 @@ from hookrouter._plugins.registry import remedy
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import DryRun, Json, Scope, ScopeOption, SettingsOption, chosen_settings, echo_json
-from hookrouter.storage.exposure import exposed_folders
+from hookrouter.storage._exposure import exposed_folders
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable

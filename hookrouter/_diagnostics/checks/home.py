@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.system import nearest_existing
-from hookrouter.storage.exposure import exposed_folders
+from hookrouter.storage._exposure import exposed_folders
 from hookrouter.storage.home import HOME_VARIABLE
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter.storage.exposure import exposed_folders
+from hookrouter.storage._exposure import exposed_folders
 from hookrouter.storage.home import Home
 
 
@@ -37,7 +37,7 @@ def test_every_folder_on_the_way_counts(
         status[5] = 4242
         return os.stat_result(status)
 
-    monkeypatch.setattr("hookrouter.storage.exposure.os.stat", stat)
+    monkeypatch.setattr("hookrouter.storage._exposure.os.stat", stat)
     found = exposed_folders(Home.in_folder(str(way[-1])))
     assert found == ({str(way[depth]): reason} if reason else {})
 
@@ -69,10 +69,10 @@ def test_a_folder_of_another_user_counts_but_not_for_root(tmp_path: Path, monkey
         status[4] = 0 if path in ("/", "/tmp") else user + 1000
         return os.stat_result(status)
 
-    monkeypatch.setattr("hookrouter.storage.exposure.os.stat", stat)
-    monkeypatch.setattr("hookrouter.storage.exposure.os.geteuid", lambda: 77)
+    monkeypatch.setattr("hookrouter.storage._exposure.os.stat", stat)
+    monkeypatch.setattr("hookrouter.storage._exposure.os.geteuid", lambda: 77)
     assert str(tmp_path) in exposed_folders(home)
-    monkeypatch.setattr("hookrouter.storage.exposure.os.geteuid", lambda: 0)
+    monkeypatch.setattr("hookrouter.storage._exposure.os.geteuid", lambda: 0)
     assert exposed_folders(home) == {}
 
 
