@@ -274,12 +274,12 @@ class _HookRun:
                 guards = [
                     name for name, table in config.plugins.items() if table.enabled and table.on_error == "closed"
                 ]
+                event = event_facts(self._call.event)
+                if guards and event is not None and event.hook in UNKNOWN_HOOKS:
+                    self._note_guards(guards, "the installed plugins cannot be read")
                 self._record.warn(f"the installed plugins cannot be read: {describe_error(error)}")
                 index = read_cache(self._home)
                 if not {plugin.name for plugin in index}.issuperset(guards):
-                    event = event_facts(self._call.event)
-                    if event is not None and event.hook in UNKNOWN_HOOKS:
-                        self._note_guards(guards, "the installed plugins cannot be read")
                     raise
             self._loaded = Plugins(
                 index,

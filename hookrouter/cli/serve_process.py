@@ -21,8 +21,8 @@ from hookrouter.cli.deliver_process import main as deliver
 from hookrouter.config import FILES
 from hookrouter.messaging.spawn import KIND, push
 from hookrouter.sessions.watching import WATCH_SECONDS, have_looked
-from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage._exposure import exposed_folders
+from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.home import HOME_VARIABLE, Home, HomeError
 from hookrouter.util.process_log import begin
 from hookrouter.util.program import script_argv
