@@ -35,7 +35,9 @@ FORMAT = 11
 
 
 def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
-    """Return the configuration of a home. Never raises: what is wrong with the file is in ``problems``.
+    """Return the configuration of a home: what is wrong with the file is in ``problems``.
+
+    Raises OSError if what it says cannot be known, because no descriptor or no memory is left.
 
     The compiled form is taken from the cache while size, times and inode of the file are what they were. ``changed``
     is called if this is the first look at a file without problems that was another one before: with whether that one
@@ -44,7 +46,7 @@ def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
     key = file_key(home.config_file)
     if key is None:
         return Config()
-    cached = read_own_json(_cache_file(home))
+    cached = read_own_json(_cache_file(home), certain=True)
     if cached.get("key") == key:
         config = _decoded(cached)
         if config is not None:
@@ -62,15 +64,28 @@ def keep(home: Home) -> None:
 
 
 def file_key(path: str) -> list[object] | None:
-    """Return what tells one state of a file from the next; None if there is no file."""
+    """Return what tells one state of a file from the next; None if there is no file: it is not there to be read.
+
+    A link, or a folder above, that leads nowhere is no removed file: what it leads to may not be mounted at the moment.
+    """
     try:
         status = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError):
-        return [path, -1, -1, -1, -1]
+    except (OSError, ValueError) as error:
+        is_missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
+        return None if is_missing and _is_removed(path) else [path, -1, -1, -1, -1]
     # The time of the last change of permissions too: a file that could not be read may be readable now.
     return [path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns]
+
+
+def _is_removed(path: str) -> bool:
+    """Whether the nearest of a path's folders that has a name is one; then what is missing below it was removed."""
+    while True:
+        try:
+            os.lstat(path)
+        except OSError:
+            path = os.path.dirname(path)
+            continue
+        return os.path.isdir(path)
 
 
 def config_name(home: Home) -> str:

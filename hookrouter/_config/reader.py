@@ -16,7 +16,7 @@ from hookrouter._config.salvage import salvaged
 from hookrouter._config.schema import CONVERTER, ConfigFile
 from hookrouter._config.validation import Fault, Problem, problems_of
 from hookrouter.config import INBOX, LAST, ORDER
-from hookrouter.storage.own_file import read_trusted
+from hookrouter.storage.own_file import is_out_of_means, read_trusted
 from hookrouter.util.text import closest
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _TOO_DEEP = "not TOML: nested too deeply"
 
 
 def read(path: str, last_good: Config) -> Config:
-    """Return what a ``config.toml`` says. Never raises: what is wrong is in ``problems``.
+    """Return what a ``config.toml`` says: what is wrong is in ``problems``. Raises OSError if it cannot be known.
 
     Of a file with problems nothing is used but what makes hookrouter stricter: ``on_error = "closed"`` and
     ``enabled = false`` of plugins. All else is as ``last_good`` says, the config of the last file without problems.
@@ -40,6 +40,8 @@ def read(path: str, last_good: Config) -> Config:
     try:
         content = read_trusted(path)
     except OSError as error:
+        if is_out_of_means(error):
+            raise
         problems = [Problem("", f"cannot be read: {error.strerror or error}")]
     else:
         raw, problems = parse(content)

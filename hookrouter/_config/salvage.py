@@ -14,9 +14,10 @@ import attrs
 from hookrouter._config.schema import CONVERTER, ConfigFile, PluginTable, plugin_config
 from hookrouter._config.validation import FAULTS
 from hookrouter.config import LAST, ORDER, Config, PluginConfig
+from hookrouter.util.text import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["salvaged"]
 
@@ -25,7 +26,8 @@ def salvaged(last_good: Config, raw: Mapping[str, object] | None, content: bytes
     """Return the config that holds while a file has problems.
 
     ``raw`` is what the file says; None if it is not even TOML: then the lines that can be made out count, and they
-    close a plugin that the last good file left open, and switch off none that it closed.
+    close a plugin that the last good file left open, and switch off none that it closed. What is said of a failure in a
+    word that is not known means closed: a guard must not be open because of a slip.
     """
     if raw is None:
         plugins = _with_lines(last_good.plugins, content)
@@ -37,27 +39,43 @@ def salvaged(last_good: Config, raw: Mapping[str, object] | None, content: bytes
 def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, PluginConfig]:
     """Return the plugins that this file closes or switches off, and those that it opens with a table that is right."""
     found = {}
-    tables = raw.get("plugins")
-    for name, table in tables.items() if isinstance(tables, dict) else ():
-        if name in (ORDER, LAST):
-            continue
+    for name, table in _plugin_tables(raw):
         try:
             entry = plugin_config(CONVERTER.structure(table, PluginTable))
             if entry.is_strict or last_good.plugin(name).is_strict:
                 found[name] = entry
         except FAULTS:
-            closed = isinstance(table, dict) and table.get("on_error") == "closed"
-            disabled = isinstance(table, dict) and table.get("enabled") is False
+            closed, disabled = _is_closed(table), table.get("enabled") is False
             if closed or disabled:
                 former = last_good.plugin(name)
                 found[name] = former._with(enabled=not disabled, on_error="closed" if closed else "open")
     return found
 
 
+def _plugin_tables(raw: Mapping[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the tables of plugins, those below a key that was probably meant for ``plugins`` too."""
+    names = [field.name for field in attrs.fields(ConfigFile)]
+    for key, tables in raw.items():
+        if (key == "plugins" or closest(key, names) == "plugins") and isinstance(tables, dict):
+            for name, table in tables.items():
+                if name not in (ORDER, LAST) and isinstance(table, dict):
+                    yield name, table
+
+
+def _is_closed(table: Mapping[str, object]) -> bool:
+    """Whether a table with mistakes says what to do on a failure, by whatever key and word, and not plainly "open"."""
+    names = [field.name for field in attrs.fields(PluginTable)]
+    said = [value for key, value in table.items() if key == ON_ERROR or closest(key, names) == ON_ERROR]
+    return any(not isinstance(value, str) or value.strip().casefold() != "open" for value in said)
+
+
+ON_ERROR = "on_error"
+
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\\]*\"|'[^']*')"
 _KEYS = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
-_CLOSED = re.compile(r"""["']?closed\b""")
-_CLOSED_INLINE = re.compile(r"""\bon_error["']?\s*=\s*["']?closed\b""")
+_CLOSED = re.compile(r"""(?!["']?\s*open\b)""", re.IGNORECASE)
+_CLOSED_INLINE = re.compile(r"""\bon_error["']?\s*=\s*(?!["']?\s*open\b|\s)""", re.IGNORECASE)
+"""What is said to happen on a failure, and is not plainly "open"."""
 
 
 def _with_lines(last_good: Mapping[str, PluginConfig], content: bytes) -> dict[str, PluginConfig]:

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROTOCOL "HKR2"
+#define PROTOCOL "HKR3"
 
 /* Milliseconds for the router to say that it is ready. One that says nothing is hung: its socket is removed. */
 #define PATIENCE 2000
@@ -31,6 +31,9 @@
 
 #define CHUNK (256 * 1024)
 #define ATTEMPTS 2
+
+/* Bytes that tell how a call ends: a sign, its number, and the exit code if stdout cannot be written. */
+#define END 3
 
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0
@@ -140,6 +143,24 @@ static int greet(int connection, const char *message, size_t size)
     }
 }
 
+/* Whether this user or root listens, as the system says: another one would get all that a hook is told. */
+static int is_ours(int connection)
+{
+#ifdef SO_PEERCRED
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return 0;
+    return peer.uid == geteuid() || peer.uid == 0;
+#else
+    uid_t user;
+    gid_t group;
+    if (getpeereid(connection, &user, &group) != 0)
+        return 0;
+    return user == geteuid() || user == 0;
+#endif
+}
+
 /* Return the connection to a router that is ready for the call; -1 for none. */
 static int connected(const char *folder, int here, char **cold)
 {
@@ -160,7 +181,7 @@ static int connected(const char *folder, int here, char **cold)
         if (fchdir(here) != 0)
             is_connected = 0;
     }
-    if (is_connected) {
+    if (is_connected && is_ours(connection)) {
         size_t size = 0;
         char *message = hello(cold, &size);
         int is_ready = message && greet(connection, message, size);
@@ -257,15 +278,18 @@ static int memory_file(const char *data, size_t size)
     return file;
 }
 
-/* Write what a file holds to a descriptor; if nobody reads that any more, nobody misses it. */
-static void copy(int file, int descriptor)
+/* Write what a file holds to a descriptor; returns whether all of it could be written. */
+static int copy(int file, int descriptor)
 {
     char chunk[8192];
     ssize_t got;
-    if (lseek(file, 0, SEEK_END) <= 0 || lseek(file, 0, SEEK_SET) != 0)
-        return;
-    while ((got = read(file, chunk, sizeof chunk)) > 0 && write_all(descriptor, chunk, (size_t)got))
-        ;
+    off_t size = lseek(file, 0, SEEK_END);
+    if (size <= 0 || lseek(file, 0, SEEK_SET) != 0)
+        return size == 0;
+    while ((got = read(file, chunk, sizeof chunk)) > 0)
+        if (!write_all(descriptor, chunk, (size_t)got))
+            return 0;
+    return got == 0;
 }
 
 /* Be the program that the cold run starts; with what was read of stdin, if it was. */
@@ -331,11 +355,11 @@ static int give(int connection, const int files[3], int here, int life)
 }
 
 /* Wait for the end of the call; returns whether the router or the call's process told it. */
-static int ended(int connection, unsigned char end[2])
+static int ended(int connection, unsigned char end[END])
 {
     size_t got = 0;
-    while (got < 2) {
-        ssize_t count = recv(connection, end + got, 2 - got, 0);
+    while (got < END) {
+        ssize_t count = recv(connection, end + got, END - got, 0);
         if (count > 0)
             got += (size_t)count;
         else if (count == 0 || errno != EINTR)
@@ -352,7 +376,7 @@ int main(int count, char **arguments)
     }
     if (count < 5) {
         fputs("hookrouter: a front is started by Claude Code: hookrouter install\n", stderr);
-        return 2;
+        return 1;
     }
     const char *folder = arguments[1];
     char **cold = arguments + 2;
@@ -387,12 +411,15 @@ int main(int count, char **arguments)
             close(connection);
             break;
         }
-        unsigned char end[2];
+        unsigned char end[END];
         int is_told = give(connection, files, here, life[0]) && ended(connection, end);
         close(connection);
         if (is_told) {
-            copy(files[1], 1);
+            int is_written = copy(files[1], 1);
+            /* A reason that nobody reads makes a refusal none the less. */
             copy(files[2], 2);
+            if (!is_written)
+                return end[2];
             if (end[0] != 'K')
                 return end[1];
             if (end[1] == 0 || end[1] >= NSIG)

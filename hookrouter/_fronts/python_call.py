@@ -35,9 +35,10 @@ def main(folder: str, cold: list[str]) -> int:
             break
         end = _served(greeted, files, life)
         if end:
-            for descriptor, file in ((1, files[1]), (2, files[2])):
-                _copy(file, descriptor)
-            return _ended(end)
+            is_written = _copy(files[1], 1)
+            # A reason that nobody reads makes a refusal none the less.
+            _copy(files[2], 2)
+            return _ended(end) if is_written else end[2]
     return _run_cold(cold, payload)
 
 
@@ -67,6 +68,8 @@ def _greeted(folder: str, cold: list[str]):  # type: ignore[no-untyped-def]
             connection.connect("calls")
         finally:
             posix.fchdir(here)
+        if not _is_ours(connection):
+            raise PermissionError
         connection.sendall(_hello(cold))
         connection.settimeout(max(0.01, deadline - time.monotonic()))
         if connection.recv(1) == b"R":
@@ -74,11 +77,25 @@ def _greeted(folder: str, cold: list[str]):  # type: ignore[no-untyped-def]
     except TimeoutError:
         _remove(f"{folder}/calls")
     except OSError:
-        # No router, or one that has just ended.
+        # No router, one that has just ended, or another user's.
         pass
     if here >= 0:
         posix.close(here)
     return None
+
+
+def _is_ours(connection) -> bool:  # type: ignore[no-untyped-def]
+    """Whether this user or root listens, as the system says: another one would get all that a hook is told.
+
+    See :func:`hookrouter.util.unix_socket.check_listener`.
+    """
+    import _socket
+
+    if hasattr(_socket, "SO_PEERCRED"):
+        found = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    else:
+        found = connection.getsockopt(0, 1, 76)
+    return int.from_bytes(found[4:8], sys.byteorder) in (posix.geteuid(), 0)
 
 
 def _open_folder() -> int:
@@ -105,7 +122,7 @@ def _hello(cold: list[str]) -> bytes:
     variables = [name + b"=" + value for name, value in posix.environ.items()]
     head = [b"%d" % posix.getppid(), b"%o" % mask, b"%d" % len(words)]
     body = b"\0".join([*head, *words, *variables, b""])
-    return b"HKR2" + len(body).to_bytes(4, "big") + body
+    return b"HKR3" + len(body).to_bytes(4, "big") + body
 
 
 def _read_stdin() -> bytes:
@@ -136,17 +153,21 @@ def _memory_file(data: bytes) -> int:
 
 def _write(descriptor: int, data: bytes) -> None:
     while data:
-        data = data[posix.write(descriptor, data) :]
+        try:
+            data = data[posix.write(descriptor, data) :]
+        except BlockingIOError:
+            posix.set_blocking(descriptor, True)
 
 
-def _copy(file: int, descriptor: int) -> None:
-    """Write what a file holds to a descriptor; if nobody reads that any more, nobody misses it."""
+def _copy(file: int, descriptor: int) -> bool:
+    """Write what a file holds to a descriptor; return whether all of it could be written."""
     try:
         if posix.lseek(file, 0, 2) and posix.lseek(file, 0, 0) == 0:
             while data := posix.read(file, _CHUNK):
                 _write(descriptor, data)
     except OSError:
-        return
+        return False
+    return True
 
 
 def _served(greeted, files: list[int], life: tuple[int, int]) -> bytes:  # type: ignore[no-untyped-def]
@@ -163,14 +184,14 @@ def _served(greeted, files: list[int], life: tuple[int, int]) -> bytes:  # type:
     try:
         connection.sendmsg([b"G"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
         connection.settimeout(None)
-        while len(end) < 2 and (part := connection.recv(2 - len(end))):
+        while len(end) < 3 and (part := connection.recv(3 - len(end))):
             end += part
     except OSError:
         end = b""
     connection.close()
     for descriptor in (here, *life):
         posix.close(descriptor)
-    return end if len(end) == 2 and end[:1] in (b"X", b"K", b"E") else b""
+    return end if len(end) == 3 and end[:1] in (b"X", b"K", b"E") else b""
 
 
 def _ended(end: bytes) -> int:

@@ -1,8 +1,8 @@
 """The fronts of the resident router: the words that start each, and how they are known in a command line.
 
 An entry's command is ``FRONT FOLDER COLD... run EVENT``. FRONT is the executable ``native`` or the interpreter with
-``python_front.py``, FOLDER the router's folder, and ``COLD... run EVENT`` the command line of a hook run without a
-router, which the front becomes if no router takes the call. The front ``cold`` is that command line alone.
+START and ``python_front.py``, FOLDER the router's folder, and ``COLD... run EVENT`` the command line of a hook run
+without a router, which the front becomes if no router takes the call. The front ``cold`` is that command line alone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "START",
     "Front",
     "FrontWords",
     "default_front",
@@ -34,6 +35,10 @@ _PROBE_SECONDS = 10.0
 _NATIVE = "/hookrouter/_fronts/native"
 _PYTHON = "/hookrouter/_fronts/python_front.py"
 """How the paths of the fronts end in every installation."""
+
+START = 'import sys; sys.path.insert(0, sys.argv[1].rpartition("/")[0]); import python_front as f; f.run(sys.argv[1:])'
+"""The program that imports the front in Python from the file that is its first argument. Without that file it ends with
+1: an interpreter that misses its own program would end with 2, which blocks."""
 
 
 class Front(StrEnum):
@@ -90,7 +95,7 @@ def front_words(front: Front, folder: str) -> list[str]:
     if front is Front.NATIVE:
         return [native_path(), folder]
     if front is Front.PYTHON:
-        return [_interpreter(), "-SP", python_front_path(), folder]
+        return [_interpreter(), "-SPc", START, python_front_path(), folder]
     return []
 
 
@@ -108,7 +113,10 @@ def split_front(words: Sequence[str]) -> tuple[FrontWords | None, list[str]]:
     if words and words[0].endswith(_NATIVE):
         front, count = Front.NATIVE, 1
     elif len(words) > 2 and words[1].startswith("-") and words[2].endswith(_PYTHON):
+        # As installs of before wrote it.
         front, count = Front.PYTHON, 3
+    elif len(words) > 3 and words[2] == START and words[3].endswith(_PYTHON):
+        front, count = Front.PYTHON, 4
     else:
         return None, list(words)
     if len(words) <= count:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hookrouter._contract.tables import EventFacts
+    from hookrouter._installation.settings_edit import Entry
     from hookrouter._plugins.registry import PluginInfo
     from hookrouter.config import Config
     from hookrouter.context import Services
@@ -34,6 +35,7 @@ __all__ = [
     "MCP_MATCHER",
     "Registration",
     "RegistrationSource",
+    "kept_unasked",
     "registration_sources",
     "registrations",
     "ruled_tools",
@@ -124,26 +126,41 @@ class RegistrationSource(NamedTuple):
 
 
 def wanted_registrations(
-    app: Services, front: Front = Front.COLD, *, for_any_client: bool = False
+    app: Services, front: Front = Front.COLD, *, for_any_client: bool = False, present: Iterable[Entry] = ()
 ) -> list[Registration]:
     """Return the entries that an environment's plugins need, for the running installation of hookrouter.
 
-    ``for_any_client``: without those that not every client knows, whichever is there.
+    ``for_any_client``: without those that not every client knows, whichever is there. ``present`` are the entries of
+    the settings file: those that not every client knows stay if no client is there to be asked.
     """
     home = app.home.root if app.environ.get(HOME_VARIABLE) else None
     script = [*front_words(front, app.home.router), *script_argv()]
-    sources = registration_sources(app.plugins.listing(), app.config) if for_any_client else wanted_sources(app)
+    sources = (
+        registration_sources(app.plugins.listing(), app.config) if for_any_client else wanted_sources(app, present)
+    )
     wanted = registrations(sources, script, home)
     address = app.config.serve.http
     return http_registrations(wanted, address) if front is Front.HTTP and address else wanted
 
 
-def wanted_sources(app: Services) -> list[RegistrationSource]:
-    """Return the plugins for which the Claude Code that is on PATH must call hookrouter."""
+def wanted_sources(app: Services, present: Iterable[Entry] = ()) -> list[RegistrationSource]:
+    """Return the plugins for which the Claude Code that is on PATH must call hookrouter; ``present`` as above."""
     listing = app.plugins.listing()
     # To ask the client takes longer than all the rest.
     client = found_version(app.environ) if any(plugin.if_known or plugin.wakes for plugin in listing) else None
-    return registration_sources(listing, app.config, client)
+    return registration_sources(listing, app.config, client, () if client is not None else present)
+
+
+def kept_unasked(app: Services, wanted: Sequence[Registration]) -> list[str]:
+    """Return the events of entries that are wanted only because they are there: no client says whether it knows them.
+
+    ``wanted`` is what :func:`wanted_registrations` returns.
+    """
+    listing = app.plugins.listing()
+    if not any(plugin.if_known or plugin.wakes for plugin in listing) or found_version(app.environ) is not None:
+        return []
+    surely = {(want.event, want.wakes) for want in wanted_registrations(app)}
+    return list(dict.fromkeys(want.event for want in wanted if (want.event, want.wakes) not in surely))
 
 
 def http_registrations(wanted: Iterable[Registration], address: str) -> list[Registration]:
@@ -159,16 +176,21 @@ def http_registrations(wanted: Iterable[Registration], address: str) -> list[Reg
 
 
 def registration_sources(
-    plugins: Iterable[PluginInfo], config: Config, client: tuple[int, ...] | None = None
+    plugins: Iterable[PluginInfo],
+    config: Config,
+    client: tuple[int, ...] | None = None,
+    present: Iterable[Entry] = (),
 ) -> list[RegistrationSource]:
     """Return the plugins for which Claude Code must call hookrouter.
 
     The active ones, and broken ones that are set to fail closed: they can only refuse if they are called. Without the
-    hooks that need a client that knows their events, or that wakes, if ``client``, its version, does not say that it
-    does.
+    hooks that need a client that knows their events, or that wakes, if neither ``client``, its version, says that it
+    does, nor one of the entries that are ``present``.
     """
-    can_wake = client is not None and client >= WAKING_CLIENT
-    known = {record.hook for record in EVENTS.values() if knows(client, record.name)}
+    there = {(entry.event, entry.wakes) for entry in present}
+    can_wake = (client is not None and client >= WAKING_CLIENT) or any(wakes for _, wakes in there)
+    events = {event for event, _ in there}
+    known = {record.hook for record in EVENTS.values() if record.name in events or knows(client, record.name)}
     found = []
     for plugin in plugins:
         settings = config.plugin(plugin.name)

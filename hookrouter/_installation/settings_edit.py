@@ -219,7 +219,7 @@ def merge(
     bom = "\ufeff" if text is not None and text.startswith("\ufeff") else ""
     body = None if text is None else text[len(bom) :]
     blank = body is None or not body.strip(" \t\r\n")
-    document = _parse("{}\n" if blank or body is None else body)
+    document = _parse(body or "")
     found = _entries(document)
     if not found:
         if not wanted:
@@ -265,9 +265,10 @@ def _label(event: str, matcher: str | None) -> str:
 
 
 def _parse(text: str) -> Document:
-    """Parse a settings text and check the shapes that the edits go through."""
+    """Parse a settings text and check the shapes that the edits go through. A blank one holds nothing."""
+    body = text.removeprefix("\ufeff")
     try:
-        document = Document(text.removeprefix("\ufeff"))
+        document = Document(body if body.strip() else "{}\n")
     except JsonTextError as error:
         raise SettingsError(f"cannot be read: {error}") from None
     root = document.root

@@ -2,7 +2,7 @@
 
 ``inline``: in the hook process, unwatched: all of them are hookrouter's own. ``marked``: in the hook process, which is
 put right after each call, with a mark on disk that names the call. ``supervised``: in a child process, because a plugin
-is set to fail closed, or has ended a hook process before.
+is set to fail closed (any other one could end the process before that is asked), or has ended a hook process before.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def choose(home: Home, listeners: Sequence[PluginInfo], config: Config, warn: Ca
     called = third_party(info for info in listeners if info.name not in switched_off)
     if not called:
         how = INLINE
-    elif any(config.plugin(name).on_error == "closed" or (name in health and health[name].isolated) for name in called):
+    elif any(config.plugin(info.name).on_error == "closed" for info in listeners) or any(
+        name in health and health[name].isolated for name in called
+    ):
         how = SUPERVISED
     else:
         how = MARKED

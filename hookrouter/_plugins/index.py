@@ -2,8 +2,8 @@
 
 Reading entry points needs :mod:`importlib.metadata`, and knowing what a plugin implements needs its import; both cost
 more than the rest of a hook run. So a scan (:mod:`hookrouter._plugins.scan`) writes an index once, and every later
-process reads it after comparing modification times: of the site folders (which change when a distribution is
-installed or removed; if one changed for another reason, its list of distributions decides), of the
+process reads it after comparing what tells a change (times, size, inode): of the site folders (which change when a
+distribution is installed or removed; if one changed for another reason, its list of distributions decides), of the
 ``entry_points.txt`` files that announce plugins, and of the source files that hold hook implementations. A folder that
 is only on the way of one process, such as the current one, never counts. An index with a broken plugin in it is
 good for a minute only, because what broke the plugin may be none of these files.
@@ -15,7 +15,7 @@ import os
 import sys
 
 from hookrouter import __version__
-from hookrouter.storage.own_file import keep_own_json, read_own_json, write_own_json
+from hookrouter.storage.own_file import is_out_of_means, keep_own_json, read_own_json, write_own_json
 from hookrouter.util.filenames import digest
 from hookrouter.util.value import Value, decode, encode
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 __all__ = [
+    "NOT_INSTALLED",
     "DiscoveredPlugin",
     "OwnSettings",
     "environment_key",
@@ -39,6 +40,9 @@ __all__ = [
     "read_fresh",
     "write_cache",
 ]
+
+NOT_INSTALLED = "not installed, although config.toml sets it to fail closed"
+"""The error of a plugin that was installed once: its hooks are kept, for a guard that is being reinstalled."""
 
 BROKEN_SECONDS = 60.0
 """How long an index that holds a broken plugin is trusted."""
@@ -85,8 +89,8 @@ class DiscoveredPlugin(Value, kw_only=True):
     """The hooks that it implements; None if it could not be imported, now or ever before."""
     error: str = ""
     """Why it cannot be used; empty if it can."""
-    files: tuple[tuple[str, int], ...] = ()
-    """Files whose change makes this record stale, each with its modification time in nanoseconds."""
+    files: tuple[tuple[str, str], ...] = ()
+    """Files whose change makes this record stale, each with its :func:`file_stamp`."""
     hints: tuple[str, ...] = ()
     """What is probably a mistake in it, one line each."""
     waits: tuple[tuple[str, float, str | None], ...] = ()
@@ -113,7 +117,10 @@ def cache_file(home: Home) -> str:
 
 
 def environment_key() -> dict[str, object]:
-    """Return what tells one state of the environment from the next, as JSON values."""
+    """Return what tells one state of the environment from the next, as JSON values.
+
+    Raises OSError if that cannot be known, because no descriptor or no memory is left.
+    """
     folders = _site_folders()
     return {
         "version": __version__,
@@ -122,18 +129,26 @@ def environment_key() -> dict[str, object]:
     }
 
 
-def file_stamp(path: str) -> int:
-    """Return the modification time of a file or folder in nanoseconds, or -1 if there is none."""
+def file_stamp(path: str) -> str:
+    """Return what tells one state of a file or folder from the next; empty if there is none.
+
+    Not the time of modification alone: who copies a file, or unpacks it, may set that to what it was.
+    """
     try:
-        return os.stat(path).st_mtime_ns
+        status = os.stat(path)
     except (OSError, ValueError):
-        return -1
+        return ""
+    return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}-{status.st_ctime_ns}"
 
 
 def read_cache(home: Home) -> tuple[DiscoveredPlugin, ...]:
-    """Return the plugins of the last index, however old; none if there is none."""
+    """Return the plugins of the last index, however old; none if there is none.
+
+    Raises OSError if it cannot be read because no descriptor or no memory is left; so does :func:`read_fresh`.
+    """
+    document = read_own_json(cache_file(home), certain=True)
     try:
-        return _plugins(read_own_json(cache_file(home)))
+        return _plugins(document)
     except (TypeError, KeyError):
         return ()
 
@@ -147,12 +162,12 @@ def write_cache(home: Home, plugins: tuple[DiscoveredPlugin, ...], key: Mapping[
 
 def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
     """Return the cached index if nothing has changed since it was written, else None."""
-    document = read_own_json(cache_file(home))
+    document = read_own_json(cache_file(home), certain=True)
     try:
         if document["version"] != __version__:
             return None
         plugins = _plugins(document)
-        if any(plugin.error for plugin in plugins) and not _is_recent(document["written"]):
+        if any(plugin.error not in ("", NOT_INSTALLED) for plugin in plugins) and not _is_recent(document["written"]):
             return None
         # Plugins of one distribution share its files.
         if any(file_stamp(path) != stamp for path, stamp in {pair for plugin in plugins for pair in plugin.files}):
@@ -162,7 +177,7 @@ def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
             return plugins
         if document["distributions"] != _distributions(folders):
             return None
-    except (OSError, TypeError, KeyError):
+    except (TypeError, KeyError):
         return None
     write_cache(home, plugins, environment_key())
     return plugins
@@ -175,12 +190,14 @@ def _is_recent(written: object) -> bool:
 
 
 def _distributions(folders: list[str]) -> list[list[object]]:
-    """Return the metadata folders of the installed distributions, each with its modification time."""
+    """Return the metadata folders of the installed distributions, each with its stamp."""
     found: list[list[object]] = []
     for folder in folders:
         try:
             names = os.listdir(folder)
-        except OSError:
+        except OSError as error:
+            if is_out_of_means(error):
+                raise
             continue
         metadata = sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
         found.extend([os.path.join(folder, name), file_stamp(os.path.join(folder, name))] for name in metadata)
@@ -194,7 +211,11 @@ _decoded: tuple[object, tuple[DiscoveredPlugin, ...]] = None, ()
 def keep_cache(home: Home) -> None:
     """Keep the index in this process while its file is what it is, for the processes that it forks."""
     keep_own_json(cache_file(home))
-    read_cache(home)
+    try:
+        read_cache(home)
+    except OSError:
+        # No descriptor is left at this moment: each call reads it for itself.
+        return
 
 
 def _plugins(document: Mapping[str, object]) -> tuple[DiscoveredPlugin, ...]:

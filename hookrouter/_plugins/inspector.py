@@ -73,8 +73,8 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
     files = _module_files(value)
     try:
         plugin = load_object(value)
-        found = implementations(plugin)
-        validate(name, plugin)
+        found = validate(name, plugin)
+        optional = sorted(implementations(plugin).keys() - found)
         unmarked = _unmarked(plugin, found)
         settings = _settings(name, found, table, files)
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
@@ -107,7 +107,11 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         "matching": matching(found),
         "wakes": waking(found),
         "files": _stamped(files),
-        "hints": [*(f"{name} has a hook's name but no @hookimpl" for name in unmarked), *_marked_in_vain(found)],
+        "hints": [
+            *(f"{name} has a hook's name but no @hookimpl" for name in unmarked),
+            *(f"{hook} is no hook of this version, and is not called: it is marked as optional" for hook in optional),
+            *_marked_in_vain(found),
+        ],
         "settings": settings,
         "error": "",
         **({"called": _called(found), "contributions": _contributions(found)} if ask else {}),

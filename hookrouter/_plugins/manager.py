@@ -64,8 +64,11 @@ def implementations(plugin: object) -> dict[str, Callable[..., Any]]:
     return found
 
 
-def validate(name: str, plugin: object) -> None:
-    """Check a plugin's hooks against all specs: unknown names, arguments and classes, old-style wrappers.
+def validate(name: str, plugin: object) -> dict[str, Callable[..., Any]]:
+    """Return a plugin's implementations of the hooks that there are, by name, as :func:`implementations` has them.
+
+    One that is not known and marked with ``optionalhook`` is left out: it may be another version's. Checks unknown
+    names, arguments and classes, old-style wrappers.
 
     Raises pluggy.PluginValidationError, whose message names the hook and what is allowed.
     """
@@ -78,7 +81,11 @@ def validate(name: str, plugin: object) -> None:
     for specs in all_spec_classes():
         manager.add_hookspecs(specs)
     known = {hook for hook in vars(manager.hook) if not hook.startswith("_")}
-    for hook, function in implementations(plugin).items():
+    found = implementations(plugin)
+    for hook, function in list(found.items()):
+        if hook not in known and _is_optional(function):
+            del found[hook]
+            continue
         if hook not in known:
             from hookrouter._contract.document import snake
 
@@ -91,6 +98,11 @@ def validate(name: str, plugin: object) -> None:
             raise pluggy.PluginValidationError(plugin, problem)
     manager.register(plugin, name)
     manager.check_pending()
+    return found
+
+
+def _is_optional(function: Callable[..., Any]) -> bool:
+    return bool(getattr(function, IMPLEMENTATION, {}).get("optionalhook"))
 
 
 def _unknown_arguments(hook: str, function: Callable[..., Any], known: Sequence[str]) -> list[str]:

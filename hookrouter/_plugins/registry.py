@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hookrouter._contract.hook_names import concerns
 from hookrouter._contract.tables import TOOL_ALIASES
-from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin
 from hookrouter.util.value import NO_ITEMS, Value
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ UNKNOWN_HOOKS = ("pre_tool_use", "permission_request")
 """What a plugin that is set to fail closed is taken to listen to while nobody knows its hooks: whatever would let a
 tool run. Refusing more would keep Claude from ending its turn."""
 
-NOT_INSTALLED = "not installed, although config.toml sets it to fail closed"
+NO_HOOKS = "it implements no hook, although config.toml sets it to fail closed"
 
 
 class PluginStatus:
@@ -118,13 +118,14 @@ class Plugins:
         self._settings = dict(settings or {})
         self.has_called_unmarked = False
         """Whether a plugin was asked what it contributes that does not say that it leaves nothing by that."""
-        self.index = tuple(index)
+        self._index = tuple(index)
+        self.index = tuple(plugin for plugin in self._index if plugin.error != NOT_INSTALLED)
         """What is installed, whatever the config says of it."""
-        self._infos = _listed(self.index, config, self._settings)
+        self._infos = _listed(self._index, config, self._settings)
 
     def under(self, config: Config, settings: Mapping[str, OwnSettings]) -> Plugins:
         """Return the same plugins under another config; ``settings`` as the constructor takes them."""
-        return Plugins(self.index, config, self._report, self._objects, settings)
+        return Plugins(self._index, config, self._report, self._objects, settings)
 
     def listing(self) -> list[PluginInfo]:
         """Return every installed plugin, in the order in which they are called.
@@ -348,10 +349,11 @@ def _listed(
     global _last
     if _last is not None and _last[0] is index and _last[1] is config and _last[2] == settings:
         return _last[3]
-    found = {plugin.name: plugin for plugin in index}
+    found = {plugin.name: plugin for plugin in index if plugin.error != NOT_INSTALLED}
+    gone = {plugin.name: plugin for plugin in index if plugin.error == NOT_INSTALLED}
     for name, table in config.plugins.items():
         if table.enabled and table.on_error == "closed" and name not in found:
-            found[name] = DiscoveredPlugin(name=name, value="", error=NOT_INSTALLED)
+            found[name] = gone.get(name) or DiscoveredPlugin(name=name, value="", error=NOT_INSTALLED)
     first = [name for name in config.plugin_order if name in found]
     last = [name for name in config.plugin_last if name in found]
     ordered = [*first, *sorted(found.keys() - {*first, *last}), *last]
@@ -376,6 +378,9 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
     elif own is not None and problems and (own.values is None or config.on_error == "closed"):
         # A guard must not run with other rules than those that somebody wrote.
         status, reason = PluginStatus.BROKEN, "; ".join(problems)
+    elif config.on_error == "closed" and not plugin.hooks:
+        # Its file may be half written at this moment; and who wants this wants it to guard something.
+        status, reason = PluginStatus.BROKEN, NO_HOOKS
     off = {hook for hook, _, setting in plugin.waits if setting is not None and settings.get(setting) is not True}
     if not has_rules:
         off.update(plugin.ruled)
@@ -387,7 +392,7 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         version=plugin.version,
         value=plugin.value,
         hooks=tuple(hook for hook in plugin.hooks or () if hook not in off),
-        hooks_known=plugin.hooks is not None,
+        hooks_known=plugin.hooks is not None and reason != NO_HOOKS,
         hints=plugin.hints,
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
         ruled=frozenset(plugin.ruled),

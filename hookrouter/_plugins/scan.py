@@ -18,6 +18,7 @@ from importlib.metadata import EntryPoint, distributions
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._plugins.index import (
+    NOT_INSTALLED,
     DiscoveredPlugin,
     OwnSettings,
     environment_key,
@@ -27,6 +28,7 @@ from hookrouter._plugins.index import (
 )
 from hookrouter.config import LAST, ORDER
 from hookrouter.markers import ENTRY_POINT_GROUP
+from hookrouter.storage.own_file import is_out_of_means
 from hookrouter.util.text import describe_error
 from hookrouter.util.value import decode
 
@@ -75,7 +77,7 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     """Scan the environment, save the index and return the plugins in order of their names.
 
     A plugin that is broken now keeps the hooks that the last good index knew of it, so that one that is set to fail
-    closed still guards the same calls.
+    closed still guards the same calls. So does one that is gone: it comes after the others.
     """
     key = environment_key()
     announced = _announced()
@@ -112,6 +114,9 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
                 settings=_own_settings(description),
             )
         )
+    names = {plugin.name for plugin in announced}
+    gone = sorted((name, hooks) for name, hooks in known.items() if name not in names and hooks)
+    plugins += [DiscoveredPlugin(name=name, value="", hooks=hooks, error=NOT_INSTALLED) for name, hooks in gone]
     result = tuple(plugins)
     write_cache(home, result, key)
     return result
@@ -161,7 +166,10 @@ def _announced() -> list[_Announced]:
             seen.add(label)
             entries = [entry for entry in distribution.entry_points if entry.group == ENTRY_POINT_GROUP]
             version = distribution.version
-        except Exception:  # noqa: BLE001, S112 - whatever is wrong with a stranger's metadata
+        except Exception as error:  # whatever is wrong with a stranger's metadata
+            if isinstance(error, MemoryError) or (isinstance(error, OSError) and is_out_of_means(error)):
+                # An index without it would have nobody asked.
+                raise
             continue
         for name, value in ((entry.name, _value(entry)) for entry in entries):
             files = _metadata_file(distribution)
@@ -189,7 +197,7 @@ def _metadata_file(distribution: Distribution) -> tuple[str, ...]:
     return (path,) if os.path.exists(path) else ()
 
 
-def _stamped(files: Sequence[str]) -> list[tuple[str, int]]:
+def _stamped(files: Sequence[str]) -> list[tuple[str, str]]:
     return [(path, file_stamp(path)) for path in files]
 
 

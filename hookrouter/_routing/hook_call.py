@@ -80,14 +80,16 @@ class HookCall(Value):
         return isinstance(mark, str) and mark != ""
 
 
-def parse(word: str, data: bytes | None) -> HookCall:
+def parse(word: str, data: bytes | None, fault: str = "") -> HookCall:
     """Return the call that the word on the command line and the bytes on stdin make. Never raises.
 
     ``word`` is the event's name, ``pre-tool-use`` or ``PreToolUse``; ``data`` is None if there was more than
-    MAX_PAYLOAD of it.
+    MAX_PAYLOAD of it. ``fault`` says why there can be no call, whatever there was; empty if there can.
     """
     record = event_facts(word)
     name = printable(word)[:_MAX_EVENT] if record is None else record.name
+    if fault:
+        return HookCall(name, record, problem=fault)
     if data is None:
         return HookCall(name, record, problem=f"the payload is larger than {MAX_PAYLOAD} bytes")
     try:

@@ -3,9 +3,11 @@
 Whatever comes in, the process exits 0 (but for the few events that block only through exit code 2) and writes one
 JSON document or nothing; what was wrong goes to the journal. The one exception is a plugin that is set to fail
 closed: if it cannot be asked, because the payload cannot be read or the plugin cannot be imported, the call is
-refused in its name. Without a home (:class:`hookrouter.storage.home.HomeError`) nothing of this can be done: the
-process then exits 1 with one line on stderr, which Claude Code shows and goes on, or refuses the call if the entry
-in settings.json says ``"onFailure": "block"``.
+refused in its name.
+
+The exit code is that of a failure until the answer is written (:data:`hookrouter._routing.output.FAILED`): without a
+home, for example, or if nobody knows which plugins fail closed. If the answer cannot be written, and it refuses the
+call or a plugin that fails closed was to be asked, the process exits 2, which refuses it.
 
 What happens in between is :mod:`hookrouter._routing.hook_run`.
 """
@@ -19,7 +21,9 @@ import sys
 from hookrouter._isolation.forked import close_in_forked, stays_closed
 from hookrouter._routing.hook_call import MAX_PAYLOAD
 from hookrouter._routing.hook_run import answer
+from hookrouter._routing.output import FAILED
 from hookrouter.storage.home import Home, ensure
+from hookrouter.util.text import describe_error
 
 TYPE_CHECKING = False
 
@@ -75,8 +79,10 @@ class HookProcess:
 
     def __init__(self) -> None:
         """Touch nothing yet."""
-        self.exit_code = 0
-        """The exit code that goes with the reply."""
+        self.exit_code = FAILED
+        """The exit code of this process: of a failure until the answer is written."""
+        self.unwritten = FAILED
+        """The exit code if whoever has this process's stdout cannot write it where it belongs."""
         self._answered: Answered | None = None
         self._log = -1
 
@@ -86,20 +92,28 @@ class HookProcess:
         Does not return in a process that a plugin has forked and that came back.
         """
         process = os.getpid()
-        _open_missing()
-        pipes = _ClaudePipes()
-        payload = _read_stdin()
-        # What a plugin, or a program that it starts, writes must not get into the reply.
-        self._log = _open_output()
-        os.dup2(self._log, 1)
-        os.dup2(self._log, 2)
-        self._answered = answer(word, payload, os.environ, wiring, contained=True, stderr=pipes.stderr)
+        missing = _open_missing()
+        pipes, payload, fault = _ClaudePipes(), None, ""
+        try:
+            payload = _read_stdin()
+            # What a plugin, or a program that it starts, writes must not get into the reply.
+            pipes.set_apart()
+            self._log = _open_output()
+            os.dup2(self._log, 1)
+            os.dup2(self._log, 2)
+        except (OSError, MemoryError) as error:
+            # No plugin is called then, so nobody else writes.
+            pipes.restore()
+            fault = f"the hook's process has not what it needs: {describe_error(error)}"
+        self._answered = answer(word, payload, os.environ, wiring, contained=True, stderr=pipes.stderr, fault=fault)
         if os.getpid() != process:
             # A plugin has forked, and this is the copy that came back.
             _exit(0)
         output = self._answered.output
-        self.exit_code = output.exit_code
-        _write(pipes.stdout, output.stdout)
+        self.exit_code = self.unwritten = output.unwritten
+        if not output.stdout or (1 not in missing and _write(pipes.stdout, output.stdout)):
+            self.exit_code = output.exit_code
+        # A reason that nobody reads makes the refusal none the less.
         _write(pipes.stderr, output.stderr)
         pipes.close()
 
@@ -138,22 +152,35 @@ class HookProcess:
 
 
 class _ClaudePipes:
-    """The stdout and stderr that Claude Code reads, under other numbers, in this process alone.
+    """The stdout and stderr that Claude Code reads, in the end under other numbers, in this process alone.
 
     A process that a plugin forks, and that lives on, must not keep them open: some clients read to the end.
     """
 
     def __init__(self) -> None:
-        self.stdout, self.stderr = os.dup(1), os.dup(2)
-        self._is_open = True
+        self.stdout, self.stderr = 1, 2
+        self._apart: list[int] = []
+
+    def set_apart(self) -> None:
+        """Give them other numbers. Raises OSError."""
         close_in_forked(self.close)
+        for number in (1, 2):
+            self._apart.append(os.dup(number))
+        self.stdout, self.stderr = self._apart
+
+    def restore(self) -> None:
+        """Give them their own numbers again, as far as they had others. Raises nothing."""
+        for descriptor, number in zip(self._apart, (1, 2), strict=False):
+            os.dup2(descriptor, number)
+        self.close()
+        self.stdout, self.stderr = 1, 2
 
     def close(self) -> None:
-        """Close both, once."""
-        if self._is_open:
-            self._is_open = False
+        """Close what was set apart, once."""
+        if self._apart:
+            apart, self._apart = self._apart, []
             stays_closed(self.close)
-            for descriptor in (self.stdout, self.stderr):
+            for descriptor in apart:
                 try:
                     os.close(descriptor)
                 except OSError:
@@ -168,11 +195,17 @@ def _is_terminal(descriptor: int) -> bool:
         return False
 
 
-def _open_missing() -> None:
-    """Open the standard descriptors that are closed, so that no other file gets their numbers."""
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
-        os.set_inheritable(descriptor, True)
-    os.close(descriptor)
+def _open_missing() -> list[int]:
+    """Open the standard descriptors that are closed, so that no other file gets their numbers; return which."""
+    missing = []
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free is the one that is given.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+            missing.append(number)
+    return missing
 
 
 def _open_output() -> int:
@@ -216,7 +249,8 @@ def _wait(descriptor: int) -> None:
     os.set_blocking(descriptor, True)
 
 
-def _write(descriptor: int, text: str) -> None:
+def _write(descriptor: int, text: str) -> bool:
+    """Write a text; return whether all of it could be written."""
     data = text.encode("utf-8", "backslashreplace")
     while data:
         try:
@@ -224,5 +258,6 @@ def _write(descriptor: int, text: str) -> None:
         except BlockingIOError:
             _wait(descriptor)
         except OSError:
-            # Claude Code stopped listening: there is nobody left to answer.
-            return
+            # A full disk, or Claude Code has stopped listening: then nobody reads the exit code either.
+            return False
+    return True

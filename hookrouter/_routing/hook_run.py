@@ -12,10 +12,10 @@ from hookrouter._config.cache import load as load_config
 from hookrouter._contract.hook_names import WAKE_VARIABLE, command_word, event_facts, matched_value
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.index import read_cache
-from hookrouter._plugins.registry import Plugins
+from hookrouter._plugins.registry import UNKNOWN_HOOKS, Plugins
 from hookrouter._routing.hook_call import parse
 from hookrouter._routing.hook_record import HookRecord
-from hookrouter._routing.output import HookOutput, Routed
+from hookrouter._routing.output import BLOCKED, FAILED, REFUSALS, HookOutput, Routed
 from hookrouter.config import FILES
 from hookrouter.storage.home import Home, forget_ensured
 from hookrouter.storage.journal import Journal
@@ -24,7 +24,7 @@ from hookrouter.util.text import describe_error, printable
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from hookrouter._isolation.containment import Containment
@@ -55,20 +55,22 @@ def answer(
     *,
     contained: bool = False,
     stderr: int = 2,
+    fault: str = "",
 ) -> Answered:
     """Return the answer to one hook call; its ``finish`` must be called once that is written. Never raises.
 
     ``word`` and ``payload`` are what :func:`hookrouter._routing.hook_call.parse` takes. ``contained``: stdout and
     stderr are not Claude Code's any more, and this process is put right after each call of a third-party plugin, or a
-    child process calls them. A trace that a person watches goes to the descriptor ``stderr``.
+    child process calls them. A trace that a person watches goes to the descriptor ``stderr``. ``fault`` says why no
+    plugin can be called; empty if they can.
     """
     started = time.perf_counter()
     try:
         home = Home.from_environ(environ)
     except (OSError, ValueError) as error:
         # Without a home there is neither a journal to say it in nor a config that says which plugins fail closed.
-        return Answered(HookOutput(stderr=f"hookrouter: {printable(str(error))}\n", exit_code=1))
-    call = parse(word, payload)
+        return Answered(_failure(printable(str(error))))
+    call = parse(word, payload, fault)
     run = _HookRun(call, home, environ, wiring, contained)
     if environ.get("HOOKROUTER_TRACE"):
         run.start_trace(stderr, started)
@@ -120,6 +122,8 @@ class _HookRun:
         self._containment: Containment | None = None
         self._is_stateless = True
         self._was_broken: bool | None = None
+        self._failure = _failure("the call could not be routed")
+        """What is answered if no answer can be made."""
 
     def start_trace(self, stderr: int, began: float) -> None:
         """Have each step written down for a person from now on."""
@@ -133,19 +137,27 @@ class _HookRun:
     def answer(self) -> HookOutput:
         """Return the answer. Never raises."""
         try:
-            return self._answer()
+            output = self._answer()
         except BaseException as error:  # noqa: BLE001 - a fault of hookrouter must not break Claude's turn either
-            self._record.failed(error)
-            return self._refusal("hookrouter failed")
+            try:
+                self._record.failed(error)
+                output = self._refusal("hookrouter failed")
+            except BaseException:  # noqa: BLE001 - no memory for a better one
+                output = self._failure
+        refuses = output.exit_code == BLOCKED or (output.decision in (*REFUSALS, "halt") and self._can_block)
+        return output._with(unwritten=BLOCKED if refuses else self._failure.exit_code)
 
     def write_record(self, started: float, payload: bytes | None, output: HookOutput) -> None:
         """Write the run's journal record; keep the payload, if it is to be kept. Raises nothing."""
         key = None
-        if self._trace is not None or (self._loaded is not None and self._loaded.all_config.journal_payloads):
-            key = "" if payload is None else self._keep_payload(payload, output)
-        self._journal.write(self._record.finished(time.perf_counter() - started, key), self._call.session_id)
-        if self._trace is not None:
-            self._trace(self._record.told(output))
+        try:
+            if self._trace is not None or (self._loaded is not None and self._loaded.all_config.journal_payloads):
+                key = "" if payload is None else self._keep_payload(payload, output)
+            self._journal.write(self._record.finished(time.perf_counter() - started, key), self._call.session_id)
+            if self._trace is not None:
+                self._trace(self._record.told(output))
+        except Exception:  # noqa: BLE001 - what cannot be noted was decided all the same
+            return
 
     def finish(self) -> None:
         """Do what is to be done once the answer is written. Raises nothing."""
@@ -189,6 +201,10 @@ class _HookRun:
             self._record.handled()
             return HookOutput()
 
+        if guards := plugins.guards([*listeners, *broken_guards]):
+            self._note_guards(guards, "hookrouter failed")
+            # What a refusal needs: an upgrade meanwhile may take the installed files away.
+            from hookrouter._routing import merge, reply_check  # noqa: F401
         self._notices = self._announce(plugins)
 
         from hookrouter._isolation.policy import choose
@@ -200,14 +216,22 @@ class _HookRun:
         if any(hook in info.waits for info in listeners for hook in call.hooks if hook in info.hooks):
             _load_what_follows()
         routed = self._ask(isolation)
+        try:
+            self._note_routed(isolation, routed)
+        except Exception as error:  # noqa: BLE001 - what cannot be noted was decided all the same
+            self._is_stateless = False
+            self._record.warn(f"what plugins did could not be noted: {describe_error(error)}")
+        return routed.output
+
+    def _note_routed(self, isolation: Isolation, routed: Routed) -> None:
+        """Note what the plugins did and what came of it."""
         self._record.routed(routed)
         if routed.has_failures or any("left" in entry for entry in routed.calls):
             self._is_stateless = False
         if isolation.health or routed.has_failures or any("left" in entry for entry in routed.calls):
             from hookrouter._isolation.circuit_breaker import note
 
-            note(self._home, isolation.health, routed.calls, plugins.all_config)
-        return routed.output
+            note(self._home, isolation.health, routed.calls, self._plugins().all_config)
 
     def _refusal(self, reason: str) -> HookOutput:
         """Return what the plugins that are set to fail closed say of a call that could not be routed."""
@@ -218,23 +242,45 @@ class _HookRun:
             names = self._plugins().fail_closed(event.hook)
             if not names:
                 return HookOutput()
+            self._note_guards(names, reason)
             from hookrouter._routing.merge import merge, refusals
 
             return merge(event.name, refusals(event.name, names, reason))
         except BaseException as error:  # noqa: BLE001 - as in answer()
             self._record.refusal_failed(error)
-            return HookOutput()
+            return self._failure
+
+    @property
+    def _can_block(self) -> bool:
+        """Whether an exit code refuses a call of this event. Refusing a Stop again and again would never end."""
+        event = event_facts(self._call.event)
+        return event is not None and event.can_block and self._call.payload.get("stop_hook_active") is not True
+
+    def _note_guards(self, names: Sequence[str], reason: str) -> None:
+        """Have the call refused from now on if no answer can be made: these plugins are set to fail closed."""
+        if self._can_block:
+            what = f"{reason}; set to fail closed: {', '.join(names)}, so this is refused"
+            self._failure = _failure(printable(what), BLOCKED)
 
     def _plugins(self) -> Plugins:
+        """Return the plugins. Raises if it cannot be known which of those that fail closed listen."""
         if self._loaded is None:
             config = load_config(self._home, self._note_change)
             if config.problems:
                 self._record.fields.setdefault("level", "warning")
             try:
                 index = load_index(self._home, self._environ)
-            except Exception as error:  # noqa: BLE001 - an environment that cannot be read must not switch guards off
+            except Exception as error:
+                guards = [
+                    name for name, table in config.plugins.items() if table.enabled and table.on_error == "closed"
+                ]
+                event = event_facts(self._call.event)
+                if guards and event is not None and event.hook in UNKNOWN_HOOKS:
+                    self._note_guards(guards, "the installed plugins cannot be read")
                 self._record.warn(f"the installed plugins cannot be read: {describe_error(error)}")
                 index = read_cache(self._home)
+                if not {plugin.name for plugin in index}.issuperset(guards):
+                    raise
             self._loaded = Plugins(
                 index,
                 config,
@@ -409,6 +455,10 @@ class _HookRun:
                 self._context.reply_written()
         except PluginTimeout as error:
             self._context.journal.write({"level": "warning", "reason": describe_error(error)}, self._call.session_id)
+
+
+def _failure(reason: str, exit_code: int = FAILED) -> HookOutput:
+    return HookOutput(stderr=f"hookrouter: {reason}\n", exit_code=exit_code)
 
 
 def _problems(plugins: Plugins) -> list[str]:

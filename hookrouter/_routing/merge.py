@@ -7,7 +7,7 @@ the graver, and what form it has on stdout: measured on Claude Code 2.1.330.
 
 from __future__ import annotations
 
-from hookrouter._routing.output import HookOutput
+from hookrouter._routing.output import BLOCKED, HookOutput
 from hookrouter.replies import MAX_CLASSIFIER_CONTEXT, MAX_TERMINAL_SEQUENCE, WAKE, closed, utf16_units
 from hookrouter.util import fastjson
 from hookrouter.util.text import printable
@@ -29,9 +29,6 @@ _PLAIN_KEYS = {"WorktreeCreate": "worktreePath", "PreCompact": "text", "PostComp
 
 OWN = "hookrouter: "
 """How the texts begin that are hookrouter's own; they name the plugin that they are about."""
-
-_BLOCKED = 2
-"""The exit code by which a hook blocks."""
 
 
 def merge(
@@ -89,9 +86,9 @@ def merge(
         if verdict == WAKE:
             # Claude is given the text as it is. Claude Code reads nothing else then, the messages neither.
             text = _join("\n\n", (reply.reason for reply in given if reply.verdict == verdict))
-            exit_code, stderr = _BLOCKED, _in_utf8(text)
+            exit_code, stderr = BLOCKED, _in_utf8(text)
         elif event_name in _BY_EXIT_CODE:
-            exit_code, stderr = _BLOCKED, _in_utf8(reason)
+            exit_code, stderr = BLOCKED, _in_utf8(reason)
         elif event_name in _IN_OUTPUT:
             specific = {"permissionDecision": verdict, **specific}
             if reason:

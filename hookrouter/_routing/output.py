@@ -9,7 +9,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["HookOutput", "Routed"]
+__all__ = ["BLOCKED", "FAILED", "REFUSALS", "HookOutput", "Routed"]
+
+REFUSALS = ("deny", "block", "cancel", "decline")
+"""The verdicts by which a plugin keeps something from happening."""
+
+FAILED = 1
+"""The exit code of a hook that has not answered. Claude Code shows stderr and goes on, or refuses the call if the entry
+in settings.json says ``"onFailure": "block"``."""
+
+BLOCKED = 2
+"""The exit code by which a hook blocks."""
 
 
 class HookOutput(Value):
@@ -24,6 +34,8 @@ class HookOutput(Value):
     """The verdict that won, ``halt`` if a plugin ended the turn, or None."""
     by: str = ""
     """The plugins that gave it, joined by ", "; empty if none did."""
+    unwritten: int = FAILED
+    """The exit code if stdout cannot be written."""
 
 
 class Routed(Value):

@@ -13,10 +13,10 @@ import time
 from hookrouter import events
 from hookrouter._contract.hook_names import WAKE_VARIABLE, event_facts, matched_value, mcp_name
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
-from hookrouter._isolation.progress import Call, RunProgress
+from hookrouter._isolation.progress import FAILURES, Call, RunProgress
 from hookrouter._plugins.manager import build_calls, is_wrapper
 from hookrouter._plugins.plain_calls import argument_names
-from hookrouter._routing.output import HookOutput, Routed
+from hookrouter._routing.output import REFUSALS, HookOutput, Routed
 from hookrouter.hookspecs import hookspecs_for
 from hookrouter.markers import waiting
 from hookrouter.tools.calls import tool_class
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DRY_RUN", "route"]
 
-REFUSALS = ("deny", "block", "cancel", "decline")
-"""The verdicts by which a plugin keeps something from happening."""
-
 REWRITING = {
     "updatedInput": "tool_input",
     "updatedToolOutput": "tool_response",
@@ -52,6 +49,8 @@ REWRITING = {
 
 DRY_RUN = "HOOKROUTER_DRY_RUN"
 """The environment variable that, if set, keeps hooks that may wait for somebody from being called."""
+
+_FORGOTTEN = "its code does not hold this hook any more"
 
 _DESCRIBING = 1.0
 """Seconds that an exception may take to tell its text."""
@@ -145,6 +144,7 @@ class _Routing:
     def result(self, notices: Sequence[str]) -> Routed:
         try:
             self._call_all(notices)
+            self._refuse_for_forgotten()
             for text in self._context.messages:
                 self._say("hookrouter", f"hookrouter: {text}")
         except Exception as error:  # noqa: BLE001 - a fault of hookrouter: what the plugins said must not be lost
@@ -175,6 +175,20 @@ class _Routing:
             self._rewrite()
         self._call_waiting()
         self._rewrite()
+
+    def _refuse_for_forgotten(self) -> None:
+        """Have those guards fail that were to be asked and were not.
+
+        While a package is being installed, a module may be there that does not hold yet what it is known to hold.
+        """
+        asked = {(entry["plugin"], entry["hook"]) for entry in self._records}
+        failed = {entry["plugin"] for entry in self._records if entry["outcome"] in FAILURES}
+        for name in self._plugins.guards(self._called.values()):
+            info = self._called[name]
+            for hook in self._hooks:
+                is_due = hook in info.hooks and info.takes(hook, self._value, wakes=self._wakes)
+                if is_due and name not in failed and (name, hook) not in asked:
+                    self._failed(name, hook, _Attempt(None, LookupError(_FORGOTTEN), 0.0, []))
 
     def _answer_for_unasked(self, fault: str) -> None:
         """After a fault of hookrouter: keep what was said, tell the user, refuse for guards that were not asked."""
@@ -266,13 +280,16 @@ class _Routing:
 
         try:
             return merge(self._event, self._replies, messengers=self._messengers, rewritten=self._rewritten_fields())
-        except Exception as error:  # noqa: BLE001 - a fault of hookrouter must not let pass what a plugin refused
+        except Exception as error:
             self._context.warn(f"the replies could not be merged: {describe_error(error)}")
             refused = [
                 (plugin, type(reply)._make(reply.verdict, reply.reason))
                 for plugin, reply in self._replies
                 if reply.verdict in REFUSALS
             ]
+            if not refused and self._plugins.guards(self._called.values()):
+                # One may have asked a person, or changed the input.
+                raise
             return merge(self._event, refused) if refused else HookOutput()
 
     def _rewritten_fields(self) -> dict[str, object]:

@@ -40,7 +40,7 @@ MAX_OUTPUT = 1 << 24
 """Bytes of a call's stdout, and of its stderr, that are taken: as much as a payload may have."""
 
 
-_MOST_SAID = 3
+_MOST_SAID = 1 + protocol.END_BYTES
 _FULL_SECONDS = 0.005
 
 
@@ -176,6 +176,7 @@ async def _brought(connection: socket.socket, folder: str, hello: bytes, given: 
         with unix_socket.in_folder(folder):
             # It is made at once, or not at all if too many wait already.
             connection.connect(address.CALLS)
+        unix_socket.check_listener(connection)
         async with asyncio.timeout(READY_SECONDS):
             await _say(connection, hello)
             await _give(connection, given)
@@ -213,7 +214,7 @@ async def _give(connection: socket.socket, given: list[int]) -> None:
 def _exit_code(said: bytes) -> int | None:
     """Return the exit code that the end of a call says; None if what came is no end, or the router has ended before."""
     sign, number = said[1:2], said[2:3]
-    if not number or sign not in (protocol.EXIT, protocol.KILLED, protocol.ENDED):
+    if len(said) < _MOST_SAID or sign not in (protocol.EXIT, protocol.KILLED, protocol.ENDED):
         return None
     return 128 + number[0] if sign == protocol.KILLED else number[0]
 

@@ -30,7 +30,7 @@ from hookrouter._serving.copied_pages import Written, copy_runs
 from hookrouter._serving.delivery import LaterDelivery, replace_environment
 from hookrouter._serving.fitness import Fitness
 from hookrouter.storage.home import Home
-from hookrouter.util import fastjson
+from hookrouter.util import fastjson, unix_socket
 from hookrouter.util.claude_process import set_hook_parent
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Served:
         self.wiring = wiring
         self.deliver = deliver
         self.interpreter = interpreter_of(os.environ)
+        self.view = _view("self")
 
 
 class Channel:
@@ -150,12 +151,15 @@ class _Call:
         self.event = event
         close_in_forked(self._close)
 
-    def replied(self, exit_code: int) -> None:
-        """Say that all is written, and have nothing more to do with whoever made the call."""
+    def replied(self, exit_code: int, unwritten: int) -> None:
+        """Say that all is written, and have nothing more to do with whoever made the call.
+
+        ``unwritten``: the exit code of a front that cannot write it.
+        """
         _end_without(self._life)
         # Perhaps nobody waits for this hook any more.
         with suppress(OSError):
-            self._connection.send(protocol.EXIT + bytes([exit_code]))
+            self._connection.send(protocol.EXIT + bytes([exit_code, unwritten]))
         self._close()
         stays_closed(self._close)
 
@@ -172,8 +176,11 @@ class _Place:
         self._program: tuple[str, ...] = ()
         self._variables: dict[bytes, bytes] | None = None
 
-    def why_cold(self, hello: Hello) -> str:
+    def why_cold(self, hello: Hello, connection: socket.socket) -> str:
         """Return why a call is not for this router; empty if it is."""
+        if self._served.view and _view(unix_socket.peer_process(connection)) != self._served.view:
+            # A container, or a sandbox: the same paths may be other files there.
+            return "another view of files or processes"
         if hello.environ == self._environ and hello.words[:-1] == self._program:
             return ""
         return _why_cold(hello, self._served)
@@ -189,6 +196,9 @@ class _Place:
                 time.tzset()
             self._environ, self._program = hello.environ, hello.words[:-1]
             self._variables = encoded_variables()
+        if tempfile := sys.modules.get("tempfile"):
+            # It remembers what the environment of a former caller said.
+            vars(tempfile)["tempdir"] = None
         os.umask(hello.umask)
         sys.argv = list(hello.words)
         set_hook_parent(hello.parent)
@@ -198,7 +208,7 @@ def _taken(connection: socket.socket, channel: Channel, place: _Place) -> _Call:
     """Take the call of a connection over; end this process if there is none."""
     try:
         hello = _hello(connection)
-        reason = CALLER_LEFT if hello is None else place.why_cold(hello)
+        reason = CALLER_LEFT if hello is None else place.why_cold(hello, connection)
         if hello is None or reason:
             connection.send(protocol.COLD)
             channel.tell(cold=reason)
@@ -227,7 +237,7 @@ def _run(call: _Call, channel: Channel, served: Served, written: Written | None,
     hook, delivery = hook_process.HookProcess(), LaterDelivery(served.wiring)
     try:
         hook.reply(call.event, delivery)
-        call.replied(hook.exit_code)
+        call.replied(hook.exit_code, hook.unwritten)
         hook.finish()
         delivery.start_with(served.deliver)
         if hook.is_stateless and fitness.owes_nothing():
@@ -240,7 +250,8 @@ def _run(call: _Call, channel: Channel, served: Served, written: Written | None,
         channel.tell(done=True, free=is_free, modules=_loaded_since(loaded), written=written and written.runs())
     finally:
         if not is_free:
-            _exit(0)
+            # What counts if the router tells how this process ended: nothing was written.
+            _exit(hook.exit_code)
 
 
 def _loaded_since(count: int) -> list[str]:
@@ -274,6 +285,14 @@ def _why_cold(hello: Hello, served: Served) -> str:
     if interpreter_of(hello.environ) != served.interpreter:
         return "another PYTHON* variable or character set"
     return ""
+
+
+def _view(process: int | str) -> tuple[str, ...]:
+    """Return what tells which files and processes a process sees; empty if the system does not say."""
+    try:
+        return tuple(os.readlink(f"/proc/{process}/{name}") for name in ("root", "ns/mnt", "ns/pid"))
+    except OSError:
+        return ()
 
 
 def interpreter_of(environ: Mapping[str, str]) -> dict[str, str]:

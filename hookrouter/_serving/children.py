@@ -184,7 +184,7 @@ class Children:
             traceback.print_exc()
             os._exit(1)
         finally:
-            os._exit(0)
+            os._exit(1)
 
 
 def reset_signals() -> None:

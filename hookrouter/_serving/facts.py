@@ -21,7 +21,7 @@ def home_facts(home: Home, environ: Mapping[str, str]) -> dict[str, list[str]]:
     """Return ``plugins``, the names of those that are active, and ``missing_variables``.
 
     The latter are those that tables of gateways name and ``environ``, the router's own environment, lacks: what the
-    router itself delivers goes without them. Reads only what every call reads; raises nothing.
+    router itself delivers goes without them. Reads only what every call reads. Raises OSError if no descriptor is left.
     """
     config = load_config(home)
     listing = Plugins(read_cache(home), config, lambda _plugin, _text: None).listing()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLD",
     "ENDED",
+    "END_BYTES",
     "EXIT",
     "GIVEN",
     "GO",
@@ -33,7 +34,7 @@ __all__ = [
     "receive_hello",
 ]
 
-MAGIC = b"HKR2"
+MAGIC = b"HKR3"
 """How a hello begins. The number changes with whatever else changes here."""
 
 READY, COLD = b"R", b"C"
@@ -49,8 +50,12 @@ GIVEN = 5
 could not: the system may tell of a message that has long been read, and that would end a call."""
 
 EXIT, KILLED, ENDED = b"X", b"K", b"E"
-"""How a call ends, each with a byte more: written, with this exit code; the child was killed by this signal; it ended
-with this exit code, and nothing is said of what was written."""
+"""How a call ends, each with two bytes more: written, with this exit code; the child was killed by this signal; it
+ended with this exit code, and nothing is said of what was written. The last byte is the exit code of a front that
+cannot write stdout where it belongs."""
+
+END_BYTES = 3
+"""Bytes that tell how a call ends."""
 
 MAX_HELLO = 16 * 1024 * 1024
 """Bytes of the longest hello: an environment may have some MB."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter import __version__
 from hookrouter._config.cache import keep as keep_config
 from hookrouter._plugins.index import keep_cache as keep_index
+from hookrouter._routing.output import FAILED
 from hookrouter._serving import protocol
 from hookrouter._serving.children import SPARES, Children, reset_signals
 from hookrouter._serving.facts import home_facts
@@ -331,7 +332,9 @@ class Router:
         if child.connection is None:
             return
         self._died += 1
-        sign = protocol.KILLED + bytes([-code]) if code < 0 else protocol.ENDED + bytes([code])
+        # Whatever ended it with 0 has not written the answer.
+        sign = bytes([-code, FAILED]) if code < 0 else bytes([code or FAILED] * 2)
+        sign = (protocol.KILLED if code < 0 else protocol.ENDED) + sign
         with suppress(OSError):
             child.connection.send(sign, socket.MSG_DONTWAIT)
 

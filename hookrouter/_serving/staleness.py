@@ -1,8 +1,8 @@
 """Whether the code that a router has loaded is still the code that is installed.
 
-Compared are the modification times of the files that hold loaded modules, but for the standard library's, and of the
-folders in which distributions are installed. They are looked at only if the system has told of a change in one of
-their folders; where it cannot tell, each time. What the configuration and prompts say is read by each call itself.
+Compared are the stamps (times, size, inode) of the files that hold loaded modules, but for the standard library's, and
+of the folders in which distributions are installed. They are looked at only if the system has told of a change in one
+of their folders; where it cannot tell, each time. What the configuration and prompts say is read by each call itself.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from typing import TYPE_CHECKING
 
+from hookrouter._plugins.index import file_stamp
 from hookrouter.util.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class LoadedCode:
         """Take what is loaded now."""
         standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
         self._standard = tuple(path + os.sep for path in standard)
-        self._stamps: dict[str, int] = {}
-        self._installed: dict[str, frozenset[tuple[str, int]]] = {}
+        self._stamps: dict[str, str] = {}
+        self._installed: dict[str, frozenset[tuple[str, str]]] = {}
         self._seen: set[str] = set()
         self._watches: dict[str, FolderWatch] = {}
         self._is_told = True
@@ -46,7 +47,7 @@ class LoadedCode:
         """Take in what was loaded since."""
         for path in self._new_files():
             self._watch(os.path.dirname(path))
-            self._stamps.setdefault(path, _stamp(path))
+            self._stamps.setdefault(path, file_stamp(path))
 
     def change(self) -> str:
         """Return a path at which something has changed since the last call, empty for nothing."""
@@ -54,7 +55,7 @@ class LoadedCode:
             return ""
         changed = ""
         for path, stamp in self._stamps.items():
-            now = _stamp(path)
+            now = file_stamp(path)
             if now != stamp:
                 self._stamps[path], changed = now, path
         for path, known in self._installed.items():
@@ -110,17 +111,10 @@ def _holds_distributions(path: str) -> bool:
     return path.rstrip("/").endswith(("site-packages", "dist-packages"))
 
 
-def _installed(folder: str) -> frozenset[tuple[str, int]]:
+def _installed(folder: str) -> frozenset[tuple[str, str]]:
     """Return what of a folder tells which distributions are installed in it."""
     try:
         names = [name for name in os.listdir(folder) if name.endswith(_METADATA)]
     except OSError:
         return frozenset()
-    return frozenset((name, _stamp(os.path.join(folder, name))) for name in names)
-
-
-def _stamp(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return -1
+    return frozenset((name, file_stamp(os.path.join(folder, name))) for name in names)

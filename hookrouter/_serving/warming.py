@@ -127,4 +127,5 @@ def _state() -> tuple[object, ...]:
     """Return what an import must not change."""
     mask = os.umask(0o077)
     os.umask(mask)
-    return *process_state(), os.getcwd(), dict(os.environ), mask
+    folder = getattr(sys.modules.get("tempfile"), "tempdir", None)
+    return *process_state(), os.getcwd(), dict(os.environ), mask, folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -11,8 +12,8 @@ from hookrouter._installation import settings_file
 from hookrouter._installation.front_choice import chosen_front
 from hookrouter._installation.front_command import Front
 from hookrouter._installation.mod_keys import enabled_folder
-from hookrouter._installation.registrations import wanted_registrations
-from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, wrapped
+from hookrouter._installation.registrations import kept_unasked, wanted_registrations
+from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import is_shared, read_text
 from hookrouter._mod.folder import ModError, mod_folder, remove_mod, write_mod
 from hookrouter._mod.setup import current_files, missing_parts
@@ -20,6 +21,8 @@ from hookrouter._plugins.registry import remedy
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import DryRun, Json, Scope, ScopeOption, SettingsOption, chosen_settings, echo_json
+from hookrouter.storage._exposure import exposed_folders
+from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
@@ -69,6 +72,9 @@ def install(
     right file. An entry that someone changed by hand (timeout 30 hookrouter run ...) is left as it is, with a warning,
     and nothing is added beside it.
 
+    Some events not every Claude Code knows. They are registered if the claude on PATH does; where there is none, their
+    entries stay if there are any, with a warning.
+
     Each entry starts a front, which brings the call to the router if one runs, and runs hookrouter itself if none does.
     With --front http there is no such way out: a call that finds no router is lost. What cannot be lost, and what
     Claude Code does not send, stays a command. An install without --front takes entries without one, those of
@@ -92,7 +98,8 @@ def install(
     \b
     Exit codes:
       0  registered, or nothing had to change
-      2  wrong arguments, or a settings file that cannot be used as it is; nothing was changed
+      2  wrong arguments, a settings file that cannot be used as it is, or a home in a folder that other users may
+         write; nothing was changed
     """
     if front is Front.MOD and scope in (Scope.PROJECT, Scope.LOCAL):
         raise CommandError(f"the mod is for your own settings file, not for --scope {scope}: leave --scope out")
@@ -120,6 +127,14 @@ def register(
     ``asked`` is the front that they are to have, None for the one that is there or the fastest. Adds to ``warnings``
     what is wrong beside. Raises CommandError, with the file untouched.
     """
+    if exposed := exposed_folders(app.home):
+        told = "; ".join(f"{folder} {reason}" for folder, reason in exposed.items())
+        raise CommandError(
+            printable(
+                f"another user could put other files, and another router, in the place of hookrouter's: {told}; "
+                f"fix: chmod go-w {shlex.join(exposed)}, or set {HOME_VARIABLE} to a folder of your own"
+            )
+        )
     for info in app.plugins.broken():
         warnings.append(printable(f"the plugin {info.name} is broken: {info.reason}; fix: {remedy(info, app.home)}"))
     if is_shared(path, os.environ) or is_project:
@@ -135,7 +150,13 @@ def register(
             raise SettingsError(
                 'config.toml has no [serve] http, such as "127.0.0.1:8787", to which hooks could be sent'
             )
-        wanted = wanted_registrations(app, front)
+        text = read_text(path)
+        wanted = wanted_registrations(app, front, present=() if text is None else registered(text))
+        if kept := kept_unasked(app, wanted):
+            warnings.append(
+                f"no claude on PATH says its version, so the entries for {', '.join(kept)} stay as they are: not every "
+                "version knows these; fix: run hookrouter install where claude is on PATH"
+            )
         mod = _mod(app, warnings, dry_run=dry_run) if front is Front.MOD else None
         change = settings_file.install(path, wanted, app.store, mod_folder=mod, dry_run=dry_run)
         _remove_unused_mod(app, change, dry_run=dry_run)
@@ -160,9 +181,8 @@ def _mod(app: Application, warnings: list[str], *, dry_run: bool) -> str:
 
 def _front(path: str, asked: Front | None) -> Front:
     """Return the front that an install gives a settings file. Raises SettingsError."""
-    text = read_text(path)
     try:
-        return chosen_front(text if text is not None and text.strip() else None, asked)
+        return chosen_front(read_text(path), asked)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}; the file was left as it is") from None
 

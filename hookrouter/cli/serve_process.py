@@ -21,6 +21,7 @@ from hookrouter.cli.deliver_process import main as deliver
 from hookrouter.config import FILES
 from hookrouter.messaging.spawn import KIND, push
 from hookrouter.sessions.watching import WATCH_SECONDS, have_looked
+from hookrouter.storage._exposure import exposed_folders
 from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.home import HOME_VARIABLE, Home, HomeError
 from hookrouter.util.process_log import begin
@@ -49,6 +50,9 @@ def main(argv: Sequence[str]) -> int:
         home = Home.from_environ(os.environ)
     except HomeError as error:
         say(str(error), event="begin", level="error")
+        return 1
+    for folder, reason in exposed_folders(home).items():
+        say(f"cannot serve: {folder} {reason}, who could take this home's place", event="begin", level="error")
         return 1
     if os.environ.get(HOME_VARIABLE):
         os.environ[HOME_VARIABLE] = home.root

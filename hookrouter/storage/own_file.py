@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from hookrouter.util import fastjson
 
@@ -11,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["keep_own_json", "read_own_json", "read_trusted", "write_own_json"]
+__all__ = ["is_out_of_means", "keep_own_json", "read_own_json", "read_trusted", "write_own_json"]
 
 
 _kept: dict[str, tuple[tuple[int, ...], dict[str, object]]] = {}
@@ -30,7 +31,10 @@ def keep_own_json(path: str) -> None:
         return
     if path not in _kept or _kept[path][0] != _state(status):
         _kept.pop(path, None)
-        document = read_own_json(path)
+        try:
+            document = read_own_json(path, certain=True)
+        except OSError:
+            return
         # Read after it was looked at: if it has changed since, the state that was seen is not that of the file.
         _kept[path] = _state(status), document
 
@@ -39,8 +43,17 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_ino, status.st_size, status.st_ctime_ns, status.st_uid
 
 
-def read_own_json(path: str) -> dict[str, object]:
+def is_out_of_means(error: OSError) -> bool:
+    """Whether this process, or the system, has no descriptors or no memory left: then nothing is said of the file."""
+    import errno
+
+    return error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+def read_own_json(path: str, *, certain: bool = False) -> dict[str, object]:
     """Return the JSON object in a file that this user has written; empty if there is no such file. Raises nothing.
+
+    If it must be ``certain``, raises OSError where that cannot be known (:func:`is_out_of_means`).
 
     What another user has put there does not count, whoever asks: a cache names modules that are imported and decides
     whether a guard runs, and without it the work is only slower.
@@ -53,7 +66,11 @@ def read_own_json(path: str) -> dict[str, object]:
             if path in _kept and _kept[path][0] == _state(status):
                 return _kept[path][1]
             document = fastjson.loads(file.read())
-    except (OSError, ValueError):
+    except OSError as error:
+        if certain and is_out_of_means(error):
+            raise
+        return {}
+    except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
 
@@ -73,11 +90,17 @@ def write_own_json(path: str, document: Mapping[str, object]) -> None:
 def read_trusted(path: str) -> bytes:
     """Return the content of a file that a person writes, such as config.toml. Raises OSError if it cannot be read.
 
-    PermissionError also if it belongs to another user: in a folder that others may write, anybody could put one there.
-    Files of root count for all, and root reads everybody's.
+    Also if it is no file but a pipe, for example, which would have this process wait for a writer. PermissionError also
+    if it belongs to another user: in a folder that others may write, anybody could put one there. Files of root count
+    for all, and root reads everybody's.
     """
-    with open(path, "rb") as file:
-        owner, user = os.fstat(file.fileno()).st_uid, os.geteuid()
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        status, user = os.fstat(file.fileno()), os.geteuid()
+        if not stat.S_ISREG(status.st_mode):
+            import errno
+
+            raise OSError(errno.EINVAL, "it is no regular file", path)
+        owner = status.st_uid
         if user != 0 and owner not in (user, 0):
             import errno
 

@@ -24,7 +24,7 @@ from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
 from hookrouter._isolation.containment import WROTE, Containment
 from hookrouter._isolation.progress import FAILURES
 from hookrouter._plugins.discovery import load_index, resolve_settings
-from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin
 from hookrouter._plugins.inspector import matching, waking
 from hookrouter._plugins.manager import implementations, is_wrapper, validate
 from hookrouter._plugins.registry import Plugins
@@ -303,15 +303,15 @@ class Hooks:
         if name in self._found:
             raise ValueError(f"there is a plugin {name!r} already; give this one another name")
         made = plugin() if isinstance(plugin, type) else plugin
-        validate(name, made)
-        waits = {hook: how for hook, function in implementations(made).items() if (how := waiting(function))}
+        known = validate(name, made)
+        waits = {hook: how for hook, function in known.items() if (how := waiting(function))}
         found = DiscoveredPlugin(
             name=name,
             value=f"{type(made).__module__}:{type(made).__qualname__}",
-            hooks=tuple(sorted(implementations(made))),
+            hooks=tuple(sorted(known)),
             waits=tuple((hook, how.seconds, how.setting) for hook, how in sorted(waits.items())),
-            matching=tuple(matching(implementations(made))),
-            wakes=tuple(waking(implementations(made))),
+            matching=tuple(matching(known)),
+            wakes=tuple(waking(known)),
             settings=self._declared(name, made),
         )
         return self._keep(found, made)
@@ -322,7 +322,7 @@ class Hooks:
         Raises ValueError if there is none of a name, or it is broken; the message says why.
         """
         __tracebackhide__ = True
-        index = {plugin.name: plugin for plugin in load_index(self.home, os.environ)}
+        index = {plugin.name: plugin for plugin in load_index(self.home, os.environ) if plugin.error != NOT_INSTALLED}
         for name in names:
             if name not in index:
                 raise ValueError(f"no plugin {name!r} is installed here{_close(name, index)}")
@@ -419,7 +419,7 @@ class Hooks:
         installed too: then they must be, so ValueError if one is not.
         """
         __tracebackhide__ = True
-        index = {plugin.name: plugin for plugin in load_index(self.home, os.environ)}
+        index = {plugin.name: plugin for plugin in load_index(self.home, os.environ) if plugin.error != NOT_INSTALLED}
         for name in self._objects:
             if name not in index and not (environ or {}).get("PYTHONPATH"):
                 raise ValueError(f"hookrouter run finds only what is installed, and the plugin {name!r} is not")

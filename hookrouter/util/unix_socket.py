@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["connect", "file_identity", "in_folder", "is_own_peer", "listen"]
+__all__ = ["check_listener", "connect", "file_identity", "in_folder", "is_own_peer", "listen", "peer_process"]
 
 _PEER = struct.Struct("3i")
 _LOCAL_PEERCRED = 1
@@ -62,13 +62,14 @@ def listen(folder: str, name: str, backlog: int) -> socket.socket:
 def connect(folder: str, name: str, seconds: float) -> socket.socket:
     """Return a connection to a socket of the folder, with this time limit for all that is done with it.
 
-    Raises OSError, FileNotFoundError or ConnectionRefusedError if nobody listens.
+    Raises OSError, FileNotFoundError or ConnectionRefusedError if nobody listens, PermissionError if another user does.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(seconds)
         with in_folder(folder):
             connection.connect(name)
+        check_listener(connection)
     except OSError:
         connection.close()
         raise
@@ -86,6 +87,31 @@ def file_identity(folder: str, name: str) -> tuple[int, int] | None:
 
 def is_own_peer(connection: socket.socket) -> bool:
     """Whether the process at the other end is this user's, as the system says; root's is another user's."""
+    return _peer(connection) == os.geteuid()
+
+
+def peer_process(connection: socket.socket) -> int:
+    """Return the process that has made a connection, as this one's system numbers it; 0 if it does not say."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return 0
+    pid: int = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[0]
+    return pid
+
+
+def check_listener(connection: socket.socket) -> None:
+    """Raise PermissionError if what was connected to is another user's, who may write a folder on the way to it.
+
+    Root's is none: root may read all that is said anyway, and launchd, which listens for a router, is root's.
+    """
+    user = _peer(connection)
+    if user not in (os.geteuid(), 0):
+        import errno
+
+        raise PermissionError(errno.EPERM, f"the user {user} listens there")
+
+
+def _peer(connection: socket.socket) -> int:
+    """Return the user of the process at the other end; -1 if the system does not say."""
     try:
         if hasattr(socket, "SO_PEERCRED"):
             found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
@@ -94,5 +120,5 @@ def is_own_peer(connection: socket.socket) -> bool:
             # struct xucred: version, user, and groups that do not matter here.
             user = struct.unpack_from("Ii", connection.getsockopt(0, _LOCAL_PEERCRED, 76))[1]
     except (OSError, struct.error):
-        return False
-    return bool(user == os.geteuid())
+        return -1
+    return int(user)

@@ -118,7 +118,7 @@ def wheel_of(source: Path, folder: Path, environ: dict[str, str]) -> Path:
 @needs_compiler
 def test_a_wheel_with_the_native_front_is_for_one_platform(built: tuple[Path, Path], tmp_path: Path) -> None:
     assert re.fullmatch(rf"hookrouter-{re.escape(__version__)}-py3-none-(?!any)\w+\.whl", built[0].name)
-    assert run(native_of(built[0], tmp_path), "--protocol") == "HKR2\n"
+    assert run(native_of(built[0], tmp_path), "--protocol") == "HKR3\n"
 
 
 @pytest.mark.parametrize("environ", [{"HOOKROUTER_NO_NATIVE": "1"}, {"CC": "false"}, {"CC": "/not/there"}, {"CC": "'"}])
@@ -138,7 +138,7 @@ def test_where_nothing_can_be_linked_statically_the_native_front_is_dynamic(unpa
     compiler.write_text('#!/bin/sh\nfor word; do [ "$word" = -static ] && exit 1; done\nexec cc "$@"\n')
     compiler.chmod(0o755)
     wheel = wheel_of(unpacked, tmp_path / "dist", {"CC": f"'{compiler}'"})
-    assert run(native_of(wheel, tmp_path), "--protocol") == "HKR2\n"
+    assert run(native_of(wheel, tmp_path), "--protocol") == "HKR3\n"
 
 
 @needs_compiler
@@ -149,7 +149,7 @@ def test_an_editable_install_gets_the_native_front_beside_its_source(unpacked: P
     run(sys.executable, "-c", build, tmp_path, cwd=source, environ={"HOOKROUTER_NO_NATIVE": "1"})
     assert not (source / NATIVE).exists()
     run(sys.executable, "-c", build, tmp_path, cwd=source)
-    assert run(source / NATIVE, "--protocol") == "HKR2\n"
+    assert run(source / NATIVE, "--protocol") == "HKR3\n"
     # The next wheel has one of its own, and the sdist none.
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path / "dist", cwd=source)
     (sdist,) = (tmp_path / "dist").glob("*.tar.gz")

@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 import pytest
 
 from hookrouter import _fronts
+from hookrouter._installation import front_command
 from hookrouter._serving.child import interpreter_of
 from hookrouter._serving.control import NotServedError
 from hookrouter.storage.home import Home
@@ -66,7 +66,7 @@ def front_words(name: str, folder: Path) -> list[str]:
         return []
     if name == "native":
         return [native_program(folder)]
-    return [sys.executable, "-SP", str(_SOURCES / "python_front.py")]
+    return front_command.front_words(front_command.Front.PYTHON, "")[:-1]
 
 
 def started_by(words: Sequence[str], home: Home, command: Sequence[str]) -> list[str]:

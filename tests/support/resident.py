@@ -47,7 +47,7 @@ class Called(NamedTuple):
     """What became of a call."""
 
     end: bytes
-    """What the router said last: two bytes, or ``C`` for a call that must run cold, or nothing."""
+    """What the router said last: its end, or ``C`` for a call that must run cold, or nothing."""
     stdout: str
     stderr: str
 
@@ -203,7 +203,7 @@ class Resident:
                 meanwhile(Caller(connection, life))
             end = b""
             try:
-                while len(end) < 2 and (part := connection.recv(2 - len(end))):
+                while len(end) < protocol.END_BYTES and (part := connection.recv(protocol.END_BYTES - len(end))):
                     end += part
             except ConnectionError:
                 pass

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.system import nearest_existing
+from hookrouter.storage._exposure import exposed_folders
+from hookrouter.storage.home import HOME_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +35,10 @@ class HomeCheck:
         home = app.home
         problems = [finding for folder in (home.state, home.logs, home.cache) for finding in _folder(folder)]
         yield from problems
+        for folder, reason in exposed_folders(home).items():
+            message = f"{folder} {reason}, who could put other files, and another router, in the place of hookrouter's"
+            fix = f"chmod go-w {shlex.quote(folder)}, or set {HOME_VARIABLE} to a folder of your own"
+            yield Finding(ERROR, "home", message, fix)
         for name in (home.state, home.logs, home.cache, home.root, home.prompts):
             yield from _modes(name)
         disk = os.statvfs(nearest_existing(home.state))

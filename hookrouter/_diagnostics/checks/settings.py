@@ -13,7 +13,7 @@ from hookrouter._installation.claude_plugin import enabled_names, first_party_re
 from hookrouter._installation.command_line import parse_command
 from hookrouter._installation.front_choice import current_front, entries_front
 from hookrouter._installation.front_command import Front, native_fault
-from hookrouter._installation.registrations import wanted_registrations
+from hookrouter._installation.registrations import kept_unasked, wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
 from hookrouter.util.program import script_argv
@@ -70,15 +70,25 @@ class SettingsCheck:
                 f"{path}: the Claude Code plugin {name} is enabled too; it does nothing beside what install registered",
                 f"claude plugin disable {name}, or hookrouter uninstall",
             )
-        wanted_by_path = {path: wanted_registrations(place.app, current_front(texts.get(path))) for path in ours}
+        wanted_by_path = {path: _wanted(place.app, texts.get(path)) for path in ours}
         for path in ours:
             yield from _registration(path, texts.get(path), wanted_by_path[path], is_user=path == scopes[0])
+            if kept := kept_unasked(place.app, wanted_by_path[path]):
+                message = (
+                    f"{path}: no claude on PATH says its version, so whether it knows {', '.join(kept)} is not known"
+                )
+                yield Finding(WARNING, self.name, message, "run hookrouter doctor where claude is on PATH")
         yield from _others(texts, ours, [want for wants in wanted_by_path.values() for want in wants])
         ours_there = {path: texts[path] for path in ours if path in texts}
         yield from _fronts_at_odds(ours_there)
         commands = _commands(ours_there)
         yield from _scripts(commands)
         yield from _fronts(commands, place.app.home.router)
+
+
+def _wanted(app: Services, text: str | None) -> list[Registration]:
+    """Return the entries that a settings text (None: no file) is to have. Raises SettingsError."""
+    return wanted_registrations(app, current_front(text), present=() if text is None else registered(text))
 
 
 def _read(paths: Sequence[str], texts: dict[str, str]) -> Iterator[Finding]:
@@ -223,7 +233,7 @@ def stale_registrations(app: Services) -> list[str]:
             text = read_text(path)
             if text is None or not registered(text):
                 continue
-            wanted = wanted_registrations(app, current_front(text))
+            wanted = _wanted(app, text)
             # What has a remedy of its own, an install does not mend.
             if any(not difference.fix for difference in differences(text, wanted)):
                 found.append(_install_command(path, is_user=scope == "user"))

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from hookrouter import _fronts
+from hookrouter._installation import front_command
 from hookrouter._serving import address, protocol
 from hookrouter.util import unix_socket
 from support.resident import eventually
@@ -48,7 +49,7 @@ def front(request: pytest.FixtureRequest) -> list[str]:
     if request.param == "native":
         found: list[str] = request.getfixturevalue("native")
         return found
-    return [sys.executable, "-SP", str(SOURCES / "python_front.py")]
+    return front_command.front_words(front_command.Front.PYTHON, "")[:-1]
 
 
 class Caller:
@@ -106,7 +107,7 @@ def end_with(end: bytes) -> Callable[[socket.socket], tuple[protocol.Hello, byte
 def test_a_call_gets_to_the_router_whole(caller: Caller, size: int, tmp_path: Path) -> None:
     data = os.urandom(size)
     environ = {**os.environ, "EMPTY": "", "ODD": "a=b\nc", "BYTES": "\udcff"}
-    with StandInRouter(caller.folder, end_with(b"X\0")) as router:
+    with StandInRouter(caller.folder, end_with(b"X\0\1")) as router:
         assert caller.run(data, environ=environ, cwd=str(tmp_path)) == (0, b"the reply")
     hello, payload, place = router.results[0]
     assert payload == data
@@ -116,21 +117,23 @@ def test_a_call_gets_to_the_router_whole(caller: Caller, size: int, tmp_path: Pa
     assert place in ("", str(tmp_path))
 
 
-@pytest.mark.parametrize(("end", "code"), [(b"X\2", 2), (b"E\5", 5), (b"K\x0b", -11), (b"K\x09", -9), (b"X\xff", 255)])
+@pytest.mark.parametrize(
+    ("end", "code"), [(b"X\2\1", 2), (b"E\5\5", 5), (b"K\x0b\1", -11), (b"K\x09\1", -9), (b"X\xff\1", 255)]
+)
 def test_a_front_ends_as_its_call_did(caller: Caller, end: bytes, code: int) -> None:
     with StandInRouter(caller.folder, end_with(end)):
         assert caller.run() == (code, b"the reply")
 
 
 def test_a_payload_that_is_too_large_is_cut_off_where_that_can_be_seen(caller: Caller) -> None:
-    with StandInRouter(caller.folder, end_with(b"X\0")) as router:
+    with StandInRouter(caller.folder, end_with(b"X\0\1")) as router:
         caller.run(b"x" * (16 * 1024 * 1024 + 4711))
     assert len(router.results[0][1]) == 16 * 1024 * 1024 + 1
 
 
 def test_an_environment_of_two_megabytes_gets_there(caller: Caller) -> None:
     environ = {**os.environ, **{f"LARGE_{number}": "x" * 100_000 for number in range(20)}}
-    with StandInRouter(caller.folder, end_with(b"X\0")) as router:
+    with StandInRouter(caller.folder, end_with(b"X\0\1")) as router:
         assert caller.run(environ=environ)[0] == 0
     assert dict(router.results[0][0].environ) == environ
 
@@ -178,7 +181,7 @@ def lose(connection: socket.socket) -> None:
 
 
 def test_a_lost_call_is_brought_once_more_with_the_same_payload(caller: Caller) -> None:
-    with StandInRouter(caller.folder, lose, end_with(b"X\0")) as router:
+    with StandInRouter(caller.folder, lose, end_with(b"X\0\1")) as router:
         assert caller.run(b"the payload") == (0, b"the reply")
     assert router.results[1][1] == b"the payload"
 
@@ -215,7 +218,7 @@ def test_a_front_that_is_killed_closes_its_connection(caller: Caller) -> None:
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_closed_descriptors_mean_a_cold_run(caller: Caller, closed: int) -> None:
     with (
-        StandInRouter(caller.folder, end_with(b"X\0")) as router,
+        StandInRouter(caller.folder, end_with(b"X\0\1")) as router,
         caller.start(preexec_fn=lambda: os.close(closed)) as process,
     ):
         process.communicate(b"", timeout=30)
@@ -227,7 +230,7 @@ def test_a_folder_that_is_gone(caller: Caller, tmp_path: Path) -> None:
     gone.mkdir()
     ready = tmp_path / "ready"
     script = f'rmdir {gone}; touch {ready}; exec "$@"'
-    with StandInRouter(caller.folder, end_with(b"X\0")) as router:
+    with StandInRouter(caller.folder, end_with(b"X\0\1")) as router:
         words = ["sh", "-c", script, "sh", *caller._front, caller.folder, *caller.cold]
         done = subprocess.run(words, input=b"payload", capture_output=True, cwd=gone, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, b"the reply")
@@ -238,7 +241,7 @@ def test_a_path_that_is_longer_than_an_address(front: list[str], tmp_path: Path)
     long = tmp_path / ("x" * 120) / ("y" * 120)
     long.mkdir(parents=True)
     caller = Caller(front, long)
-    with StandInRouter(caller.folder, end_with(b"X\0")):
+    with StandInRouter(caller.folder, end_with(b"X\0\1")):
         assert caller.run() == (0, b"the reply")
 
 
@@ -249,7 +252,7 @@ def test_the_native_front_says_which_protocol_it_speaks(native: list[str]) -> No
 
 def test_a_person_who_starts_a_front_is_told_what_it_is(front: list[str]) -> None:
     done = subprocess.run(front, capture_output=True, check=False)
-    assert (done.returncode, b"hookrouter install" in done.stderr) == (2, True)
+    assert (done.returncode, b"hookrouter install" in done.stderr) == (1, True)
 
 
 @pytest.fixture
@@ -285,7 +288,7 @@ def stop(event, context):
     )
     environ["PYTHONPATH"] = str(plugins)
     payload = json.dumps(sample("Stop")).encode()
-    front = [sys.executable, "-SP", str(SOURCES / "python_front.py"), str(tmp_path / "none")]
+    front = front_command.front_words(front_command.Front.PYTHON, str(tmp_path / "none"))
     told = []
     for command in (words, [*front, *words]):
         done = subprocess.run(command, input=payload, env=environ, capture_output=True, check=False, cwd=tmp_path)
@@ -304,7 +307,7 @@ def test_a_lost_call_leaves_nothing_of_its_reply(caller: Caller) -> None:
         for descriptor in descriptors:
             os.close(descriptor)
 
-    with StandInRouter(caller.folder, lose_late, end_with(b"X\0")):
+    with StandInRouter(caller.folder, lose_late, end_with(b"X\0\1")):
         assert caller.run() == (0, b"the reply")
     with StandInRouter(caller.folder, lose_late, lose_late):
         caller.assert_cold()
@@ -312,14 +315,14 @@ def test_a_lost_call_leaves_nothing_of_its_reply(caller: Caller) -> None:
 
 @pytest.mark.parametrize("number", [0, 65, 200, 255])
 def test_an_end_by_something_that_is_no_signal_is_a_failure(caller: Caller, number: int) -> None:
-    with StandInRouter(caller.folder, end_with(b"K" + bytes([number]))):
+    with StandInRouter(caller.folder, end_with(b"K" + bytes([number, 1]))):
         assert caller.run() == (1, b"the reply")
 
 
 def test_a_stdin_that_does_not_block_is_read_to_its_end(caller: Caller) -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    with StandInRouter(caller.folder, end_with(b"X\0")) as router, caller.start(stdin=reading) as process:
+    with StandInRouter(caller.folder, end_with(b"X\0\1")) as router, caller.start(stdin=reading) as process:
         os.close(reading)
         with open(writing, "wb") as pipe:
             pipe.write(b"payload")
@@ -329,7 +332,7 @@ def test_a_stdin_that_does_not_block_is_read_to_its_end(caller: Caller) -> None:
 
 def test_a_stdin_that_cannot_be_read_is_the_cold_runs_business(caller: Caller, tmp_path: Path) -> None:
     write_only = os.open(tmp_path / "stdin", os.O_WRONLY | os.O_CREAT)
-    with StandInRouter(caller.folder, end_with(b"X\0")) as router, caller.start(stdin=write_only) as process:
+    with StandInRouter(caller.folder, end_with(b"X\0\1")) as router, caller.start(stdin=write_only) as process:
         _out, errors = process.communicate(timeout=30)
     os.close(write_only)
     assert process.returncode == 1
@@ -343,7 +346,7 @@ def test_a_process_that_may_write_no_files_runs_cold_with_its_payload(caller: Ca
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    with StandInRouter(caller.folder, end_with(b"X\0")):
+    with StandInRouter(caller.folder, end_with(b"X\0\1")):
         caller.assert_cold(b"x" * 300_000, preexec_fn=limited)
 
 
@@ -354,7 +357,7 @@ def test_a_process_that_may_open_nothing_more_runs_cold(caller: Caller) -> None:
         # Enough for the folder and the connection.
         resource.setrlimit(resource.RLIMIT_NOFILE, (5, 64))
 
-    with StandInRouter(caller.folder, end_with(b"X\0")):
+    with StandInRouter(caller.folder, end_with(b"X\0\1")):
         with caller.start(preexec_fn=limited) as process:
             process.communicate(b"payload", timeout=30)
         # Whether the cold run itself gets on with so few is not this test's business.

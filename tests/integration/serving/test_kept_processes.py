@@ -135,7 +135,7 @@ def test_a_process_in_which_something_was_left_serves_no_further_call(place: Pla
     place.plugin(TELLER)
     with place.router:
         pid = place.warmed()
-        assert place.call(f"do {lie}").end == b"X\0"
+        assert place.call(f"do {lie}").end == b"X\0\1"
         place.rest()
         assert place.ask()[0] != pid
 
@@ -176,8 +176,8 @@ def test_a_process_holds_nothing_of_the_calls_that_it_has_served(place: Place) -
 @pytest.mark.parametrize(
     ("command", "end"),
     [
-        ("do os.kill(os.getpid(), signal.SIGSEGV)", protocol.KILLED + bytes([signal.SIGSEGV])),
-        ("do import ctypes; ctypes.CDLL(None)._exit(7)", protocol.ENDED + b"\7"),
+        ("do os.kill(os.getpid(), signal.SIGSEGV)", protocol.KILLED + bytes([signal.SIGSEGV, 1])),
+        ("do import ctypes; ctypes.CDLL(None)._exit(7)", protocol.ENDED + b"\7\7"),
     ],
 )
 def test_a_crash_in_a_later_call_is_told_to_its_caller(place: Place, command: str, end: bytes) -> None:

@@ -86,7 +86,7 @@ def test_what_is_not_for_this_router_is_sent_away_and_counted_by_reason(place: P
         assert place.router.call("stop", sample("Stop"), environ=other).end == protocol.COLD
         assert place.router.call("stop", sample("Stop"), environ={**environ, "PYTHONPATH": "/x"}).end == protocol.COLD
         assert place.router.call("stop", sample("Stop"), environ={**environ, "LC_ALL": "de_DE.ISO-8859-1"}).end == b"C"
-        assert place.router.call("stop", sample("Stop"), environ={**environ, "LC_ALL": "de_DE.UTF-8"}).end == b"X\0"
+        assert place.router.call("stop", sample("Stop"), environ={**environ, "LC_ALL": "de_DE.UTF-8"}).end == b"X\0\1"
         eventually(lambda: sum(place.router.status()["sent_away"].values()) == 3)
         assert place.router.status()["sent_away"] == {
             "another home": 1,
@@ -98,7 +98,7 @@ def test_garbage_instead_of_a_hello_is_sent_away_and_harms_nobody(place: Place) 
     from hookrouter._serving import address
 
     with place.router:
-        for data in (b"", b"GET / HTTP/1.1\r\n\r\n", b"HKR2\xff\xff\xff\xff", b"HKR2\0\0\0\3abc", b"HKR1\0\0\0\1\0"):
+        for data in (b"", b"GET / HTTP/1.1\r\n\r\n", b"HKR3\xff\xff\xff\xff", b"HKR3\0\0\0\3abc", b"HKR9\0\0\0\1\0"):
             with unix_socket.connect(place.router.folder, address.CALLS, 20) as connection:
                 connection.sendall(data)
                 connection.shutdown(socket.SHUT_WR)
@@ -188,7 +188,7 @@ def pre_tool_use(event, context):
 
 @pytest.mark.parametrize(
     ("body", "end"),
-    [("os.kill(os.getpid(), 11)", b"K\x0b"), ("os.kill(os.getpid(), 9)", b"K\x09")],
+    [("os.kill(os.getpid(), 11)", b"K\x0b\1"), ("os.kill(os.getpid(), 9)", b"K\x09\1")],
     ids=["SEGV", "KILL"],
 )
 def test_a_plugin_that_ends_its_process_ends_the_caller_in_the_same_way(place: Place, body: str, end: bytes) -> None:
@@ -280,7 +280,7 @@ def test_fifty_calls_at_once_are_all_served(place: Place) -> None:
         with in_folder(place.router.folder):
             calls = [pool.submit(_raw_call, place) for _ in range(50)]
             ends = [call.result() for call in calls]
-    assert ends == [b"X\0"] * 50
+    assert ends == [b"X\0\1"] * 50
 
 
 def _raw_call(place: Place) -> bytes:
@@ -300,7 +300,7 @@ def _raw_call(place: Place) -> bytes:
         reading, writing = os.pipe()
         socket.send_fds(connection, [protocol.GO], [stdin.fileno(), out.fileno(), out.fileno(), folder, reading])
         os.close(folder)
-        end = connection.recv(1) + connection.recv(1)
+        end = connection.recv(1) + connection.recv(1) + connection.recv(1)
         os.close(reading)
         os.close(writing)
         return end

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hookrouter._installation import front_command
 from hookrouter._installation.command_line import hook_command, parse_command, runs_hookrouter
-from hookrouter._installation.front_command import Front, front_words, python_front_path
+from hookrouter._installation.front_command import START, Front, front_words, python_front_path
 
 
 @pytest.mark.parametrize("path", ["/a/hookrouter", "/with space/hookrouter", "/it's/$HOME/hookrouter"])
@@ -102,7 +102,7 @@ def test_a_command_line_with_a_front_is_taken_apart_as_it_was_written(
 ) -> None:
     starts = {
         Front.NATIVE: [f"{site}/hookrouter/_fronts/native"],
-        Front.PYTHON: [f"{site}/bin/python3.11", "-SP", f"{site}/hookrouter/_fronts/python_front.py"],
+        Front.PYTHON: [f"{site}/bin/python3.11", "-SPc", START, f"{site}/hookrouter/_fronts/python_front.py"],
         Front.COLD: [],
     }[front]
     script = [*starts, *([folder] if starts else []), program]

@@ -28,7 +28,7 @@ def script(front: Front) -> list[str]:
     return [*front_words(front, FOLDER), *SCRIPT]
 
 
-@pytest.fixture(params=["HKR2", "HKR9", "exit 3", ""])
+@pytest.fixture(params=["HKR3", "HKR9", "exit 3", ""])
 def native(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Put an executable in the place of the native front (or none); return whether it works."""
     path = tmp_path / "hookrouter" / "_fronts" / "native"
@@ -36,7 +36,7 @@ def native(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
         fails = request.param.startswith("exit")
         Programs(monkeypatch).put(path, "--protocol", "" if fails else request.param, 3 if fails else 0)
     monkeypatch.setattr(front_command, "native_path", lambda: str(path))
-    works: bool = request.param == "HKR2"
+    works: bool = request.param == "HKR3"
     return works
 
 
