@@ -58,7 +58,7 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         context.note("reason", f"left to the person at the terminal: {why}")
         return None
     build = plan_request if event.tool_name == _PLAN_TOOL else permission_request
-    question = _open(context, build(event, calls[0], found.rule))
+    question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules))
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
     return wait_for_answer(
         context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id

@@ -50,7 +50,7 @@ def allow(
     ] = None,
     always: Annotated[
         int | None,
-        typer.Option("--always", metavar="N", help="Take the client's own proposal N too, as `questions` lists them."),
+        typer.Option("--always", metavar="N", help="Take the client's own proposal N too; the first is 0."),
     ] = None,
     wait: _Wait = 10.0,
     dry_run: _DryRun = False,

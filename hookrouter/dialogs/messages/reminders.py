@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hookrouter.messaging.gateway import ScheduledMessage
 from hookrouter.util.clock import seconds
 from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.markdown import code
 from hookrouter.util.text import duration
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def follow_ups(
         reminder = wake._replace(
             kind=REMINDER,
             subject=f"Reminder: {wake.subject}",
-            text=f"# Reminder {number} of {count}: {wake.subject}\n\nTo read it again: `{read_again}`\n",
+            text=f"# Reminder {number} of {count}: {wake.subject}\n\nTo read it again: {code(read_again)}\n",
             data={"reminder": {"number": number, "of": count}},
         )
         wait = answer.remind_after if number == 1 else answer.remind_every or answer.remind_after
@@ -57,7 +58,7 @@ def follow_ups(
     found += after
     if answer.escalate_to:
         subject = f"Not answered for {duration(answer.escalate_after)}: {wake.subject}"
-        text = f"# {subject}\n\nTo read it: `{read_again}`\n"
+        text = f"# {subject}\n\nTo read it: {code(read_again)}\n"
         escalation = wake._replace(kind=ESCALATION, gateway=answer.escalate_to, subject=subject, text=text, data={})
         found.append(ScheduledMessage(escalation, answer.escalate_after, after_delivery=False))
     return tuple(found)
