@@ -145,7 +145,7 @@ class Handover(NamedTuple):
     def peek(self, token: str | None = None) -> Mapping[str, Any] | None:
         """Return the answer that was given, and leave it; with a ``token`` only one that is addressed to it."""
         answer = self.store.read(ANSWER, self.name)
-        if answer is None or answer.get("withdrawn"):
+        if answer is None or answer.get("withdrawn") or answer.get("refused"):
             return None
         return answer if token is None or answer.get("to", token) == token else None
 
@@ -154,6 +154,17 @@ class Handover(NamedTuple):
         answer = self.peek(token)
         return answer if answer is not None and self._mark(answer, "taken") else None
 
+    def refuse(self, token: str, reason: str) -> None:
+        """Tell whoever gave this hook an answer that it cannot be used; the hook waits for another one."""
+        answer = self.peek(token)
+        if answer is not None:
+            self._mark(answer, "refused", reason)
+
+    def refused(self) -> str:
+        """Return why the hook refuses the answer that was given; empty if it does not."""
+        answer = self.store.read(ANSWER, self.name)
+        return str((answer or {}).get("refused") or "")
+
     def given(self) -> None:
         """Remove the answer that was taken: it is given to Claude Code, or never will be."""
         self.store.delete(ANSWER, self.name)
@@ -161,14 +172,16 @@ class Handover(NamedTuple):
     def take_back(self) -> bool:
         """Remove the answer again; False if the hook has taken it already."""
         answer = self.peek()
+        if answer is None and self.refused():
+            return self.store.delete(ANSWER, self.name)
         # A hook of an older version takes an answer by removing it.
         return answer is not None and self._mark(answer, "withdrawn") and self.store.delete(ANSWER, self.name)
 
-    def _mark(self, answer: Mapping[str, Any], mark: str) -> bool:
+    def _mark(self, answer: Mapping[str, Any], mark: str, value: object = True) -> bool:
         """Mark the answer; False if it has a mark already, or is another one by now."""
         if answer.get("taken") or answer.get("withdrawn"):
             return False
-        return self.store.replace(ANSWER, self.name, {**answer, mark: True}, unchanged=answer, durable=False)
+        return self.store.replace(ANSWER, self.name, {**answer, mark: value}, unchanged=answer, durable=False)
 
 
 def _is_orphan(document: Mapping[str, Any]) -> bool:

@@ -74,12 +74,12 @@ def compared(
     if decision["action"] in ("deny", "revise"):
         return _comparison(question, decision, recorded, False, "it ran although it was refused")
     if question.kind == PLAN:
-        wanted = decision.get("plan") or (question.request.get("input") or {}).get("plan")
+        wanted = decision["plan"] if "plan" in decision else (question.request.get("input") or {}).get("plan")
         is_plan = plan is None or wanted is None or plan == wanted
         is_mode = "mode" not in decision or mode == decision["mode"]
         reason = "another plan was approved" if not is_plan else f"the mode is {mode}"
         return _comparison(question, decision, recorded, is_plan and is_mode, reason)
-    wanted_input = decision.get("input") or question.request.get("input") or {}
+    wanted_input = decision["input"] if "input" in decision else question.request.get("input") or {}
     matches = _same(tool_input, wanted_input)
     return _comparison(question, decision, recorded, matches, "another input ran than was allowed")
 

@@ -67,7 +67,7 @@ def permission_request(
             "answer_schema": action_schema(
                 {
                     "allow": {
-                        "input": {"type": "object"},
+                        "input": {"type": "object", "minProperties": 1},
                         **({"always": {"enum": list(proposed)}} if proposed else {}),
                     },
                     "deny": {"text": _TEXT, "stop": {"type": "boolean"}},

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.documents import Question
 
 __all__ = [
+    "LONGEST_TEXT",
     "MESSAGE_BYTES",
+    "MOST_OPTIONS",
     "Surroundings",
     "answer_command",
     "answer_words",
+    "bounded",
     "cut",
+    "cut_parts",
     "has_previews",
     "kind",
     "mismatch_message",
@@ -64,6 +68,12 @@ _NAME = 80
 
 _SHORTEST_ANSWER = 80
 """The bytes below which no line about an earlier answer says enough."""
+
+LONGEST_TEXT = 20_000
+"""Characters of each text of a form that a message shows: far more than any dialog does."""
+
+MOST_OPTIONS = 100
+"""Options of a question that a message shows; Claude Code's own limit is 4."""
 
 _OPTIONS = 2
 """Which of the parts about a question is the first about its options."""
@@ -113,7 +123,9 @@ def kind(question: Mapping[str, Any]) -> str:
 def subject(question: Question) -> str:
     """Return one line that names the question: its session and its headers."""
     headers = [
-        header for form in question.questions if isinstance(header := form.get("header"), str) and header.strip()
+        header
+        for form in bounded(question.questions)
+        if isinstance(header := form.get("header"), str) and header.strip()
     ]
     about = f": {code(cut(', '.join(headers), _NAME))}" if headers else ""
     return f"Claude asks in session {code(cut(question.session, _NAME))}{about}"
@@ -136,7 +148,7 @@ def question_message(
     read it; ``others`` are the questions that the session has open beside this one; ``surroundings`` is cut so that the
     message stays within :data:`MESSAGE_BYTES`, as far as the form allows; ``lead`` stands in the place of the title.
     """
-    forms, count = question.questions, len(question.questions)
+    forms, count = bounded(question.questions), len(question.questions)
     around = surroundings or Surroundings(cwd=question.cwd, transcript_path=question.transcript_path)
     head = list(lead) or ["# Claude Code waits for your answer"]
     head += [_facts(question, around), _AS_DATA]
@@ -147,6 +159,7 @@ def question_message(
         if "how" in question.request:
             # The ways to decide name all that may be chosen, and the options beside them would count it twice.
             del form_parts[_OPTIONS:]
+    form_parts += cut_parts(question, argv, environ)
     tail = _answer_parts(question, argv, environ)
     if others:
         tail.append(_others(others))
@@ -187,12 +200,12 @@ def mismatch_message(question: Question, comparison: Comparison, prompt: str = "
         ),
         _facts(question, Surroundings(cwd=question.cwd)),
         "Reason:",
-        quoted(comparison.reason),
+        quoted(_clipped(comparison.reason)),
     ]
     for number, result in enumerate(comparison.results, 1):
         verdict = result.result.replace("_", " ")
-        parts += [f"## Question {number} of {len(comparison.results)}: {verdict}", quoted(result.question)]
-        parts += ["Intended:", quoted(result.intended)]
+        parts += [f"## Question {number} of {len(comparison.results)}: {verdict}", quoted(_clipped(result.question))]
+        parts += ["Intended:", quoted(_clipped(result.intended))]
         parts += ["Recorded:", _quoted_value(result.recorded)]
         if result.result == "notes_differ":
             parts += ["Intended note:", _quoted_value(result.intended_notes)]
@@ -216,10 +229,34 @@ def unanswered_message(question: Question, reason: str) -> str:
         _facts(question, Surroundings(cwd=question.cwd)),
     ]
     count = len(question.questions)
-    for number, form in enumerate(question.questions, 1):
+    for number, form in enumerate(bounded(question.questions), 1):
         parts += [f"## Question {number} of {count}", quoted(form["question"])]
         parts += ["Options:", quoted("\n".join(one_line(option["label"]) for option in form["options"]))]
     return "\n\n".join(parts) + "\n"
+
+
+def bounded(forms: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return forms of which each text, and the number of options, is as long as a message shows it."""
+    return [
+        {**_texts_clipped(form), "options": [_texts_clipped(one) for one in form["options"][:MOST_OPTIONS]]}
+        for form in forms
+    ]
+
+
+def cut_parts(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Return how all of a form is read of which a message shows a part; nothing if it shows all."""
+    if bounded(question.questions) == question.questions:
+        return []
+    read = f"{read_command(question, argv, environ)} --json"
+    return [f"This is only a part: what is longer than {LONGEST_TEXT} characters is cut. All of it: {code(read)}"]
+
+
+def _texts_clipped(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _clipped(value) if isinstance(value, str) else value for key, value in fields.items()}
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"
 
 
 def answer_command(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -413,8 +450,8 @@ def _command_block(question: Question, argv: Sequence[str], environ: Mapping[str
 
 def _quoted_value(value: object) -> str:
     if isinstance(value, str):
-        return quoted(value) if value else "(an empty text)"
-    return "(nothing)" if value is None else quoted(fastjson.dumps(value))
+        return quoted(_clipped(value)) if value else "(an empty text)"
+    return "(nothing)" if value is None else quoted(_clipped(fastjson.dumps(value)))
 
 
 def _size(text: str) -> int:

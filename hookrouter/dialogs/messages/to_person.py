@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.messages.formatting import (
     Surroundings,
+    bounded,
     cut,
+    cut_parts,
     option_line,
     preview,
     start_command,
@@ -63,8 +65,9 @@ def person_message(
     parts = list(lead) or [f"# Claude asks in session {code(question.session)}"]
     # First: a service may cut the text.
     parts += _link_parts(link)
-    for number, form in enumerate(question.questions, 1):
+    for number, form in enumerate(bounded(question.questions), 1):
         parts += _question_parts(form, number, count)
+    parts += cut_parts(question, argv, environ)
     parts += _answer_parts(question, argv, environ, others)
     # What came before stands behind: whoever knows it need not scroll to the question.
     prompt = cut(around.last_prompt, _PROMPT_BYTES, lines=True)
@@ -92,8 +95,9 @@ def person_reminder(
         *_link_parts(link),
     ]
     # Whoever looks at a phone has not the first message at hand.
-    forms = question.questions
+    forms = bounded(question.questions)
     parts += [part for number, form in enumerate(forms, 1) for part in _question_parts(form, number, len(forms))]
+    parts += cut_parts(question, argv, environ)
     return "\n\n".join([*parts, *_answer_parts(question, argv, environ, ())]) + "\n"
 
 

@@ -15,10 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["way", "way_parts"]
 
+_LONGEST = 2000
+"""Characters of another's words that are shown in one line."""
+
 
 def way(decision: str, about: str, theirs: str = "") -> dict[str, str]:
     """Return one way to decide: the decision as JSON with gaps, what it means, and behind it the words of another."""
-    return {"decision": decision, "about": about, "theirs": theirs}
+    return {
+        "decision": decision,
+        "about": about,
+        "theirs": theirs if len(theirs) <= _LONGEST else f"{theirs[:_LONGEST]} …",
+    }
 
 
 def way_parts(ways: Sequence[object]) -> list[str]:
