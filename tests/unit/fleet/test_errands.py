@@ -29,12 +29,12 @@ MINE, OTHER = (TraceContext(digit * 32, digit * 16).header() for digit in "12")
 class Machine:
     """The machine ``one``, which serves errands in a thread while it is there."""
 
-    def __init__(self, storage: MemoryStorage) -> None:
+    def __init__(self, storage: MemoryStorage, state: str = "") -> None:
         self.storage = storage
         self.store = storage.store(FLEET, pytest.fail, "one")
         self._woken = threading.Event()
         environ = {"PATH": "/usr/bin:/bin", PERSON_VARIABLE: "whoever started this", VARIABLE: OTHER}
-        self.errands = Errands(MachineView(storage), environ, pytest.fail, self._woken.set)
+        self.errands = Errands(MachineView(storage), environ, pytest.fail, self._woken.set, state)
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -73,8 +73,8 @@ def storage(monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
 
 
 @pytest.fixture
-def machine(storage: MemoryStorage) -> Iterator[Machine]:
-    with Machine(storage) as running:
+def machine(storage: MemoryStorage, tmp_path: Path) -> Iterator[Machine]:
+    with Machine(storage, str(tmp_path)) as running:
         yield running
 
 
@@ -257,7 +257,7 @@ def test_a_machine_that_cannot_say_for_a_moment_that_it_is_there_is_waited_for(
 def test_what_nobody_waits_for_any_more_is_not_run(storage: MemoryStorage) -> None:
     store = storage.store(FLEET, pytest.fail, "one")
     store.write("errand", "orphan", {"words": ["answer"], "given": "", "state": "asked", "at": "2020-01-01T00:00:00Z"})
-    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None)
+    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None, "")
     errands.serve()
     assert not errands.are_running
     assert left(storage) == []
@@ -337,7 +337,7 @@ def test_what_nobody_waits_for_when_its_turn_comes_is_not_run(
 ) -> None:
     file = begun(monkeypatch, tmp_path, ":")
     asker, turn = Asker(storage, ["answer", "--any"]), threading.Event()
-    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None)
+    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None, "")
     for _ in range(16):
         errands._pool.submit(turn.wait, 10)
     errands.serve()
@@ -360,7 +360,7 @@ def test_what_a_process_had_taken_that_was_replaced_is_not_waited_for(storage: M
         wait_until(lambda: left(storage), 10, "what is asked")
         ((name, errand),) = left(storage)
         store.replace("errand", name, {**errand, "state": "taken"}, unchanged=errand)
-        Errands(MachineView(storage), {}, pytest.fail, lambda: None).serve()
+        Errands(MachineView(storage), {}, pytest.fail, lambda: None, "").serve()
         with pytest.raises(ErrandError, match="has gone while it did that; whether it was done is not known") as lost:
             asked.result(10)
     assert lost.value.may_have_run
@@ -404,7 +404,7 @@ def test_whatever_stands_there_ends_as_nothing_worse_than_a_refusal(
     store = storage.store(FLEET, pytest.fail, "one")
     store.write("errand", "odd", errand)
     done = threading.Event()
-    errands = Errands(MachineView(storage), {}, pytest.fail, done.set)
+    errands = Errands(MachineView(storage), {}, pytest.fail, done.set, "")
     with store.lock("asking", "odd", 0):
         errands.serve()
         if errands.are_running:
@@ -420,7 +420,7 @@ def test_what_runs_while_the_engine_is_opened_anew_is_told(
     os.mkfifo(tmp_path / "go")
     monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", f"cat {tmp_path / 'go'}; exit 3", "sh"])
     view = MachineView(storage)
-    errands = Errands(view, {"PATH": "/usr/bin:/bin"}, pytest.fail, lambda: None)
+    errands = Errands(view, {"PATH": "/usr/bin:/bin"}, pytest.fail, lambda: None, "")
     store = storage.store(FLEET, pytest.fail, "one")
     store.write("errand", "e", {"words": ["answer"], "given": "", "state": "asked"})
     with store.lock("asking", "e", 0):
