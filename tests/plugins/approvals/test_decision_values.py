@@ -13,6 +13,7 @@ from hookrouter import events
 from hookrouter.config import ApprovalRule
 from hookrouter.dialogs.decisions import MAX_DEPTH, DecisionError, load_json
 from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.replies import PermissionRequestReply
 from hookrouter.util import fastjson
 from hookrouter_approvals.comparing import compared
@@ -171,3 +172,23 @@ def test_a_plan_without_an_input_is_left_to_the_person_and_the_journal_says_why(
     assert reply is None
     assert record["level"] == "warning"
     assert "Claude Code takes no approval without one" in record["reason"]
+
+
+@pytest.mark.parametrize(
+    ("told", "is_verified"),
+    [
+        ("No such file", True),
+        ("approvals: No such file", True),
+        ("cat: x: No such file", False),
+        ("other: No such file", False),
+        ("approvals: cat: No such file", False),
+        ("approvals: No such file\nother: no", False),
+    ],
+)
+def test_a_refusal_is_verified_by_exactly_what_claude_was_told(asked: Any, told: str, *, is_verified: bool) -> None:
+    asked.decide({"action": "deny", "text": "No such file"})
+    asked.given()
+    asked.refused(told)
+    asked.hook("stop")
+    [verdict] = list_verdicts(asked.app.store)
+    assert verdict.outcome == ("verified" if is_verified else "mismatch")
