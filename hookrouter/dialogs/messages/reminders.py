@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from hookrouter.messaging.gateway import Message
     from hookrouter.messaging.message import QueuedMessage
 
-__all__ = ["ESCALATION", "QUESTION", "REMINDER", "Reminded", "follow_ups", "reminded", "silent_since"]
+__all__ = [
+    "ESCALATION",
+    "QUESTION",
+    "REMINDER",
+    "Reminded",
+    "follow_ups",
+    "refused_answers",
+    "reminded",
+    "silent_since",
+]
 
 QUESTION = "question"
 """The kind of the wake itself."""
@@ -109,6 +118,19 @@ def silent_since(
     last = max(signs, default="")
     begun = seconds(last)
     return last if begun is not None and moment - begun >= config.answer.escalate_after else None
+
+
+def refused_answers(question: Question, records: Iterable[Mapping[str, object]]) -> dict[str, object] | None:
+    """Return how many answers to a question were refused, and when and why the last one was; None if none was."""
+    found = [
+        record
+        for record in records
+        if (record.get("event"), record.get("outcome"), record.get("tool_use_id"))
+        == ("answer", "invalid", question.tool_use_id)
+    ]
+    if not found:
+        return None
+    return {"count": len(found), "last_at": str(found[-1].get("at")), "reason": str(found[-1].get("reason"))}
 
 
 def _is_sign(record: Mapping[str, object], question: Question, config: Config) -> bool:
