@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering.labels import recorded_label
 from hookrouter.util import fastjson
-from hookrouter.util.claude_process import is_gone, process_space
+from hookrouter.util.claude_process import is_another_alive, is_gone, process_space
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.filenames import digest
 
@@ -58,13 +58,18 @@ def _words(question: object) -> list[object]:
     return [question.get("question"), bool(question.get("multiSelect")), shown]
 
 
-def end_all(store: DocumentStore, session_id: str) -> None:
+def end_all(store: DocumentStore, session_id: str, client: int = 0) -> None:
     """Tell every hook that waits in this session's main conversation that its question has ended. Raises StoreError.
+
+    ``client`` is the process id of the client in which the turn has ended, 0 if it is not known: hooks of another one
+    that has the same session and runs are left.
 
     A subagent works on after the main conversation's turn, and may go on waiting.
     """
     for name, document in store.entries(WAITING, lambda name: name.startswith(_session_part(session_id))):
-        if document.get("session_id") == session_id and not document.get("agent_id"):
+        pid, host = document.get("client_pid"), str(document.get("client_host") or "")
+        is_anothers = isinstance(pid, int) and is_another_alive(pid, host, client)
+        if document.get("session_id") == session_id and not document.get("agent_id") and not is_anothers:
             Handover(store, name).end()
 
 
