@@ -10,9 +10,10 @@ import pytest
 from hookrouter.dialogs.documents import list_questions
 from hookrouter.dialogs.handover import WAITING, Handover, end_all
 
-FIRST, SECOND = str(os.getpid()), str(os.getppid())
-NOBODY = str(2**22 + 1)
+FIRST, SECOND = os.getpid(), os.getppid()
+NOBODY = 2**22 + 1
 """More than Linux gives to any process."""
+CLIENTS = {"first": str(FIRST), "second": str(SECOND), "gone": str(NOBODY), "unknown": ""}
 EVENTS: list[tuple[str, dict[str, Any]]] = [
     ("session_start", {"source": "resume"}),
     ("session_start", {"source": "startup"}),
@@ -37,21 +38,27 @@ def is_open(ask_session: Any) -> bool:
 @pytest.mark.parametrize(("hook", "fields"), EVENTS)
 @pytest.mark.parametrize(
     ("first", "second", "stays"),
-    [(FIRST, SECOND, True), (FIRST, FIRST, False), (NOBODY, SECOND, False), (FIRST, "", False), ("", SECOND, False)],
+    [
+        ("first", "second", True),
+        ("first", "first", False),
+        ("gone", "second", False),
+        ("first", "unknown", False),
+        ("unknown", "second", False),
+    ],
 )
 def test_an_event_of_the_second_client_ends_what_the_first_has_asked_only_if_that_is_gone(
     ask_session: Any, hook: str, fields: dict[str, Any], first: str, second: str, *, stays: bool
 ) -> None:
-    ask_session.ask(environ={"CLAUDE_PID": first, "TMUX_PANE": "%1"})
-    ask_session.hook(hook, environ={"CLAUDE_PID": second, "TMUX_PANE": "%2"}, **fields)
+    ask_session.ask(environ={"CLAUDE_PID": CLIENTS[first], "TMUX_PANE": "%1"})
+    ask_session.hook(hook, environ={"CLAUDE_PID": CLIENTS[second], "TMUX_PANE": "%2"}, **fields)
     assert is_open(ask_session) == stays
 
 
 def test_the_end_of_the_second_clients_turn_ends_only_hooks_of_its_own(ask_session: Any) -> None:
     store = ask_session.app.store
-    for name, pid in (("first", FIRST), ("second", SECOND), ("gone", NOBODY), ("unknown", "0")):
-        Handover(store, f"{Handover.of_call(store, 's-1', name).name}").begin("main", "s-1", int(pid))
-    end_all(store, "s-1", int(SECOND))
-    assert [document["client_pid"] for _, document in store.entries(WAITING)] == [int(FIRST)]
+    for name, pid in (("first", FIRST), ("second", SECOND), ("gone", NOBODY), ("unknown", 0)):
+        Handover.of_call(store, "s-1", name).begin("main", "s-1", pid)
+    end_all(store, "s-1", SECOND)
+    assert [document["client_pid"] for _, document in store.entries(WAITING)] == [FIRST]
     end_all(store, "s-1")
     assert store.entries(WAITING) == []
