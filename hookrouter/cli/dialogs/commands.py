@@ -525,9 +525,9 @@ def _summary(entry: dict[str, Any]) -> str:
     if refused := entry["refused_answers"]:
         from hookrouter.dialogs.messages.formatting import one_line
 
-        count = "once" if refused["count"] == 1 else f"{refused['count']} times"
+        times = "once" if refused["count"] == 1 else f"{refused['count']} times"
         reason = one_line(refused["reason"])[:_REASON]
-        facts.append(f"an answer refused {count}, {duration(_age(refused['last_at']) or 0)} ago: {reason}")
+        facts.append(f"an answer refused {times}, {duration(_age(refused['last_at']) or 0)} ago: {reason}")
     if entry["escalated_at"]:
         facts.append(f"escalated {duration(_age(entry['escalated_at']) or 0)} ago")
     lines = [f"{_safe(entry['session'])}: {_safe(', '.join(filter(None, facts)))}"]
