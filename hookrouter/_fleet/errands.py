@@ -20,7 +20,7 @@ from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.reader import READER_VARIABLE, reader_value, start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.spawn import ALONE_VARIABLE
-from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
+from hookrouter.dialogs.answers.identity import PERSON_VARIABLE, PROOF_VARIABLE, person_elsewhere
 from hookrouter.messaging.environment import ERRAND_VARIABLE
 from hookrouter.messaging.trace_context import VARIABLE as TRACE_VARIABLE
 from hookrouter.messaging.trace_context import parsed
@@ -65,7 +65,7 @@ _TAKE_SECONDS = 15.0
 _AGAIN_SECONDS = 20.0
 """Seconds for which whoever asks tries to hear what came of it, once the engine has failed or the machine is gone."""
 _LOOK_SECONDS = 1.0
-_TOLD = (PERSON_VARIABLE, TRACE_VARIABLE, READER_VARIABLE)
+_TOLD = (PERSON_VARIABLE, PROOF_VARIABLE, TRACE_VARIABLE, READER_VARIABLE)
 """The variables by which a command is told of whoever asks."""
 _END_SECONDS = 5.0
 """Seconds that a command has for ending, before it is killed."""
@@ -220,9 +220,17 @@ class Errands:
     """What this machine is asked to do. One thread calls :meth:`serve`; commands run in threads of their own."""
 
     def __init__(
-        self, storage: Storage, environ: Mapping[str, str], report: Callable[[str], None], wake: Callable[[], object]
+        self,
+        storage: Storage,
+        environ: Mapping[str, str],
+        report: Callable[[str], None],
+        wake: Callable[[], object],
+        state: str,
     ) -> None:
-        """``environ`` is that of the commands; ``wake`` is called, in any thread, when :meth:`serve` has work."""
+        """``environ`` is that of the commands; ``wake`` is called, in any thread, when :meth:`serve` has work.
+
+        ``state`` is the home's state folder.
+        """
         from concurrent.futures import ThreadPoolExecutor
 
         self._store = storage.store(FLEET, report)
@@ -232,6 +240,7 @@ class Errands:
         self._environ = {**inherited, ALONE_VARIABLE: "1", ERRAND_VARIABLE: its_own}
         self._report = report
         self._wake = wake
+        self._state = state
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="errand")
         self._running: dict[str, tuple[dict[str, object], Any]] = {}
 
@@ -283,18 +292,19 @@ class Errands:
         words = errand.get("words")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or not words:
             words = []
-        future = self._pool.submit(self._run, name, words, str(errand.get("given", "")), _variables(errand))
+        future = self._pool.submit(self._run, name, words, errand)
         self._running[name] = taken, future
         future.add_done_callback(lambda _future: self._wake())
         return True
 
-    def _run(self, name: str, words: list[str], given: str, variables: Mapping[str, str]) -> dict[str, object]:
+    def _run(self, name: str, words: list[str], errand: Mapping[str, object]) -> dict[str, object]:
         if refused := refusal(words):
             return _done(2, "", f"hookrouter: {refused}\n")
         if not self._is_awaited(name):
             return {**_done(1, "", ""), **_WITHDRAWN}
         try:
-            return self._ended(name, words, given, variables)
+            with person_elsewhere(self._state, _person(errand)) as variables:
+                return self._ended(name, words, str(errand.get("given", "")), {**variables, **_variables(errand)})
         except (OSError, ValueError) as error:
             return _done(1, "", f"hookrouter: the command could not be started: {error}\n")
 
@@ -348,16 +358,19 @@ def _only_reads(words: Sequence[str]) -> bool:
 
 
 def _variables(errand: Mapping[str, object]) -> dict[str, str]:
-    """Return what the command's environment says of whoever asks.
+    """Return what the command's environment says beside who asks.
 
-    That is who is at the terminal there, the trace, and how hookrouter is started where the output is read.
+    That is the trace, and how hookrouter is started where the output is read.
     """
-    # A variable of a process has no zero byte.
-    person = str(errand.get("person") or "").replace("\0", "")
     trace = parsed(str(errand.get("trace") or ""))
-    told = {PERSON_VARIABLE: person, TRACE_VARIABLE: "" if trace is None else trace.header()}
+    told = {TRACE_VARIABLE: "" if trace is None else trace.header()}
     told[READER_VARIABLE] = reader_value(errand.get("reader"))
     return {name: value for name, value in told.items() if value}
+
+
+def _person(errand: Mapping[str, object]) -> str:
+    # A variable of a process has no zero byte.
+    return str(errand.get("person") or "").replace("\0", "")
 
 
 def _code(errand: Mapping[str, object]) -> int:

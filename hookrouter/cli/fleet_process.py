@@ -168,7 +168,7 @@ class _Process:
         leave_taken(self._app, storage)
         adopting = Adopting(self._app, storage)
         if self._errands is None:
-            self._errands = Errands(storage, os.environ, self._app.warn, self._nudge)
+            self._errands = Errands(storage, os.environ, self._app.warn, self._nudge, self._app.home.state)
         errands = self._errands
         errands.go_on_with(storage)
         pruning = Pruning(storage, self._app.warn)

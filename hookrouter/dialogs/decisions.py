@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hookrouter.tools import AskUserQuestionInput, Question
 
 __all__ = [
+    "MAX_DEPTH",
     "DecisionError",
     "check_decisions",
     "from_json",
@@ -31,6 +32,9 @@ __all__ = [
     "shown_where",
     "to_json",
 ]
+
+MAX_DEPTH = 100
+"""How deep decisions may be nested: a hook's reply takes no more."""
 
 _KEYS = {
     "select": ("optionIndex", "notes"),
@@ -55,16 +59,40 @@ def parse_decisions(text: str, form: AskUserQuestionInput) -> tuple[Decision, ..
 
 
 def load_json(text: str) -> object:
-    """Return what an agent's JSON text says; a key that is given twice is refused. Raises DecisionError."""
+    """Return what an agent's JSON text says, if it can be written as JSON again. Raises DecisionError.
+
+    Refused are a key that is given twice, numbers that only Python has, and what is nested deeper than a hook's reply.
+    """
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
+        document = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_without_duplicates
+        )
+        if _depth(document) > MAX_DEPTH:
+            raise RecursionError
     except RecursionError:
-        raise DecisionError(["the decisions are nested too deeply"]) from None
+        raise DecisionError([f"the decisions are nested too deeply; at most {MAX_DEPTH} levels are allowed"]) from None
     except ValueError as error:
         fault = f"the decisions are not JSON: {error}"
         if "'" in text:
             fault += " (JSON strings stand in double quotes; give the array with --file - to keep the shell out of it)"
         raise DecisionError([fault]) from None
+    return document
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0:
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number
+
+
+def _depth(document: object) -> int:
+    """Return how many lists and objects stand within each other, without a call for each level."""
+    depth, level = 0, [document]
+    while level := [one for one in level if isinstance(one, (dict, list))]:
+        depth += 1
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+    return depth
 
 
 def check_decisions(document: object, form: AskUserQuestionInput) -> tuple[Decision, ...]:

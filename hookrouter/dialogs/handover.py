@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering.labels import recorded_label
 from hookrouter.util import fastjson
-from hookrouter.util.claude_process import is_gone, process_space
+from hookrouter.util.claude_process import is_another_alive, is_gone, process_space
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.filenames import digest
 
@@ -58,13 +58,18 @@ def _words(question: object) -> list[object]:
     return [question.get("question"), bool(question.get("multiSelect")), shown]
 
 
-def end_all(store: DocumentStore, session_id: str) -> None:
+def end_all(store: DocumentStore, session_id: str, client: int = 0) -> None:
     """Tell every hook that waits in this session's main conversation that its question has ended. Raises StoreError.
+
+    ``client`` is the process id of the client in which the turn has ended, 0 if it is not known: hooks of another one
+    that has the same session and runs are left.
 
     A subagent works on after the main conversation's turn, and may go on waiting.
     """
     for name, document in store.entries(WAITING, lambda name: name.startswith(_session_part(session_id))):
-        if document.get("session_id") == session_id and not document.get("agent_id"):
+        pid, host = document.get("client_pid"), str(document.get("client_host") or "")
+        is_anothers = isinstance(pid, int) and is_another_alive(pid, host, client)
+        if document.get("session_id") == session_id and not document.get("agent_id") and not is_anothers:
             Handover(store, name).end()
 
 
@@ -145,7 +150,7 @@ class Handover(NamedTuple):
     def peek(self, token: str | None = None) -> Mapping[str, Any] | None:
         """Return the answer that was given, and leave it; with a ``token`` only one that is addressed to it."""
         answer = self.store.read(ANSWER, self.name)
-        if answer is None or answer.get("withdrawn"):
+        if answer is None or answer.get("withdrawn") or answer.get("refused"):
             return None
         return answer if token is None or answer.get("to", token) == token else None
 
@@ -154,6 +159,17 @@ class Handover(NamedTuple):
         answer = self.peek(token)
         return answer if answer is not None and self._mark(answer, "taken") else None
 
+    def refuse(self, token: str, reason: str) -> None:
+        """Tell whoever gave this hook an answer that it cannot be used; the hook waits for another one."""
+        answer = self.peek(token)
+        if answer is not None:
+            self._mark(answer, "refused", reason)
+
+    def refused(self) -> str:
+        """Return why the hook refuses the answer that was given; empty if it does not."""
+        answer = self.store.read(ANSWER, self.name)
+        return str((answer or {}).get("refused") or "")
+
     def given(self) -> None:
         """Remove the answer that was taken: it is given to Claude Code, or never will be."""
         self.store.delete(ANSWER, self.name)
@@ -161,14 +177,16 @@ class Handover(NamedTuple):
     def take_back(self) -> bool:
         """Remove the answer again; False if the hook has taken it already."""
         answer = self.peek()
+        if answer is None and self.refused():
+            return self.store.delete(ANSWER, self.name)
         # A hook of an older version takes an answer by removing it.
         return answer is not None and self._mark(answer, "withdrawn") and self.store.delete(ANSWER, self.name)
 
-    def _mark(self, answer: Mapping[str, Any], mark: str) -> bool:
+    def _mark(self, answer: Mapping[str, Any], mark: str, value: object = True) -> bool:
         """Mark the answer; False if it has a mark already, or is another one by now."""
         if answer.get("taken") or answer.get("withdrawn"):
             return False
-        return self.store.replace(ANSWER, self.name, {**answer, mark: True}, unchanged=answer, durable=False)
+        return self.store.replace(ANSWER, self.name, {**answer, mark: value}, unchanged=answer, durable=False)
 
 
 def _is_orphan(document: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hookrouter.dialogs import documents, transcript
 from hookrouter.dialogs.closing import CLIENT_GONE, Ending, close
 from hookrouter.dialogs.verdicts import prune_verdicts
-from hookrouter.util.claude_process import client_pid, is_gone, process_space
+from hookrouter.util.claude_process import client_pid, is_another_alive, is_gone, process_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -77,6 +77,9 @@ def session_started(event: events.SessionStart, context: Context, kinds: Collect
         return
     endings = []
     for question in _settled(context, kinds, documents.list_questions):
+        if _is_anothers(question, client_pid(context.environ)):
+            # A session may be resumed by a second client while the first one runs.
+            continue
         if question.session_id == context.session_id:
             # Compaction starts a session again in the middle of a turn, while a subagent may be asking.
             if event.source == "compact" and question.agent_id:
@@ -122,6 +125,8 @@ def _close_those_over(question: Question, context: Context) -> None:
     ):
         if older.tool_use_id == question.tool_use_id and older.session_id == question.session_id:
             continue
+        if _is_anothers(older, question.client_pid):
+            continue
         if older.session_id == question.session_id:
             ending = _older_ending(older, question)
         elif older.session == question.session and _is_replaced(older, question.client_pid, question.terminal):
@@ -163,8 +168,13 @@ def remove_left_behind(session: str, context: Context) -> None:
 
 
 def open_dialogs(context: Context, kinds: Collection[str]) -> list[Question]:
-    """Return the open questions of the session that this event is about; other sessions' are none of its business."""
-    return _settled(context, kinds, lambda store: documents.near(store, context.session_id))
+    """Return the open questions of the session that this event is about, and of its client.
+
+    Other sessions' are none of its business, nor those of another client that has the same session and runs.
+    """
+    pid = client_pid(context.environ)
+    found = _settled(context, kinds, lambda store: documents.near(store, context.session_id))
+    return [question for question in found if not _is_anothers(question, pid)]
 
 
 def _settled(
@@ -184,6 +194,11 @@ def _settled(
         context.note("rerouted", [question.tool_use_id for question in moved])
         context.start_delivery()
     return [one for one in look_up(context.store) if one.kind in kinds]
+
+
+def _is_anothers(question: Question, pid: int) -> bool:
+    """Whether a client other than the one with this process id asked, and still runs."""
+    return is_another_alive(question.client_pid, question.client_host, pid)
 
 
 def _is_replaced(older: Question, pid: int, terminal: TerminalAddress | None) -> bool:

@@ -15,6 +15,7 @@ from hookrouter.dialogs.handover import ANSWER, WAITING, Handover
 from hookrouter.messaging import pauses
 from hookrouter.storage.interface import StoreBusy
 from hookrouter.util.claude_process import client_pid, is_gone, parent_watch
+from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -99,10 +100,10 @@ def _wait(
             answer = None if gone else handover.peek(token)
             # A paused session's dialog is left alone, also by an agent's answer that was given a moment ago.
             if answer is not None and (answer.get("by") == "person" or not pauses.is_paused(store, context.session)):
-                reply = make(answer)
+                reply = _made(make, answer, handover, token, context)
                 # Taken once the reply is made: whatever fails before leaves the answer to who gave it.
-                if handover.take(token) is not None:
-                    _note(answer, reply, context)
+                if reply is not None and handover.take(token) is not None:
+                    _note(answer, context)
                     return reply
             left = deadline - time.monotonic()
             if not handover.is_wanted():
@@ -155,10 +156,26 @@ class _Client:
         return self._is_orphan() or is_gone(self._pid)
 
 
-def _note(answer: Mapping[str, Any], reply: object, context: Context) -> None:
+def _made(
+    make: Callable[[Mapping[str, Any]], R | None],
+    answer: Mapping[str, Any],
+    handover: Handover,
+    token: str,
+    context: Context,
+) -> R | None:
+    """Return the reply that an answer makes; None if it makes none, which whoever gave it is told."""
+    try:
+        reply, reason = make(answer), "it has no answers"
+    except (LookupError, RecursionError, TypeError, ValueError) as error:
+        # What other programs and versions hand over may be anything.
+        reply, reason = None, describe_error(error)
     if reply is None:
-        context.warn("the answer that was handed over cannot be used: it has no answers")
-        return
+        context.warn(f"the answer that was handed over cannot be used: {reason}")
+        handover.refuse(token, reason)
+    return reply
+
+
+def _note(answer: Mapping[str, Any], context: Context) -> None:
     context.note("outcome", "chat" if "message" in answer else "replied")
     if isinstance(answer.get("tool_use_id"), str):
         context.note("answers", answer["tool_use_id"])

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["client_pid", "is_gone", "parent_watch", "process_space", "set_hook_parent"]
+__all__ = ["client_pid", "is_another_alive", "is_gone", "parent_watch", "process_space", "set_hook_parent"]
 
 _hook_parent: int | None = None
 """The process that started this hook, if that is not this process's parent; 0 if it is not known."""
@@ -43,6 +43,14 @@ def _is_zombie(pid: int) -> bool:
             return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
     except (OSError, IndexError):
         return False
+
+
+def is_another_alive(pid: int, host: str, own: int) -> bool:
+    """Whether a client that runs has this process id, which counts in ``host``, and is not the client ``own``.
+
+    False if that cannot be known: of an id that is not known (0), or another container's.
+    """
+    return pid > 0 and own > 0 and pid != own and host == process_space() and not is_gone(pid)
 
 
 def process_space() -> str:

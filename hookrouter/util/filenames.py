@@ -61,8 +61,12 @@ def _is_plain(text: str) -> bool:
 def digest(text: str) -> str:
     """Return 16 hexadecimal digits that tell a handful of texts apart; no protection against anybody who tries.
 
-    FNV-1a, because hashlib takes longer to import than most of a hook run.
+    FNV-1a, because hashlib takes longer to import than most of a hook run; but for a text for which that takes longer.
     """
+    if len(text) > _LONG:
+        from hashlib import blake2b
+
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     known = _digests.get(text)
     if known is not None:
         return known
@@ -74,6 +78,9 @@ def digest(text: str) -> str:
         _digests[text] = found
     return found
 
+
+_LONG = 50_000
+"""Characters of a text that takes FNV some 10 ms."""
 
 _KEPT = 64
 _digests: dict[str, str] = {}

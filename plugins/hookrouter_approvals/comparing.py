@@ -20,6 +20,8 @@ __all__ = ["compared", "compared_refusal", "meaning", "ran"]
 
 _SAID = re.compile(r"[Tt]he user said:\n")
 """Before what was typed into the dialog, in what Claude is told (2.1.150 to 2.1.330); a subagent gets a capital."""
+_PLUGIN = "approvals"
+"""The router names the plugin that refuses before its words."""
 _DENIED = "Permission for this tool use was denied."
 """How that begins for a subagent, whose call has failed then (2.1.330)."""
 
@@ -53,8 +55,7 @@ def compared_refusal(question: Question, decision: Mapping[str, Any], state: str
         return _comparison(question, decision, f"deny: {typed}", typed == decision["text"], "Claude was told otherwise")
     if state != FAILED:
         return None
-    # The router names the plugin that refuses before its words.
-    matches = told == decision["text"] or told.endswith(f": {decision['text']}")
+    matches = told in (decision["text"], f"{_PLUGIN}: {decision['text']}")
     return _comparison(question, decision, f"deny: {told}", matches, "Claude was told something else")
 
 
@@ -74,12 +75,12 @@ def compared(
     if decision["action"] in ("deny", "revise"):
         return _comparison(question, decision, recorded, False, "it ran although it was refused")
     if question.kind == PLAN:
-        wanted = decision.get("plan") or (question.request.get("input") or {}).get("plan")
+        wanted = decision["plan"] if "plan" in decision else (question.request.get("input") or {}).get("plan")
         is_plan = plan is None or wanted is None or plan == wanted
         is_mode = "mode" not in decision or mode == decision["mode"]
         reason = "another plan was approved" if not is_plan else f"the mode is {mode}"
         return _comparison(question, decision, recorded, is_plan and is_mode, reason)
-    wanted_input = decision.get("input") or question.request.get("input") or {}
+    wanted_input = decision["input"] if "input" in decision else question.request.get("input") or {}
     matches = _same(tool_input, wanted_input)
     return _comparison(question, decision, recorded, matches, "another input ran than was allowed")
 

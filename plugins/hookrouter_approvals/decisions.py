@@ -107,6 +107,8 @@ def _check_permission(question: Question, item: Mapping[str, Any]) -> list[str]:
     faults = []
     if "input" in item and not isinstance(item["input"], dict):
         faults.append('"input" must be an object: the whole input of the tool')
+    elif "input" in item and not item["input"]:
+        faults.append('"input" is empty, and Claude Code would run its own in place of it; leave it out, or deny')
     if "always" in item:
         count = len(question.request.get("suggestions") or ())
         number = item["always"]
@@ -134,7 +136,7 @@ def _check_elicitation(question: Question, item: Mapping[str, Any]) -> list[str]
     if item["action"] != "submit":
         return []
     if question.request.get("mode") == "url":
-        if item.get("content"):
+        if item.get("content") not in (None, {}):
             return ['"content": what is asked is to visit an address, so there is no form']
         return []
     if not isinstance(item.get("content"), dict):

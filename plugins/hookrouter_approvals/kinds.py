@@ -29,6 +29,8 @@ class _Kind:
     """What the kinds have in common. See :class:`hookrouter.dialogs.kinds.DialogKind`."""
 
     name = ""
+    granted = "what is granted beside this call"
+    without = "allow the call alone"
 
     def parse(self, question: Question, text: str) -> list[dict[str, Any]]:
         """Return the decision in a JSON text, checked."""
@@ -58,8 +60,8 @@ class _Kind:
                 return f"config.toml: [[approvals.rules]]: {why}, so no agent may decide this; a person can"
         if rule := widened(config.approvals.rules, _grants(question, decision)):
             return (
-                f"config.toml: [[approvals.rules]]: what is granted beside this call could go past the rule {rule!r}, "
-                "so no agent may grant it; allow the call alone"
+                f"config.toml: [[approvals.rules]]: {self.granted} could go past the rule {rule!r}, so no agent may "
+                f"grant it; {self.without}"
             )
         return ""
 
@@ -111,6 +113,8 @@ class PlanKind(_Kind):
     """A plan that Claude wants approved."""
 
     name = PLAN
+    granted = "the mode that is to follow"
+    without = "approve the plan without a mode, or with the mode default"
 
 
 class ElicitationKind(_Kind):

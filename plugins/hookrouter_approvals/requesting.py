@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["form_requested", "permission_requested"]
 
 _PLAN_TOOL = "ExitPlanMode"
+_EMPTY_PLAN = "the call has no plan in its input, and Claude Code takes no approval without one"
 _REFUSAL = "A rule of the user forbids this."
 
 
@@ -45,6 +46,10 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     found = _ruling(context, event.tool_name, tool_input)
     if found is None:
         return None
+    if event.tool_name == _PLAN_TOOL and not tool_input and found.decide != DENY:
+        context.note("level", "warning")
+        context.note("reason", f"left to the person at the terminal: {_EMPTY_PLAN}")
+        return None
     if found.decide == ALLOW:
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == _PLAN_TOOL else None)
     if found.decide == DENY:
@@ -58,7 +63,7 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         context.note("reason", f"left to the person at the terminal: {why}")
         return None
     build = plan_request if event.tool_name == _PLAN_TOOL else permission_request
-    question = _open(context, build(event, calls[0], found.rule))
+    question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules))
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
     return wait_for_answer(
         context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id

@@ -5,20 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs.messages.answer_schema import action_schema
+from hookrouter.dialogs.messages.ways import way
 from hookrouter.dialogs.opening import Opening
 from hookrouter.util import fastjson
 from hookrouter.util.difference import unified
 from hookrouter.util.text import printable
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
+from hookrouter_approvals.rules import widened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hookrouter import events
+    from hookrouter.config import ApprovalRule
 
 __all__ = ["MODES", "form_request", "permission_request", "plan_request", "words"]
 
-MODES = ("default", "acceptEdits", "auto")
+_AFTER_PLAN = {
+    "default": ("Approve", "each edit is asked for, as before the plan"),
+    "acceptEdits": ("Approve, accept edits", "edits are not asked for"),
+    "auto": ("Approve, auto mode", "Claude Code decides what is asked for"),
+}
+MODES = tuple(_AFTER_PLAN)
 """The permission modes in which an approved plan may be carried out."""
 
 _TEXT_TOOLS = {"Edit": ("old_string", "new_string"), "Write": ("", "content")}
@@ -28,11 +36,14 @@ _TEXT = {"type": "string", "minLength": 1, "pattern": r"\S"}
 _DENY = {"label": "Deny", "description": "Claude is told that it may not; your own words say why"}
 
 
-def permission_request(event: events.PermissionRequest, tool_use_id: str, rule: str) -> Opening:
-    """Return what is asked by a tool call."""
+def permission_request(
+    event: events.PermissionRequest, tool_use_id: str, rule: str, rules: Sequence[ApprovalRule]
+) -> Opening:
+    """Return what is asked by a tool call. An agent is offered the proposals that ``rules`` would let it take."""
     tool, tool_input = event.tool_name, dict(event.raw.get("tool_input") or {})
     suggestions = [dict(one) for one in event.permission_suggestions or ()]
     always = [{"label": f"Allow, and {words(one)}", "description": "the client's own proposal"} for one in suggestions]
+    proposed = {number: words(one) for number, one in enumerate(suggestions) if not widened(rules, one)}
     text = f"Claude wants to use {tool}:\n\n{_shown(tool, tool_input)}"
     return Opening(
         tool_use_id=tool_use_id,
@@ -44,20 +55,20 @@ def permission_request(event: events.PermissionRequest, tool_use_id: str, rule: 
             "suggestions": suggestions,
             "rule": rule,
             "how": [
-                '- `{"action": "allow"}`: this one call, as it is',
-                '- `{"action": "allow", "input": {...}}`: with this input in place of the whole of Claude\'s own',
+                way('{"action": "allow"}', "this one call, as it is"),
+                way('{"action": "allow", "input": {...}}', "with this input in place of the whole of Claude's own"),
                 *(
-                    f'- `{{"action": "allow", "always": {number}}}`: and {words(one)}'
-                    for number, one in enumerate(suggestions)
+                    way(f'{{"action": "allow", "always": {number}}}', "this call, and the client's own proposal", told)
+                    for number, told in proposed.items()
                 ),
-                '- `{"action": "deny", "text": "..."}`: Claude is told the text and goes on',
-                '- `{"action": "deny", "text": "...", "stop": true}`: and its turn ends',
+                way('{"action": "deny", "text": "..."}', "Claude is told the text and goes on"),
+                way('{"action": "deny", "text": "...", "stop": true}', "and its turn ends"),
             ],
             "answer_schema": action_schema(
                 {
                     "allow": {
-                        "input": {"type": "object"},
-                        **({"always": {"enum": list(range(len(suggestions)))}} if suggestions else {}),
+                        "input": {"type": "object", "minProperties": 1},
+                        **({"always": {"enum": list(proposed)}} if proposed else {}),
                     },
                     "deny": {"text": _TEXT, "stop": {"type": "boolean"}},
                 },
@@ -68,17 +79,16 @@ def permission_request(event: events.PermissionRequest, tool_use_id: str, rule: 
     )
 
 
-def plan_request(event: events.PermissionRequest, tool_use_id: str, rule: str) -> Opening:
-    """Return what is asked by ExitPlanMode."""
+def plan_request(
+    event: events.PermissionRequest, tool_use_id: str, rule: str, rules: Sequence[ApprovalRule]
+) -> Opening:
+    """Return what is asked by ExitPlanMode. An agent is offered the modes that ``rules`` would let it choose."""
     tool_input = dict(event.raw.get("tool_input") or {})
     plan = tool_input.get("plan")
     text = f"Claude has a plan:\n\n{plan}" if isinstance(plan, str) else "Claude wants to leave the plan mode."
-    options = [
-        {"label": "Approve", "description": "each edit is asked for, as before the plan"},
-        {"label": "Approve, accept edits", "description": "edits are not asked for"},
-        {"label": "Approve, auto mode", "description": "Claude Code decides what is asked for"},
-        {"label": "Keep planning", "description": "your own words say what is missing"},
-    ]
+    modes = [mode for mode in MODES if not widened(rules, {"type": "setMode", "mode": mode})]
+    options = [{"label": label, "description": told} for label, told in _AFTER_PLAN.values()]
+    options.append({"label": "Keep planning", "description": "your own words say what is missing"})
     return Opening(
         tool_use_id=tool_use_id,
         questions=[_form("Plan", text, options)],
@@ -88,13 +98,15 @@ def plan_request(event: events.PermissionRequest, tool_use_id: str, rule: str) -
             "input": tool_input,
             "rule": rule,
             "how": [
-                '- `{"action": "approve"}`: carry the plan out, in the mode before the plan',
-                f'- `{{"action": "approve", "mode": "acceptEdits"}}`: in this mode, one of {", ".join(MODES)}',
-                '- `{"action": "approve", "plan": "..."}`: with this plan in place of its own; `mode` may go with it',
-                '- `{"action": "revise", "text": "..."}`: Claude is told the text and plans on',
+                way('{"action": "approve"}', "carry the plan out, in the mode before the plan"),
+                *(way(f'{{"action": "approve", "mode": "{mode}"}}', _AFTER_PLAN[mode][1]) for mode in modes),
+                way(
+                    '{"action": "approve", "plan": "..."}', "with this plan in place of its own; `mode` may go with it"
+                ),
+                way('{"action": "revise", "text": "..."}', "Claude is told the text and plans on"),
             ],
             "answer_schema": action_schema(
-                {"approve": {"mode": {"enum": list(MODES)}, "plan": _TEXT}, "revise": {"text": _TEXT}},
+                {"approve": {"mode": {"enum": modes}, "plan": _TEXT}, "revise": {"text": _TEXT}},
                 ("mode", "plan"),
             ),
         },
@@ -121,7 +133,6 @@ def form_request(event: events.Elicitation, tool_use_id: str, rule: str) -> Open
         {"label": "Decline", "description": "the server is told that you do not want to"},
         {"label": "Cancel", "description": "the server is told that nobody decided"},
     ]
-    submit = ['- `{"action": "submit", "content": {...}}`: the values of the form, by name']
     return Opening(
         tool_use_id=tool_use_id,
         questions=[_form(event.mcp_server_name, f"The MCP server {event.mcp_server_name} asks:\n\n{shown}", options)],
@@ -134,9 +145,9 @@ def form_request(event: events.Elicitation, tool_use_id: str, rule: str) -> Open
             "schema": schema,
             "rule": rule,
             "how": [
-                *submit,
-                '- `{"action": "decline"}`: the server is told that it gets no answer',
-                '- `{"action": "cancel"}`: the server is told that nobody decided',
+                way('{"action": "submit", "content": {...}}', "the values of the form, by name"),
+                way('{"action": "decline"}', "the server is told that it gets no answer"),
+                way('{"action": "cancel"}', "the server is told that nobody decided"),
             ],
             "answer_schema": action_schema(
                 {"submit": {"content": {**schema, "type": "object"}}, "decline": {}, "cancel": {}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.messages.answer_schema import action_schema
+from hookrouter.dialogs.messages.ways import way
 from hookrouter.dialogs.opening import Opening
 from hookrouter.util import fastjson
 from hookrouter.util.filenames import digest
@@ -60,8 +61,8 @@ class Stopped(NamedTuple):
         text = "\n".join([what, *(["", "On its screen:", "", *shown] if shown else [])])
         options = [{"label": row, "description": ""} for row in rows] or [_LEAVE]
         form = {"header": "Blocked", "question": text, "multiSelect": False, "options": options}
-        how = [f'- `{{"action": "row", "index": {number}}}`: {printable(row)}' for number, row in enumerate(rows)]
-        none = ["- nothing: no row of this dialog can be chosen from here, so a person has to decide at the terminal"]
+        how = [way(f'{{"action": "row", "index": {number}}}', "the row", row) for number, row in enumerate(rows)]
+        none = [way("", "nothing: no row of this dialog can be chosen from here; a person has to, at the terminal")]
         return Opening(
             tool_use_id=own_id,
             questions=[form],

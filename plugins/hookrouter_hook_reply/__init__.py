@@ -76,9 +76,10 @@ def post_tool_use_ask_user_question(
 def stop(event: events.Stop, context: Context) -> None:
     """End the hooks that still wait when Claude's turn has ended: a chat leaves the hook of the declined question."""
     from hookrouter.dialogs.handover import end_all
+    from hookrouter.util.claude_process import client_pid
 
     if not event.agent_id:
-        end_all(context.store, context.session_id)
+        end_all(context.store, context.session_id, client_pid(context.environ))
 
 
 @hookimpl

@@ -27,6 +27,7 @@ _TAKING = 5.0
 """Seconds that a waiting hook may need to take an answer; it takes milliseconds."""
 _RECORDING = 2.0
 """Seconds in which a question goes away whose answer was given by a hook that was killed just then."""
+_NOT_TAKEN = "the waiting hook did not take the answer"
 _LOOK = 0.5
 """Seconds between two looks whether the hook still lives, of which nothing tells."""
 
@@ -71,8 +72,10 @@ class ReplyChannel:
             )
             handover.give({**answer, "by": request.by}, waiting, request.tool_use_id)
             _wait_until_taken(request, handover, waiting, watch)
+            refusal = handover.refused()
             if handover.take_back():
-                return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the waiting hook did not take the answer")
+                told = f"the waiting hook cannot use the answer: {refusal}" if refusal else _NOT_TAKEN
+                return AnswerOutcome(AnswerStatus.UNAVAILABLE, told)
             if not _is_given(request, handover, waiting, watch):
                 return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the hook that took the answer ended before it gave it")
         is_chat = bool(request.decisions) and isinstance(request.decisions[-1], Chat)

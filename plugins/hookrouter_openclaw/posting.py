@@ -19,9 +19,10 @@ from hookrouter.messaging import http
 from hookrouter.messaging.fields import FilePath, Line, Matching, VariableName, Within
 from hookrouter.messaging.gateway import Message, Probe, SendResult
 from hookrouter.messaging.secrets import SecretError, read_secret, secret_faults
+from hookrouter.util.markdown import code
 from hookrouter.util.text import printable
 
-__all__ = ["OpenClawGateway"]
+__all__ = ["OpenClawGateway", "notice"]
 
 DEFAULT_URL = "http://127.0.0.1:18789"
 
@@ -230,7 +231,7 @@ def _post(message: Message, settings: OpenClawSettings, token: str) -> SendResul
 
 
 def _request(message: Message, settings: OpenClawSettings) -> _Request:
-    text = message.text if settings.format == "text" else _notice(message)
+    text = message.text if settings.format == "text" else notice(message)
     keys = {"sessionKey": settings.session_key} if settings.session_key else {}
     if settings.route == "operator":
         headers = {"x-openclaw-session-key": settings.session_key} if settings.session_key else {}
@@ -255,9 +256,10 @@ def _request(message: Message, settings: OpenClawSettings) -> _Request:
     )
 
 
-def _notice(message: Message) -> str:
-    session = f"session {printable(message.session)}" if message.session else "no session"
-    about = f", question {message.tool_use_id}" if message.tool_use_id else ""
+def notice(message: Message) -> str:
+    """Return the line about a message for ``format = "notice"``."""
+    session = f"session {code(message.session)}" if message.session else "no session"
+    about = f", question {code(message.tool_use_id)}" if message.tool_use_id else ""
     return f"hookrouter notice ({message.kind}): {session}{about}. {printable(message.subject)}"
 
 

@@ -298,6 +298,7 @@ def journal_reference() -> str:
         "\nEach `hookrouter answer` writes a record with the event `answer`: `outcome`, `reason`, `channel`, "
         "`decisions`, `steps` (what was done, such as each key that was pressed, with why), `closed` (whether it "
         "closed the question), `ms` and, with `[monitor] traces`, the `traceparent` that it was given. "
+        "One that was refused (exit code 2) has the outcome `invalid`, and no `decisions` if they did not fit. "
         "`hookrouter logs --event answer --json` shows them; "
         "`hookrouter history --json` has `steps` in `attempts`."
     )

@@ -24,12 +24,12 @@ MINE, OTHER = (TraceContext(digit * 32, digit * 16).header() for digit in "12")
 class Machine:
     """The machine ``one``, which serves errands in a thread while it is there."""
 
-    def __init__(self, storage: MemoryStorage) -> None:
+    def __init__(self, storage: MemoryStorage, state: str = "") -> None:
         self.storage = storage
         self.store = storage.store(FLEET, pytest.fail, "one")
         self._woken = threading.Event()
         environ = {"PATH": "/usr/bin:/bin", PERSON_VARIABLE: "whoever started this", VARIABLE: OTHER}
-        self.errands = Errands(MachineView(storage), environ, pytest.fail, self._woken.set)
+        self.errands = Errands(MachineView(storage), environ, pytest.fail, self._woken.set, state)
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run)
 

@@ -35,6 +35,8 @@ _SHORT = {"permission": (("allow", ""), ("deny", " TEXT")), "plan": (("approve",
 """The short commands for a kind of dialog, each with what stands behind its options."""
 
 _LINES = 12
+_REASON = 120
+"""Characters of why an answer was refused that are shown."""
 """Of a longer text, such as a plan, the list shows so many lines."""
 
 _Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
@@ -429,7 +431,7 @@ def _is_hook_waiting(app: Application, question: Question) -> bool:
 
 def _entry(app: Application, question: Question, messages: list[QueuedMessage]) -> dict[str, Any]:
     """Return what a program reads about one question."""
-    from hookrouter.dialogs.messages.reminders import reminded, silent_since
+    from hookrouter.dialogs.messages.reminders import refused_answers, reminded, silent_since
 
     pending = documents.read_pending(app.store, question.session, question.tool_use_id)
     records = list(app.journal.records(question.session_id, seconds(question.saved_at)))
@@ -450,6 +452,7 @@ def _entry(app: Application, question: Question, messages: list[QueuedMessage]) 
         "escalated_at": told.escalated_at,
         "next_reminder_at": told.next_at,
         "agent_silent_since": silent_since(question, records, app.config, now()),
+        "refused_answers": refused_answers(question, records),
     }
 
 
@@ -466,6 +469,7 @@ def _entries_elsewhere(store: DocumentStore, session: str | None, tool_use_id: s
         "escalated_at": None,
         "next_reminder_at": None,
         "agent_silent_since": None,
+        "refused_answers": None,
     }
     return [{**_facts(one, is_alone=False), **unknown} for one in _waiting(store, session, tool_use_id)]
 
@@ -518,6 +522,12 @@ def _summary(entry: dict[str, Any]) -> str:
         facts.append("reminded once" if count == 1 else f"reminded {count} times")
     if entry["agent_silent_since"]:
         facts.append(f"no sign of the agent for {duration(_age(entry['agent_silent_since']) or 0)}")
+    if refused := entry["refused_answers"]:
+        from hookrouter.dialogs.messages.formatting import one_line
+
+        times = "once" if refused["count"] == 1 else f"{refused['count']} times"
+        reason = one_line(refused["reason"])[:_REASON]
+        facts.append(f"an answer refused {times}, {duration(_age(refused['last_at']) or 0)} ago: {reason}")
     if entry["escalated_at"]:
         facts.append(f"escalated {duration(_age(entry['escalated_at']) or 0)} ago")
     lines = [f"{_safe(entry['session'])}: {_safe(', '.join(filter(None, facts)))}"]

@@ -50,7 +50,7 @@ def allow(
     ] = None,
     always: Annotated[
         int | None,
-        typer.Option("--always", metavar="N", help="Take the client's own proposal N too, as `questions` lists them."),
+        typer.Option("--always", metavar="N", help="Take the client's own proposal N too; the first is 0."),
     ] = None,
     wait: _Wait = 10.0,
     dry_run: _DryRun = False,
@@ -70,10 +70,12 @@ def allow(
     """
     decision: dict[str, Any] = {"action": "allow"}
     if tool_input is not None:
+        from hookrouter.dialogs.decisions import DecisionError, load_json
+
         try:
-            decision["input"] = json.loads(tool_input)
-        except ValueError as error:
-            raise typer.BadParameter(f"it is not JSON: {error}", param_hint="--input") from None
+            decision["input"] = load_json(tool_input)
+        except DecisionError as error:
+            raise typer.BadParameter(str(error), param_hint="--input") from None
     if always is not None:
         decision["always"] = always
     return _decide("allow", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)

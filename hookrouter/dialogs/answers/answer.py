@@ -93,10 +93,12 @@ def answer(
     while the session is paused. Every end is a result; raises nothing that a user can cause.
     """
     result = AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, session, by=author.by, who=author.name)
+    question: Question | None = None
     try:
-        question = choose(app, result, tool_use_id, expect, any_session=any_session)
-        if isinstance(question, AnswerResult):
-            return already_ended(app.store, question, tool_use_id)
+        chosen = choose(app, result, tool_use_id, expect, any_session=any_session)
+        if isinstance(chosen, AnswerResult):
+            return already_ended(app.store, chosen, tool_use_id)
+        question = chosen
         session = question.session
         result = result._replace(session=session, tool_use_id=question.tool_use_id)
         form = form_of(question)
@@ -127,6 +129,8 @@ def answer(
         ):
             return _Answering(app, checked, result, kind).run(wait)
     except DecisionError as error:
+        if question is not None:
+            _journal_refusal(app, question, [], author, str(error))
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=str(error))
     except FormError as error:
         return result._replace(reason=f"the question document cannot be read: {error}")
@@ -406,7 +410,7 @@ class _Answering:
 def _journal_refusal(
     app: Application, question: Question, given: list[dict[str, Any]], author: Author, reason: str
 ) -> None:
-    """Journal that somebody tried to decide what they may not."""
+    """Journal an answer that was refused: by its faults, then without decisions, or by a rule."""
     app.journal.write(
         {
             "level": "warning",

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.field_docs import with_field_docs
 
-__all__ = ["AGENT", "PERSON_VARIABLE", "Author", "author_option", "is_person_there", "login_name"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = [
+    "AGENT",
+    "PERSON_VARIABLE",
+    "PROOF_VARIABLE",
+    "Author",
+    "author_option",
+    "is_person_there",
+    "login_name",
+    "person_elsewhere",
+]
 
 PERSON_VARIABLE = "HOOKROUTER_PERSON"
 """Set to a login name for a command that a person at the terminal of another machine has this machine run."""
+
+PROOF_VARIABLE = "HOOKROUTER_PERSON_PROOF"
+"""The file by which whoever started such a command says that it has set :data:`PERSON_VARIABLE`: without it that counts
+for nothing, because anybody may set a variable."""
+
+_PROOF = "errand-person-"
+_LONGEST_PROOF = 4096
 
 _KINDS = ("agent", "person")
 
@@ -46,7 +66,51 @@ def author_option(text: str) -> Author:
 
 def is_person_there(*, at_terminal: bool) -> bool:
     """Whether a terminal shows that a person is there: this process's own (``at_terminal``), or another machine's."""
-    return at_terminal or bool(os.environ.get(PERSON_VARIABLE))
+    return at_terminal or bool(_person_elsewhere(os.environ))
+
+
+@contextlib.contextmanager
+def person_elsewhere(state: str, name: str) -> Iterator[dict[str, str]]:
+    """Return the variables that tell a child of this process of a person at another machine's terminal.
+
+    ``state`` is the home's state folder. They hold during the block. Empty for no name. Raises OSError.
+    """
+    if not name:
+        yield {}
+        return
+    path = os.path.join(state, f"{_PROOF}{os.urandom(16).hex()}")
+    os.makedirs(state, mode=0o700, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(_proof(os.getpid(), name))
+        yield {PERSON_VARIABLE: name, PROOF_VARIABLE: path}
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _person_elsewhere(environ: Mapping[str, str]) -> str:
+    """Return the name of the person at another machine's terminal that has this command run; empty if there is none.
+
+    Only if the process that started this one has said so in this home's state folder.
+    """
+    from hookrouter.storage.home import Home
+    from hookrouter.util.regular_file import read_end
+
+    name, path = environ.get(PERSON_VARIABLE, ""), environ.get(PROOF_VARIABLE, "")
+    folder, _, file = path.rpartition(os.sep)
+    if not name or not file.startswith(_PROOF) or folder != Home.from_environ(environ).state:
+        return ""
+    try:
+        said = read_end(path, _LONGEST_PROOF).data
+    except ValueError:
+        return ""
+    return name if said == _proof(os.getppid(), name) else ""
+
+
+def _proof(pid: int, name: str) -> bytes:
+    return f"{pid} {name}\n".encode("utf-8", "surrogateescape")
 
 
 def login_name() -> str:
@@ -54,7 +118,7 @@ def login_name() -> str:
 
     Empty if the user has none.
     """
-    if name := os.environ.get(PERSON_VARIABLE):
+    if name := _person_elsewhere(os.environ):
         return name
     import pwd
 

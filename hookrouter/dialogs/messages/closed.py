@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.dialogs.messages.formatting import quoted
+from hookrouter.dialogs.messages.formatting import cut
 from hookrouter.util.field_docs import with_field_docs
-from hookrouter.util.text import printable
+from hookrouter.util.markdown import code, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ClosedWords", "closed_words"]
 
-SUBJECT = 200
-"""Characters of the subject at most."""
+_NAME = 80
+"""How many bytes of a name are shown."""
 
 
 @with_field_docs
@@ -42,11 +42,9 @@ def closed_words(verdict: Verdict, recorded: Iterable[tuple[str, str]]) -> Close
     if verdict.outcome == "verified":
         parts.append("Claude Code recorded exactly what was meant.")
     elif verdict.reason:
-        reason = printable(verdict.reason)
-        parts.append(f"{reason[:1].upper()}{reason[1:]}.")
+        parts += ["Why:", quoted(verdict.reason)]
     parts.append("There is nothing to answer any more.")
-    subject = printable(f"{said}: session {verdict.session}")[:SUBJECT]
-    return ClosedWords(subject, "\n\n".join(parts) + "\n")
+    return ClosedWords(f"{said}: session {code(cut(verdict.session, _NAME))}", "\n\n".join(parts) + "\n")
 
 
 def _said(verdict: Verdict) -> str:
@@ -56,6 +54,9 @@ def _said(verdict: Verdict) -> str:
         return "Ended without an answer"
     if verdict.outcome == "answered_by_person":
         return "Answered at the terminal"
-    by = f"{verdict.who or 'a person'}" if verdict.by == "person" else f"the agent {verdict.agent}".rstrip()
+    if verdict.by == "person":
+        by = code(cut(verdict.who, _NAME)) if verdict.who else "a person"
+    else:
+        by = f"the agent {code(cut(verdict.agent, _NAME))}" if verdict.agent else "the agent"
     ending = {"mismatch": ", and recorded otherwise than meant", "unverified": ", and not compared"}
-    return printable(f"Answered by {by}{ending.get(verdict.outcome, '')}")
+    return f"Answered by {by}{ending.get(verdict.outcome, '')}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hookrouter.messaging.gateway import ScheduledMessage
 from hookrouter.util.clock import seconds
 from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.markdown import code
 from hookrouter.util.text import duration
 
 if TYPE_CHECKING:
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
     from hookrouter.messaging.gateway import Message
     from hookrouter.messaging.message import QueuedMessage
 
-__all__ = ["ESCALATION", "QUESTION", "REMINDER", "Reminded", "follow_ups", "reminded", "silent_since"]
+__all__ = [
+    "ESCALATION",
+    "QUESTION",
+    "REMINDER",
+    "Reminded",
+    "follow_ups",
+    "refused_answers",
+    "reminded",
+    "silent_since",
+]
 
 QUESTION = "question"
 """The kind of the wake itself."""
@@ -49,7 +59,7 @@ def follow_ups(
         reminder = wake._replace(
             kind=REMINDER,
             subject=f"Reminder: {wake.subject}",
-            text=f"# Reminder {number} of {count}: {wake.subject}\n\nTo read it again: `{read_again}`\n",
+            text=f"# Reminder {number} of {count}: {wake.subject}\n\nTo read it again: {code(read_again)}\n",
             data={"reminder": {"number": number, "of": count}},
         )
         wait = answer.remind_after if number == 1 else answer.remind_every or answer.remind_after
@@ -57,7 +67,7 @@ def follow_ups(
     found += after
     if answer.escalate_to:
         subject = f"Not answered for {duration(answer.escalate_after)}: {wake.subject}"
-        text = f"# {subject}\n\nTo read it: `{read_again}`\n"
+        text = f"# {subject}\n\nTo read it: {code(read_again)}\n"
         escalation = wake._replace(kind=ESCALATION, gateway=answer.escalate_to, subject=subject, text=text, data={})
         found.append(ScheduledMessage(escalation, answer.escalate_after, after_delivery=False))
     return tuple(found)
@@ -108,6 +118,19 @@ def silent_since(
     last = max(signs, default="")
     begun = seconds(last)
     return last if begun is not None and moment - begun >= config.answer.escalate_after else None
+
+
+def refused_answers(question: Question, records: Iterable[Mapping[str, object]]) -> dict[str, object] | None:
+    """Return how many answers to a question were refused, and when and why the last one was; None if none was."""
+    found = [
+        record
+        for record in records
+        if (record.get("event"), record.get("outcome"), record.get("tool_use_id"))
+        == ("answer", "invalid", question.tool_use_id)
+    ]
+    if not found:
+        return None
+    return {"count": len(found), "last_at": str(found[-1].get("at")), "reason": str(found[-1].get("reason"))}
 
 
 def _is_sign(record: Mapping[str, object], question: Question, config: Config) -> bool:

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.messages.formatting import (
     Surroundings,
+    bounded,
     cut,
+    cut_parts,
     option_line,
     preview,
-    quoted,
     start_command,
 )
 from hookrouter.dialogs.messages.words import example_numbers, is_own, line_to_type
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter.util.clock import local
 from hookrouter.util.field_docs import with_field_docs
-from hookrouter.util.text import duration, printable
+from hookrouter.util.markdown import code, quoted
+from hookrouter.util.text import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,19 +62,20 @@ def person_message(
     """
     around = surroundings or Surroundings(cwd=question.cwd)
     count = len(question.questions)
-    parts = list(lead) or [f"# Claude asks in session {printable(question.session)}"]
+    parts = list(lead) or [f"# Claude asks in session {code(question.session)}"]
     # First: a service may cut the text.
     parts += _link_parts(link)
-    for number, form in enumerate(question.questions, 1):
+    for number, form in enumerate(bounded(question.questions), 1):
         parts += _question_parts(form, number, count)
+    parts += cut_parts(question, argv, environ)
     parts += _answer_parts(question, argv, environ, others)
     # What came before stands behind: whoever knows it need not scroll to the question.
     prompt = cut(around.last_prompt, _PROMPT_BYTES, lines=True)
     words = cut(around.last_words, _WORDS_BYTES, lines=True, end=True)
     for title, text in (("Claude's last words:", words), ("Claude was told:", prompt)):
         parts += [title, quoted(text)] if text else []
-    place = [f"Folder {printable(around.cwd)}" if around.cwd else ""]
-    place.append(f"branch {printable(around.branch)}" if around.branch else "")
+    place = [f"Folder {code(around.cwd)}" if around.cwd else ""]
+    place.append(f"branch {code(around.branch)}" if around.branch else "")
     return "\n\n".join(filter(None, [*parts, ", ".join(filter(None, place))])) + "\n"
 
 
@@ -88,21 +91,21 @@ def person_reminder(
     """Return the reminder of a question that was sent before; ``waited`` is seconds."""
     parts = [
         f"# Reminder {number} of {count}: Claude has waited for {duration(waited)}",
-        f"The question of session {printable(question.session)} that was sent to you before still waits.",
+        f"The question of session {code(question.session)} that was sent to you before still waits.",
         *_link_parts(link),
     ]
     # Whoever looks at a phone has not the first message at hand.
-    forms = question.questions
+    forms = bounded(question.questions)
     parts += [part for number, form in enumerate(forms, 1) for part in _question_parts(form, number, len(forms))]
+    parts += cut_parts(question, argv, environ)
     return "\n\n".join([*parts, *_answer_parts(question, argv, environ, ())]) + "\n"
 
 
 def escalation_lead(question: Question, waited: float) -> list[str]:
     """Return how a message begins about a question that its agent has left unanswered for so many seconds."""
-    session, agent = printable(question.session), printable(question.agent)
     return [
-        f"# Nobody has answered for {duration(waited)}: session {session}",
-        f"The agent {agent} was asked and has not answered. You can answer in its stead.",
+        f"# Nobody has answered for {duration(waited)}: session {code(question.session)}",
+        f"The agent {code(question.agent)} was asked and has not answered. You can answer in its stead.",
     ]
 
 

@@ -177,6 +177,8 @@ def read_group(words: Sequence[str], question: Question, *, is_shown: bool = Fal
 
     ``is_shown`` says that the options' numbers are on the screen, so that a number is never meant as a label.
     """
+    if question.multi_select and (listed := _list_of_options(words, question, is_shown=is_shown)):
+        return Choice(_chosen(question, listed, ""))
     numbers: list[int] = []
     rest = list(words)
     while rest and _NUMBERS.fullmatch(rest[0].strip()):
@@ -236,6 +238,26 @@ def _indices(word: str, question: Question, *, is_shown: bool) -> list[int]:
         where = f"answer in the dialog, which the same command without {word} opens on a terminal"
         raise DecisionError([f"{word} is the number of {number} and the label of option {same}: {where}"])
     return numbers
+
+
+def _list_of_options(words: Sequence[str], question: Question, *, is_shown: bool) -> list[int]:
+    """Return the options of which several words are a list, by number or label alike; none if they are anything else.
+
+    Of the first word the beginning of a label is enough; what stands behind may be the person's own. What is an
+    option's label as a whole is no list. Raises DecisionError for a number that is no option's.
+    """
+    labels = [_plain(option.label) for option in question.options]
+    if len(words) < 2 or _plain(" ".join(words)) in labels:
+        return []
+    numbers = [bool(_NUMBERS.fullmatch(word.strip())) for word in words]
+    if not all(is_number or _plain(word) in labels for word, is_number in zip(words[1:], numbers[1:], strict=True)):
+        return []
+    if not numbers[0] and not _all_named(words[0], question):
+        return []
+    found: list[int] = []
+    for word, is_number in zip(words, numbers, strict=True):
+        found += _indices(word.strip(), question, is_shown=is_shown) if is_number else _all_named(word, question)
+    return found
 
 
 def _all_named(word: str, question: Question) -> list[int]:

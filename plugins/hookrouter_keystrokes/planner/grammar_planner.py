@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import has_review, outline, why_untypable
 from hookrouter.answering.interfaces import Done, GiveUp, Press, SeenDialog, View, Wait
+from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.decisions import planner
 from hookrouter_keystrokes.dialog_forms import TOLD
 from hookrouter_keystrokes.planner.chat import ChatPlan
@@ -77,7 +78,7 @@ class GrammarPlanner:
         taken: Sequence[Taken],
     ) -> Step:
         """Return what to do. See :class:`hookrouter.answering.interfaces.KeystrokePlanner`."""
-        refusal = why_untypable(form, decisions)
+        refusal = _refusal(form, decisions)
         if refusal is not None:
             return GiveUp(refusal)
         plan = Plan(form, decisions, taken)
@@ -85,7 +86,7 @@ class GrammarPlanner:
 
     def outline(self, form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:
         """Describe what a freshly opened dialog would get, one line a step."""
-        return outline(why_untypable(form, decisions), lambda: _outline(form, decisions))
+        return outline(_refusal(form, decisions), lambda: _outline(form, decisions))
 
     def read_dialog(self, screen: Screen, asked: AskedDialog) -> View:
         """Return what is on screen. See :class:`hookrouter.answering.interfaces.DialogPlanner`."""
@@ -108,6 +109,17 @@ class GrammarPlanner:
             return SeenDialog(state.kind, state.rows if is_whole else (), state.body, state.kind in TOLD)
         # What is built like a question is told by the hook of its tool.
         return SeenDialog("question", (), is_told=True) if isinstance(state, Unknown) and state.dialog else None
+
+
+def _refusal(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> str | None:
+    """Return why this planner refuses the decisions before any key; None if it does not."""
+    if (refusal := why_untypable(form, decisions)) is not None:
+        return refusal
+    last = decisions[-1]
+    if isinstance(last, Chat) and last.text.lstrip().startswith(grammar.PROMPT_HINT):
+        # The form would be declined before the text could be seen not to be read back.
+        return f"the chat's text begins with {grammar.PROMPT_HINT!r}, as Claude Code's hint in an empty prompt box does"
+    return None
 
 
 def _pages(state: DialogState) -> frozenset[object]:

@@ -30,8 +30,8 @@ def storage(monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
 
 
 @pytest.fixture
-def machine(storage: MemoryStorage) -> Iterator[Machine]:
-    with Machine(storage) as running:
+def machine(storage: MemoryStorage, tmp_path: Path) -> Iterator[Machine]:
+    with Machine(storage, str(tmp_path)) as running:
         yield running
 
 
@@ -190,7 +190,7 @@ def test_what_nobody_waits_for_when_its_turn_comes_is_not_run(
 ) -> None:
     file = begun(monkeypatch, tmp_path, ":")
     asker, turn = Asker(storage, ["answer", "--any"]), threading.Event()
-    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None)
+    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None, "")
     for _ in range(16):
         errands._pool.submit(turn.wait, 10)
     errands.serve()
@@ -222,7 +222,7 @@ def test_what_runs_while_the_engine_is_opened_anew_is_told(
     os.mkfifo(tmp_path / "go")
     monkeypatch.setattr(module, "script_argv", lambda: ["/bin/sh", "-c", f"cat {tmp_path / 'go'}; exit 3", "sh"])
     view = MachineView(storage)
-    errands = Errands(view, {"PATH": "/usr/bin:/bin"}, pytest.fail, lambda: None)
+    errands = Errands(view, {"PATH": "/usr/bin:/bin"}, pytest.fail, lambda: None, "")
     store = storage.store(FLEET, pytest.fail, "one")
     store.write("errand", "e", {"words": ["answer"], "given": "", "state": "asked"})
     with store.lock("asking", "e", 0):

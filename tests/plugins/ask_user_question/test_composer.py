@@ -63,27 +63,27 @@ def verdict(outcome: str = "verified", **fields: Any) -> Verdict:
     [
         (
             verdict(verification={"questions": [{"question": "Which?", "recorded": "Left\x1b"}]}),
-            "Answered by the agent main: session work",
+            "Answered by the agent `main`: session `work`",
             ["> Which?", "> Left\\x1b", "recorded exactly what was meant"],
         ),
-        (verdict(by="person", who="jo"), "Answered by jo: session work", ["recorded exactly"]),
-        (verdict(by="person"), "Answered by a person: session work", []),
+        (verdict(by="person", who="jo"), "Answered by `jo`: session `work`", ["recorded exactly"]),
+        (verdict(by="person"), "Answered by a person: session `work`", []),
         (
             verdict("answered_by_person", by="person", recorded={"Which?": "Right"}),
-            "Answered at the terminal: session work",
+            "Answered at the terminal: session `work`",
             ["> Which?", "> Right"],
         ),
         (
             verdict("mismatch", reason="other labels"),
-            "Answered by the agent main, and recorded otherwise than meant: session work",
-            ["Other labels."],
+            "Answered by the agent `main`, and recorded otherwise than meant: session `work`",
+            ["> other labels"],
         ),
-        (verdict("unverified"), "Answered by the agent main, and not compared: session work", []),
-        (verdict("chat"), "Talked about instead of answered: session work", []),
+        (verdict("unverified"), "Answered by the agent `main`, and not compared: session `work`", []),
+        (verdict("chat"), "Talked about instead of answered: session `work`", []),
         (
             verdict("unanswered", reason="it was declined"),
-            "Ended without an answer: session work",
-            ["It was declined."],
+            "Ended without an answer: session `work`",
+            ["> it was declined"],
         ),
     ],
     ids=lambda value: value.subject if isinstance(value, Message) else None,
@@ -94,7 +94,7 @@ def test_a_message_that_closes_another_says_how_the_question_ended(
     save_verdict(ask_session.app.store, ended)
     found = composed(ask_session, CLOSED)
     assert found.subject == subject
-    assert found.text.startswith(f"# {subject.removesuffix(': session work')}\n")
+    assert found.text.startswith(f"# {subject.removesuffix(': session `work`')}\n")
     assert all(text in found.text for text in texts), found.text
     assert found.text.endswith("There is nothing to answer any more.\n")
 
@@ -266,7 +266,7 @@ def test_who_reads_the_escalation(ask_session: Any, agents: list[Agent], to_pers
     ask_session.ask()
     found = composed(ask_session, followers(ask_session)["escalation"])
     assert found.text.startswith("# Nobody has answered for ")
-    assert "The agent main was asked and has not answered." in found.text
+    assert "The agent `main` was asked and has not answered." in found.text
     assert ("optionIndex" in found.text) != to_person
     assert (ADVICE in found.text) != to_person
     assert found.data["answer_from"] == ("person" if to_person else "agent")

@@ -134,9 +134,9 @@ def test_the_old_name_of_previews_is_known() -> None:
 
 
 def test_one_line_names_the_question() -> None:
-    assert subject(question(SINGLE, MULTI)) == "Claude asks in session main: Database, Features"
-    assert subject(question({**SINGLE, "header": None})) == "Claude asks in session main"
-    assert subject(question({**SINGLE, "header": "a\nb"})) == "Claude asks in session main: a\\x0ab"
+    assert subject(question(SINGLE, MULTI)) == "Claude asks in session `main`: `Database, Features`"
+    assert subject(question({**SINGLE, "header": None})) == "Claude asks in session `main`"
+    assert subject(question({**SINGLE, "header": "a\nb"})) == "Claude asks in session `main`: `a b`"
 
 
 nasty = st.text() | st.sampled_from(
@@ -186,7 +186,7 @@ def test_a_mismatch_shows_both_sides() -> None:
     assert "tool use `toolu_1`" in text
     assert "Intended:\n\n> Postgres\n\nRecorded:\n\n> SQLite\n" in text
     assert 'Recorded:\n\n> ["Auth"]\n' in text
-    assert "Reason: question 1: the recorded answer is not the intended one; question 2:" in text
+    assert "Reason:\n\n> question 1: the recorded answer is not the intended one; question 2:" in text
     assert "Question 1 of 2: different" in text
     assert "Question 2 of 2: non string" in text
     assert "Correct it." in text
@@ -194,6 +194,6 @@ def test_a_mismatch_shows_both_sides() -> None:
 
 def test_a_question_without_an_answer() -> None:
     text = unanswered_message(question(SINGLE), "the dialog was closed")
-    assert "The dialog was closed." in text
+    assert "Why:\n\n> the dialog was closed\n" in text
     assert "> Which database?" in text
     assert "> SQLite\n> Postgres" in text

@@ -133,7 +133,7 @@ def test_reminders_then_the_escalation(ask_session: Any, monkeypatch: pytest.Mon
     assert second.subject == f"Reminder: {first.subject}"
     assert second.text.startswith("# Reminder 1 of 2: Claude has waited for 10.2 min\n")
     assert third.text.startswith("# Reminder 2 of 2: Claude has waited for 15.3 min\n")
-    assert person.text.startswith("# Nobody has answered for 62 min: session main\n")
+    assert person.text.startswith("# Nobody has answered for 62 min: session `main`\n")
     assert (second.data["reminder"], third.data["reminder"]) == ({"number": 1, "of": 2}, {"number": 2, "of": 2})
     assert [wake.data["answer_from"] for wake in (first, second, third, person)] == [*3 * ["agent"], "person"]
     assert len({wake.id for wake in (first, second, third, person)}) == 4

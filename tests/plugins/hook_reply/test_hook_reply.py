@@ -248,9 +248,12 @@ def test_a_paused_session_gets_no_answer_until_it_goes_on(store: Store) -> None:
 def test_an_answer_that_holds_too_little_is_not_given(store: Store) -> None:
     with waiting(store, ONE) as hook:
         hook.handover.give({"answers": "A"}, {}, "toolu_1")
-        assert hook.end() is None
+        once_saved(store, ANSWER, hook.handover.refused, "refusal")
+        # It goes on waiting, for one that it can use.
+        assert deliver(store, ONE, Select(0)).status == AnswerStatus.DELIVERED
+        assert hook.end() is not None
 
-    assert "cannot be used" in hook.context.reasons[0]
+    assert "cannot be used: it has no answers" in hook.context.reasons[0]
 
 
 def test_the_answers_are_by_question_text() -> None:
@@ -302,6 +305,25 @@ def test_a_hook_that_cannot_make_its_reply_takes_no_answer(store: Store, monkeyp
     assert delivery.status == AnswerStatus.UNAVAILABLE
     assert hook.failure is not None
     assert store.entries(ANSWER) == []
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, IndexError, RecursionError])
+def test_an_answer_of_which_no_reply_can_be_made_is_refused_with_the_reason(
+    store: Store, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise error("nested too deeply")
+
+    with waiting(store, ONE) as hook:
+        with monkeypatch.context() as patched:
+            patched.setattr("hookrouter.replies.PermissionRequestReply.allow", broken)
+            refused = deliver(store, ONE, Select(0))
+        assert refused.status == AnswerStatus.UNAVAILABLE
+        assert "the waiting hook cannot use the answer: " in refused.reason
+        assert "nested too deeply" in refused.reason
+        assert store.entries(ANSWER) == []
+        assert deliver(store, ONE, Select(1)).status == AnswerStatus.DELIVERED
+    assert hook.reply is not None
 
 
 def test_an_answer_is_delivered_once_the_reply_is_written(store: Store) -> None:

@@ -593,3 +593,14 @@ def test_a_form_that_was_declined_before_is_not_taken_for_the_one_that_was_just_
             )
         ]
         assert isinstance(decide(closed, SINGLE, (Select(0),), taken), expected)
+
+
+@pytest.mark.parametrize("text", ['Try "pytest -q" first', '  Try "', '\nTry "x"\nand go on'])
+def test_a_chat_that_reads_as_the_empty_prompt_box_is_refused_before_any_key(text: str) -> None:
+    decisions = (Chat(text),)
+    found = step(SINGLE, decisions)
+    assert isinstance(found, GiveUp)
+    assert "hint in an empty prompt box" in found.why
+    [line] = GrammarPlanner().outline(SINGLE, decisions)
+    assert found.why in line
+    assert not isinstance(step(SINGLE, (Chat('Do not Try "pytest"'),)), GiveUp)

@@ -128,7 +128,9 @@ def test_the_operator_route_uses_the_gateway_token_and_the_session(fake: FakeOpe
 def test_a_notice_names_session_and_question_and_quotes_nothing(fake: FakeOpenClaw) -> None:
     assert deliver(fake, wake(session="s\n1"), format="notice").delivered
 
-    assert posts(fake)[0]["message"] == ("hookrouter notice (question): session s\\x0a1, question toolu_1. Claude asks")
+    assert posts(fake)[0]["message"] == (
+        "hookrouter notice (question): session `s\\x0a1`, question `toolu_1`. Claude asks"
+    )
 
 
 def test_a_text_that_has_no_utf_8_form_is_delivered(fake: FakeOpenClaw) -> None:

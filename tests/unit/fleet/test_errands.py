@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -25,8 +26,8 @@ def storage(monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
 
 
 @pytest.fixture
-def machine(storage: MemoryStorage) -> Iterator[Machine]:
-    with Machine(storage) as running:
+def machine(storage: MemoryStorage, tmp_path: Path) -> Iterator[Machine]:
+    with Machine(storage, str(tmp_path)) as running:
         yield running
 
 
@@ -116,7 +117,7 @@ def test_a_machine_that_cannot_say_for_a_moment_that_it_is_there_is_waited_for(
 def test_what_nobody_waits_for_any_more_is_not_run(storage: MemoryStorage) -> None:
     store = storage.store(FLEET, pytest.fail, "one")
     store.write("errand", "orphan", {"words": ["answer"], "given": "", "state": "asked", "at": "2020-01-01T00:00:00Z"})
-    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None)
+    errands = Errands(MachineView(storage), {}, pytest.fail, lambda: None, "")
     errands.serve()
     assert not errands.are_running
     assert left(storage) == []
@@ -138,7 +139,7 @@ def test_what_a_process_had_taken_that_was_replaced_is_not_waited_for(storage: M
         once_saved(store, "errand", lambda: left(storage), "what is asked")
         ((name, errand),) = left(storage)
         store.replace("errand", name, {**errand, "state": "taken"}, unchanged=errand)
-        Errands(MachineView(storage), {}, pytest.fail, lambda: None).serve()
+        Errands(MachineView(storage), {}, pytest.fail, lambda: None, "").serve()
         with pytest.raises(ErrandError, match="has gone while it did that; whether it was done is not known") as lost:
             asked.result(10)
     assert lost.value.may_have_run
@@ -172,7 +173,7 @@ def test_whatever_stands_there_ends_as_nothing_worse_than_a_refusal(
     store = storage.store(FLEET, pytest.fail, "one")
     store.write("errand", "odd", errand)
     done = threading.Event()
-    errands = Errands(MachineView(storage), {}, pytest.fail, done.set)
+    errands = Errands(MachineView(storage), {}, pytest.fail, done.set, "")
     with store.lock("asking", "odd", 0):
         errands.serve()
         if errands.are_running:

@@ -11,6 +11,7 @@ from hookrouter.cli.dialogs.person.view import FormView, described
 from hookrouter.cli.terminal import is_attended, shortened
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.decisions import DecisionError, check_decisions
+from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.messages.words import read_words
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import now, seconds
@@ -119,15 +120,24 @@ def from_dialog(
 
 
 def from_words(
-    terminal: Terminal, words: Sequence[str], form: AskUserQuestionInput, *, as_text: bool, say: Callable[[str], None]
+    terminal: Terminal,
+    words: Sequence[str],
+    form: AskUserQuestionInput,
+    *,
+    as_text: bool,
+    say: Callable[[str], None],
+    takes_values: bool = False,
 ) -> list[Decision]:
     """Return what the words of a command line mean, and say it. Raises DecisionError, or Left if they are taken back.
 
-    Words that name no option are asked about on a terminal, and refused without one.
+    Words that name no option are asked about on a terminal, and refused without one; but where the dialog
+    ``takes_values`` they are these.
     """
     reading = read_words(words, form, as_text=as_text)
     check_decisions(reading.decisions, form)
     tell(reading.decisions, form, say)
+    if takes_values:
+        return reading.decisions
     if reading.own and not terminal.can_ask:
         shown = ", ".join(f'"{printable(text)[:80]}"' for text in reading.own)
         raise DecisionError(
@@ -142,7 +152,7 @@ def from_words(
 def tell(decisions: Sequence[Decision], form: AskUserQuestionInput, say: Callable[[str], None]) -> None:
     """Say what will be sent."""
     for decision, question in zip(decisions, form.questions, strict=False):
-        say(printable(question.question))
+        say(printable(one_line(question.question)))
         for line in described(decision, question):
             say(printable(f"  -> {line}"))
 

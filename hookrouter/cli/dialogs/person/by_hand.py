@@ -83,11 +83,24 @@ class _Decide:
             tell(decisions, form, self._say)
             return decisions
         if self._words:
-            return from_words(self._terminal, self._words, form, as_text=self._request.as_text, say=self._say)
+            return from_words(
+                self._terminal,
+                self._words,
+                form,
+                as_text=self._request.as_text,
+                say=self._say,
+                takes_values=_takes_values(question),
+            )
         return from_dialog(self._terminal, self._app.store, question, form)
 
     def _say(self, text: str) -> None:
         print(text, file=sys.stderr if self._request.as_json else sys.stdout, flush=True)
+
+
+def _takes_values(question: Question) -> bool:
+    """Whether words that name no option are the values of fields, as a server's form takes them."""
+    schema = question.request.get("schema")
+    return isinstance(schema, dict) and bool(schema.get("properties"))
 
 
 def _chosen(app: Application, request: Request, terminal: Terminal) -> Question | None:
