@@ -67,6 +67,7 @@ class GrammarPlanner:
             pages=_pages(state),
             cursor_hidden=isinstance(state, Page) and state.cursor is None,
             test_key=_test_key(state),
+            may_show=_may_show(state),
         )
 
     def next_step(
@@ -108,6 +109,13 @@ class GrammarPlanner:
             return SeenDialog(state.kind, state.rows if is_whole else (), state.body, state.kind in TOLD)
         # What is built like a question is told by the hook of its tool.
         return SeenDialog("question", (), is_told=True) if isinstance(state, Unknown) and state.dialog else None
+
+
+def _may_show(state: DialogState) -> bool:
+    """Whether what can be read may be the form's, leaving out what shows nothing of any form."""
+    if isinstance(state, Review):
+        return state.certain or state.untouched
+    return isinstance(state, Page) or (isinstance(state, Unknown) and state.fits)
 
 
 def _pages(state: DialogState) -> frozenset[object]:
