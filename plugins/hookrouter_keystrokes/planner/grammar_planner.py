@@ -35,6 +35,7 @@ from hookrouter_keystrokes.screens.model import (
     RowKind,
     Unknown,
 )
+from hookrouter_keystrokes.screens.prompt import is_hint
 from hookrouter_keystrokes.screens.reading import read, read_any
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class GrammarPlanner:
         taken: Sequence[Taken],
     ) -> Step:
         """Return what to do. See :class:`hookrouter.answering.interfaces.KeystrokePlanner`."""
-        refusal = why_untypable(form, decisions)
+        refusal = _refusal(form, decisions)
         if refusal is not None:
             return GiveUp(refusal)
         plan = Plan(form, decisions, taken)
@@ -86,7 +87,7 @@ class GrammarPlanner:
 
     def outline(self, form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:
         """Describe what a freshly opened dialog would get, one line a step."""
-        return outline(why_untypable(form, decisions), lambda: _outline(form, decisions))
+        return outline(_refusal(form, decisions), lambda: _outline(form, decisions))
 
     def read_dialog(self, screen: Screen, asked: AskedDialog) -> View:
         """Return what is on screen. See :class:`hookrouter.answering.interfaces.DialogPlanner`."""
@@ -109,6 +110,16 @@ class GrammarPlanner:
             return SeenDialog(state.kind, state.rows if is_whole else (), state.body, state.kind in TOLD)
         # What is built like a question is told by the hook of its tool.
         return SeenDialog("question", (), is_told=True) if isinstance(state, Unknown) and state.dialog else None
+
+
+def _refusal(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> str | None:
+    """Return why these decisions cannot be entered by this planner, or None if they can."""
+    if decisions and isinstance(decisions[-1], Chat) and is_hint(decisions[-1].text):
+        return (
+            "the chat's text begins like a hint that Claude Code shows in an empty prompt box, so that it could not be "
+            "read back; begin with another word"
+        )
+    return why_untypable(form, decisions)
 
 
 def _may_show(state: DialogState) -> bool:
