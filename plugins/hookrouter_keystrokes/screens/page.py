@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering.forms import has_previews
 from hookrouter_keystrokes import grammar
-from hookrouter_keystrokes.screens.header import CERTAIN, ROW, Parsed, answered_tabs, fits_above, is_certain, is_rule
+from hookrouter_keystrokes.screens.header import (
+    CERTAIN,
+    ROW,
+    Parsed,
+    answered_tabs,
+    fits_above,
+    is_below,
+    is_certain,
+    is_rule,
+)
 from hookrouter_keystrokes.screens.long_text import SUBMIT_ROW, long_text_page
 from hookrouter_keystrokes.screens.model import BLANKS, UNSURE, DialogState, Page, Row, RowKind, Unknown
 from hookrouter_keystrokes.screens.preview import preview_page
@@ -119,6 +128,10 @@ def _list_rows(
         if parsed is None:
             continue
         arrows = any(lines[at][:1] in ("↑", "↓") for at in range(start, end))
+        if len(parsed) == 1 and parsed[0].marked and not (arrows or body.hidden):
+            # The one row that there is room for has the cursor where an arrow would say that others are hidden.
+            unsure = Page(number, (), None) if is_below(lines[:start], question, width) else unsure
+            continue
         fits = fits_above(lines, start, question, first, body, width)
         if not is_certain(fits, question, parsed):
             unsure = unsure if fits is None else Page(number, (), None)
