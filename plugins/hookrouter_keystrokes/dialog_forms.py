@@ -288,13 +288,14 @@ AMENDED_START = "No, "
 
 TITLES = {
     "Bash": ("Bash command",),
-    "Write": ("Create file", "Overwrite file", "Edit file"),
+    "Write": ("Create file", "Overwrite file"),
     "Edit": ("Edit file",),
     "Read": ("Read file",),
     "WebFetch": ("Fetch",),
     "mcp": ("Tool use",),
 }
-"""What the first line of a permission's dialog says, by tool; ``mcp`` for the tools of MCP servers."""
+"""What the first line of a permission's dialog says, by tool; ``mcp`` for the tools of MCP servers. No two have one in
+common: the calls of a tool that no rule names are not known, so that nothing else tells such a dialog apart."""
 SUBAGENT = re.compile(r" · from the .+ agent")
 """What follows the title if a subagent calls (2.1.330)."""
 PLACE = re.compile(r"\s+\d+ of \d+$")

@@ -21,7 +21,7 @@ from support.approval_session import SUBAGENT, ApprovalSession
 if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
 
-pytestmark = [pytest.mark.live, pytest.mark.capability("two questions in one message")]
+pytestmark = pytest.mark.live
 
 # The class is in conftest.py, which cannot be imported from here.
 Live = Any

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 from collections.abc import Callable
 
@@ -27,12 +26,13 @@ from hookrouter.answering.interfaces import (
     TerminalAddress,
     View,
 )
-from hookrouter.answering.likeness import is_lost, key
+from hookrouter.answering.likeness import key
 from hookrouter.storage.interface import StoreError
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_key_counting import keystroke_planner as counting
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.decisions.fitting import fits
+from hookrouter_keystrokes.dialog_forms import TITLES
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.screens.model import OtherDialog
 
@@ -44,8 +44,8 @@ PLANNER = GrammarPlanner()
 
 LOST = "".join(
     character
-    for character in map(chr, range(sys.maxunicode + 1))
-    if is_lost(character) and unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn")
+    for character in map(chr, (*range(0x20000), *range(0xE0000, 0xE0200)))
+    if key.__wrapped__(character) == "" and unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn")
 )
 """Every character that may get lost on the way to the screen, and that a model's text may hold."""
 
@@ -258,6 +258,11 @@ def test_the_place_among_those_that_wait_is_no_part_of_the_title(version: str, n
     assert (
         fits(placed, "permission", REQUESTS[name], FOLDER) == fits(plain, "permission", REQUESTS[name], FOLDER) != "not"
     )
+
+
+def test_no_two_tools_have_a_title_in_common() -> None:
+    titles = [title for each in TITLES.values() for title in each]
+    assert len(titles) == len(set(titles))
 
 
 def test_a_dialog_of_which_no_hook_tells_is_decided_once() -> None:
