@@ -32,6 +32,7 @@ __all__ = [
     "AnswerRequest",
     "AnswerStatus",
     "AskedDialog",
+    "Beside",
     "DialogPlanner",
     "DialogReader",
     "Done",
@@ -368,6 +369,9 @@ class View(NamedTuple):
     """An arrow key that certainly moves the cursor on this screen, and does no harm. If a key shows no effect, the
     channel presses it: input is taken in order, so a moved cursor proves that the earlier key was lost. Empty if there
     is none. ``Up`` is pressed only after an arrow key, because in the prompt box it brings an old prompt back."""
+    may_show: bool | None = None
+    """Whether the form's dialog may be on screen, if only in part. No key goes into a dialog that another open form may
+    have drawn. None: as ``shown`` says, and if that says nothing, too, it may."""
 
 
 @with_field_docs
@@ -504,6 +508,16 @@ class AnswerOutcome(NamedTuple):
 
 
 @with_field_docs
+class Beside(NamedTuple):
+    """What else the client of a dialog may be asking at this moment: one of these may be on the screen instead."""
+
+    forms: tuple[AskUserQuestionInput, ...] = ()
+    """The forms of its other questions that are open."""
+    requests: tuple[Mapping[str, Any], ...] = ()
+    """Its other calls that have begun and not ended, as ``others`` of :class:`AskedDialog` has them."""
+
+
+@with_field_docs
 class AnswerRequest(NamedTuple):
     """All that a channel needs to deliver one answer."""
 
@@ -545,6 +559,9 @@ class AnswerRequest(NamedTuple):
     """What the hook that waits beside the dialog is to be handed; None for a form's answers."""
     dialog: AskedDialog | None = None
     """The dialog and the decision, for a planner of keys; None for a form, and for what no keys can enter."""
+    beside: Callable[[], Beside] = Beside
+    """What else the client may be asking by now: to be asked before each key, as another call may have begun since the
+    one before. Raises HookrouterError if that cannot be known; then no key may be pressed."""
 
 
 EVERY_KIND = "*"

@@ -33,6 +33,7 @@ __all__ = [
     "delete_pending",
     "delete_question",
     "find_question",
+    "forms_beside",
     "has_provisional",
     "holding",
     "is_being_answered",
@@ -48,9 +49,9 @@ __all__ = [
     "own_name",
     "question_of",
     "read_pending",
+    "reads_alike",
     "remove",
     "remove_left_behind",
-    "same_words",
     "save_pending",
     "save_question",
     "session_questions",
@@ -193,24 +194,31 @@ def _is_question(question: object) -> bool:
     )
 
 
-def same_words(question: Question, other: Question) -> bool:
-    """Whether two questions of one Claude session have forms that neither a dialog nor a hook can tell apart.
+def forms_beside(store: DocumentStore, question: Question) -> list[Question]:
+    """Return the other forms that are open in the same Claude session, or in the same pane, the oldest first."""
+    return [
+        other
+        for other in near(store, question.session_id, question.session)
+        if other.kind == QUESTION
+        and other.tool_use_id != question.tool_use_id
+        and (other.session_id == question.session_id or None is not other.terminal == question.terminal)
+    ]
 
-    Of the other kinds each is known by its tool call.
-    """
-    if question.kind != QUESTION or other.kind != QUESTION:
-        return False
-    return question.session_id == other.session_id and _words(question) == _words(other)
+
+def reads_alike(question: Question, other: Question) -> bool:
+    """Whether two forms have words that no screen tells apart. Of the other kinds each is known by its tool call."""
+    return question.kind == other.kind == QUESTION and _words(question) == _words(other)
 
 
 def _words(question: Question) -> list[object]:
     from hookrouter.answering.labels import recorded_label
+    from hookrouter.answering.likeness import key
 
     return [
         [
-            form["question"],
+            key(form["question"]),
             bool(form.get("multiSelect")),
-            [recorded_label(option["label"]) for option in form["options"]],
+            [key(recorded_label(option["label"])) for option in form["options"]],
         ]
         for form in question.questions
     ]

@@ -15,7 +15,7 @@ from hookrouter.util.clock import iso, now
 from hookrouter.util.filenames import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hookrouter import events
     from hookrouter.context import Context
@@ -27,8 +27,9 @@ __all__ = ["CALL", "find_calls", "forget_call", "forget_calls", "input_digest", 
 CALL = "call"
 VERSION = 1
 
-_DRAWN = {"Bash": ("command", "description"), "Read": ("file_path",)}
-"""What the client's dialog shows of an input, of the tools of which it does not show all (2.1.150 to 2.1.330)."""
+_KEPT_CHARACTERS = 65536
+"""How long an input may be, as JSON, that is noted as it is. It tells whose dialog is on a screen, and no pane shows a
+longer one whole."""
 
 KEPT_SECONDS = 24 * 3600.0
 """After so long a call of a client that was killed is forgotten."""
@@ -40,17 +41,19 @@ def note_call(event: events.PreToolUse, context: Context) -> None:
     if context.config.agent_for(None, context.cwd) is None:
         context.debug(f"unmanaged session: no [[agents]] entry matches {context.cwd}")
         return
+    canonical = _canonical(event.tool_input)
     document = {
         "version": VERSION,
         "session_id": context.session_id,
         "tool_use_id": event.tool_use_id,
         "tool": event.tool_name,
-        "input": input_digest(event.tool_input),
-        "look": _look(event.tool_name, event.tool_input),
+        "input": digest(canonical),
         "prompt_id": event.prompt_id or "",
         "agent_id": event.agent_id or "",
         "at": iso(),
     }
+    if len(canonical) <= _KEPT_CHARACTERS:
+        document["asked"] = event.tool_input
     context.store.write(CALL, _name(context.session_id, event.tool_use_id), document, durable=False)
 
 
@@ -82,13 +85,10 @@ def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:
 def other_calls(store: DocumentStore, question: Question) -> list[Mapping[str, Any]]:
     """Return what the client of a dialog may be asking for instead, as requests. Raises StoreError.
 
-    That is each other call of its session that has begun and not ended. One that no dialog is open for has no input,
-    unless its dialog would look like this one's: then it has this one's.
+    That is each other call of its session that has begun and not ended. One without an input may look like anything of
+    its tool: it was too long to be noted.
     """
     found: list[Mapping[str, Any]] = []
-    tool, tool_input = str(question.request.get("tool", "")), question.request.get("input")
-    own = {"tool": tool, "input": tool_input}
-    look = _look(tool, tool_input) if isinstance(tool_input, dict) else ""
     for _, document in _entries(store, question.session_id):
         tool_use_id = str(document.get("tool_use_id"))
         transcript = transcript_of(question.transcript_path, str(document.get("agent_id") or ""))
@@ -98,8 +98,8 @@ def other_calls(store: DocumentStore, question: Question) -> list[Mapping[str, A
         if other is not None:
             found.append(other.request)
         else:
-            is_alike = document.get("tool") == tool and document.get("look") == look
-            found.append(own if is_alike else {"tool": document.get("tool")})
+            asked = {"input": document["asked"]} if isinstance(document.get("asked"), dict) else {}
+            found.append({"tool": document.get("tool"), **asked})
     return found
 
 
@@ -125,24 +125,14 @@ def input_digest(tool_input: Mapping[str, Any]) -> str:
     return digest(_canonical(tool_input))
 
 
-def _look(tool: str, tool_input: Mapping[str, Any]) -> str:
-    """Return what two calls have in common whose dialogs look alike: lines are wrapped, so no white space tells."""
-    drawn = _DRAWN.get(tool, tool_input)
-    return digest(_canonical({name: tool_input[name] for name in drawn if name in tool_input}, _without_space))
-
-
-def _without_space(text: str) -> str:
-    return "".join(text.split())
-
-
-def _canonical(value: object, shown: Callable[[str], str] = str) -> str:
+def _canonical(value: object) -> str:
     from hookrouter.util import fastjson
 
     if isinstance(value, dict):
-        return "{" + ",".join(f"{fastjson.dumps(key)}:{_canonical(value[key], shown)}" for key in sorted(value)) + "}"
+        return "{" + ",".join(f"{fastjson.dumps(key)}:{_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(_canonical(one, shown) for one in value) + "]"
-    return fastjson.dumps(shown(value) if isinstance(value, str) else value)
+        return "[" + ",".join(map(_canonical, value)) + "]"
+    return fastjson.dumps(value)
 
 
 def _entries(store: DocumentStore, session_id: str) -> list[tuple[str, Mapping[str, Any]]]:

@@ -49,9 +49,12 @@ class KeyCountingPlanner:
 
     name = "key-counting"
 
-    def read(self, screen: Screen, form: AskUserQuestionInput) -> View:  # noqa: ARG002 - it does not read the dialog
+    def read(self, screen: Screen, form: AskUserQuestionInput) -> View:
         """Return the screen as it is: this planner does not read the dialog, so any change counts."""
-        return View(screen, screen.lines)
+        shown = "".join(map(_key, screen.lines))
+        # Wherever they stand: on a review, nothing but the words tells whose it is.
+        words = (text for question in form.questions for text in _drawn(question.question))
+        return View(screen, screen.lines, may_show=any(text in shown for text in words))
 
     def next_step(
         self,

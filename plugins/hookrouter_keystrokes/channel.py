@@ -9,7 +9,9 @@ pace is set by the screen. What the channel adds to the planner is time:
   submit or decline the form on its review screen, and after their Escape an Up brings an old prompt back. So before the
   first key all others are kept out, if the terminal can (:mod:`hookrouter_keystrokes.hold`);
 * a key whose effect does not show may be lost or only late. It is never just repeated
-  (:mod:`hookrouter_keystrokes.reaction`).
+  (:mod:`hookrouter_keystrokes.reaction`);
+* the dialog that opens next may read like the one before. So whatever else the client may be asking is looked up anew
+  before each key, and none is pressed while the screen could show that.
 """
 
 from __future__ import annotations
@@ -29,9 +31,9 @@ from hookrouter.answering.interfaces import (
     Paste,
     Press,
     Taken,
-    TerminalError,
     Wait,
 )
+from hookrouter.util.errors import HookrouterError
 from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.hold import Hold
 from hookrouter_keystrokes.reaction import ARROWS, Reaction
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import (
         AnswerRequest,
         AskedDialog,
+        Beside,
         KeystrokePlanner,
         Screen,
         Step,
@@ -55,6 +58,10 @@ __all__ = ["KeysChannel"]
 
 _EDITING = frozenset(["C-e", "C-u", "BSpace"])
 """Keys that change a text; what another key did to it in between may not show."""
+_ALIKE = (
+    "another question that is open reads like what is on the screen, so that nothing tells which of them would be "
+    "answered; a person can answer one at the terminal"
+)
 _STEPS = 60
 _STEPS_PER_QUESTION = 80
 
@@ -92,7 +99,8 @@ class KeysChannel:
         typist = _Typist(request, address, terminal, script, self._timing, self._clock, self._sleep)
         try:
             return typist.run()
-        except TerminalError as error:
+        except HookrouterError as error:
+            # The terminal, or what else the client asks, which could not be looked up.
             return typist.end(AnswerStatus.REFUSED, str(error))
         finally:
             typist.hold.release()
@@ -104,6 +112,9 @@ class _Script(Protocol):
     def read(self, screen: Screen) -> View: ...
 
     def next_step(self, view: View, taken: Sequence[Taken]) -> Step: ...
+
+    def mistakable(self, view: View, taken: Sequence[Taken], beside: Beside) -> str:
+        """Return why the screen may show another open dialog; empty if it cannot."""
 
 
 class _FormScript:
@@ -119,6 +130,13 @@ class _FormScript:
     def next_step(self, view: View, taken: Sequence[Taken]) -> Step:
         return self._planner.next_step(view, self._request.form, self._request.decisions, taken)
 
+    def mistakable(self, view: View, taken: Sequence[Taken], beside: Beside) -> str:  # noqa: ARG002 - the screen tells
+        for form in beside.forms:
+            other = self._planner.read(view.screen, form)
+            if other.shown is not False if other.may_show is None else other.may_show:
+                return _ALIKE
+        return ""
+
 
 class _DialogScript:
     """The decision about another dialog."""
@@ -132,6 +150,11 @@ class _DialogScript:
 
     def next_step(self, view: View, taken: Sequence[Taken]) -> Step:
         return self._planner.next_dialog_step(view, self._asked, taken)
+
+    def mistakable(self, view: View, taken: Sequence[Taken], beside: Beside) -> str:
+        asked = self._asked._replace(others=(*self._asked.others, *beside.requests))
+        step = self._planner.next_dialog_step(view, asked, taken)
+        return step.why if isinstance(step, GiveUp) else ""
 
 
 def _script(request: AnswerRequest, planner: KeystrokePlanner) -> _Script | str:
@@ -280,6 +303,9 @@ class _Typist:
             return None
         if len(self._taken) >= self._budget:
             return self._refuse(f"the dialog is not answered after {len(self._taken)} keys")
+        # Asked after the look: whatever has drawn a dialog by then had begun before.
+        if reason := self._script.mistakable(view, self._taken, self._request.beside()):
+            return self._refuse(reason)
         self._act(step, view, now)
         return None
 

@@ -19,6 +19,7 @@ __all__ = [
     "MORE_DASHES",
     "NOTICES",
     "OTHER_DIALOGS",
+    "PLACE",
     "PLAN_MODES",
     "PLAN_WORDS",
     "REASONS",
@@ -287,15 +288,18 @@ AMENDED_START = "No, "
 
 TITLES = {
     "Bash": ("Bash command",),
-    "Write": ("Create file", "Overwrite file", "Edit file"),
+    "Write": ("Create file", "Overwrite file"),
     "Edit": ("Edit file",),
     "Read": ("Read file",),
     "WebFetch": ("Fetch",),
     "mcp": ("Tool use",),
 }
-"""What the first line of a permission's dialog says, by tool; ``mcp`` for the tools of MCP servers."""
+"""What the first line of a permission's dialog says, by tool; ``mcp`` for the tools of MCP servers. No two have one in
+common: the calls of a tool that no rule names are not known, so that nothing else tells such a dialog apart."""
 SUBAGENT = re.compile(r" · from the .+ agent")
 """What follows the title if a subagent calls (2.1.330)."""
+PLACE = re.compile(r"\s+\d+ of \d+$")
+"""What stands at the right end of the title while other dialogs wait, or have waited: this one's place (2.1.300 on)."""
 TIP = 'Tip: auto mode handles these prompts for you — choose "switch to auto mode" below'
 """What may follow the title, over several lines in a narrow pane, and is about no call (from 2.1.250 on)."""
 MORE_DASHES = "╌"

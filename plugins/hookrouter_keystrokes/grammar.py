@@ -34,7 +34,7 @@ __all__ = [
     "PASTED_TEXT",
     "PLACEHOLDERS",
     "PROMPTS",
-    "PROMPT_HINT",
+    "PROMPT_HINTS",
     "QUEUED",
     "QUOTE_BAR",
     "RESULT",
@@ -145,7 +145,13 @@ RESULT = "  ⎿"
 
 PROMPTS = ("❯", ">")
 """The prompt box's glyph; ``>`` was seen on 2.0.76."""
-PROMPT_HINT = 'Try "'
-"""How the grey example in an empty prompt box begins."""
+PROMPT_HINTS = (
+    ClientText("Press up to edit queued messages", "2.0.76"),
+    ClientText("Resend your message to try again", "2.1.330"),
+    ClientText("Once fixed, resend your message", "2.1.330"),
+    ClientText('Try "', "2.0.76"),
+)
+"""How the client's own hints in an empty prompt box begin. They are drawn faint, with their first letter as the
+cursor."""
 PASTED_TEXT = r"\[Pasted text #\d+(?: \+(\d+) lines?)?\]"
 """What the prompt box (not the dialog) shows instead of a long pasted text."""

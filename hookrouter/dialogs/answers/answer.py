@@ -153,7 +153,7 @@ class _Answering:
         self._given = answer.given
         self._result = result
         self._started = now()
-        self._handing_over = HandingOver(app, answer)
+        self._handing_over = HandingOver(app, answer, kind)
         self._awaiting = Awaiting(app, answer.question)
         self._chat = kind.name == documents.QUESTION and answer.given[-1]["action"] == "chat"
         self._is_closed = False

@@ -6,10 +6,11 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus, serves
+from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus, Beside, serves
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.channels import unknown_parts
 from hookrouter.dialogs.answers.choosing import listed, not_over
+from hookrouter.dialogs.form import form_of
 from hookrouter.dialogs.stories.story import shown_id
 from hookrouter.dialogs.transcript import OPEN, client_version, question_state
 from hookrouter.messaging.pauses import is_paused
@@ -19,6 +20,7 @@ from hookrouter.util.clock import now, seconds
 if TYPE_CHECKING:
     from hookrouter.cli.application import Application
     from hookrouter.dialogs.answers.checked_answer import CheckedAnswer
+    from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.messaging.pauses import Pause
 
 __all__ = ["HandingOver"]
@@ -33,9 +35,10 @@ _LOOK_SECONDS = 0.5
 class HandingOver:
     """The delivery of one answer, under the session's lock."""
 
-    def __init__(self, app: Application, answer: CheckedAnswer) -> None:
+    def __init__(self, app: Application, answer: CheckedAnswer, kind: DialogKind) -> None:
         """Do nothing yet."""
         self._app = app
+        self._kind = kind
         self._answer = answer
         self._question = answer.question
         self._started = now()
@@ -45,16 +48,12 @@ class HandingOver:
         """The pause that has kept a channel from delivering."""
 
     def mixed_up(self) -> str:
-        """Return why this answer could reach another question with the same words; empty if it cannot.
+        """Return why this answer could reach another question that reads alike; empty if it cannot.
 
         Two that are certainly both open are for the channels to tell apart. But one of which the transcript does not
         say so may be over, and its answer would go to the other.
         """
-        twins = [
-            other
-            for other in not_over(documents.list_questions(self._app.store))
-            if other.tool_use_id != self._question.tool_use_id and documents.same_words(self._question, other)
-        ]
+        twins = [other for other in self._forms_beside() if documents.reads_alike(self._question, other)]
         asked = [self._question, *twins]
         if not twins or all(question_state(one.transcript_path, one.tool_use_id) == OPEN for one in asked):
             return ""
@@ -62,6 +61,16 @@ class HandingOver:
             f"the session has asked the same words more than once ({listed(asked)}), and its transcript does not show "
             "which of them still waits, so the answer to one could go to another; a person can answer at its terminal"
         )
+
+    def _forms_beside(self) -> list[documents.Question]:
+        return not_over(documents.forms_beside(self._app.store, self._question))
+
+    def _beside(self) -> Beside:
+        """Return what else the client may be asking by now. Raises StoreError and FormError."""
+        if self._question.kind == documents.QUESTION:
+            return Beside(forms=tuple(map(form_of, self._forms_beside())))
+        asked = self._kind.asked(self._question, self._answer.given, self._app.store)
+        return Beside(requests=() if asked is None else asked.others)
 
     def deliver(self) -> AnswerOutcome:
         """Let the channels deliver, again if the dialog may not have been drawn yet when they looked."""
@@ -134,6 +143,7 @@ class HandingOver:
             kind=self._question.kind,
             reply=self._answer.reply,
             dialog=self._answer.dialog,
+            beside=self._beside,
         )
         serving = {
             name: channel for name, channel in self._answer.channels.items() if serves(channel, self._question.kind)

@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter_keystrokes.dialog_forms import MORE_DASHES, REASONS, SUBAGENT, TIP, TITLES, DialogKind
+from hookrouter_keystrokes.dialog_forms import MORE_DASHES, PLACE, REASONS, SUBAGENT, TIP, TITLES, DialogKind
 from hookrouter_keystrokes.grammar import QUOTE_BAR
 from hookrouter_keystrokes.screens.text import key
 
@@ -69,7 +69,7 @@ class _Shown(NamedTuple):
     @classmethod
     def of(cls, body: Sequence[str]) -> _Shown:
         lines = [line for line in body if line.strip()]
-        title = SUBAGENT.sub("", lines[0].strip(), count=1) if lines else ""
+        title = SUBAGENT.sub("", PLACE.sub("", lines[0].strip()), count=1) if lines else ""
         rest = _without_tip(lines[1:])
         dashes = [at for at, line in enumerate(rest) if not line.strip(f" {MORE_DASHES}")]
         if len(dashes) < 2:

@@ -42,7 +42,7 @@ def next_step(view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
     state = view.state
     if not view.shown or not isinstance(state, OtherDialog):
         return _elsewhere(state, taken, asked.kind)
-    if reason := _mistakable(state, asked):
+    if reason := _mistakable(state, asked) or _unannounced(asked, taken):
         return GiveUp(reason)
     target = target_of(state, asked.kind, asked.decision)
     if isinstance(target, str):
@@ -87,11 +87,20 @@ def _mistakable(state: OtherDialog, asked: AskedDialog) -> str:
     known = [one for one in asked.others if asked.kind != "plan" or one.get("tool") == asked.request.get("tool")]
     others = [fits(state, asked.kind, other, asked.folder) for other in known]
     if WHOLLY in others:
-        # They differ in white space, which no screen shows for certain, or in what the client does not draw.
+        # They differ in what no screen shows for certain, or in what the client does not draw.
         return "another call that has begun has a dialog that looks just like this one"
-    if fits(state, asked.kind, asked.request, asked.folder) == PARTLY and PARTLY in others:
+    if PARTLY in others:
         return "the dialog shows too little of the call to tell it from another one that has begun"
     return ""
+
+
+def _unannounced(asked: AskedDialog, taken: Sequence[Taken]) -> str:
+    """Return why this may be the next dialog, of which no hook has told; empty if a hook would have."""
+    if asked.kind != BLOCKED or not any(
+        isinstance(one.step, Press) and one.step.effect == Effect.SUBMITS for one in taken
+    ):
+        return ""
+    return "its row was entered, and what is on the screen since may be the next dialog, which reads the same"
 
 
 def _towards(state: OtherDialog, target: Target, taken: Sequence[Taken]) -> Press | Paste | Wait | GiveUp:

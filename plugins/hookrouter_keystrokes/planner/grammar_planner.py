@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import has_review, outline, why_untypable
 from hookrouter.answering.interfaces import Done, GiveUp, Press, SeenDialog, View, Wait
-from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.decisions import planner
 from hookrouter_keystrokes.dialog_forms import TOLD
 from hookrouter_keystrokes.planner.chat import ChatPlan
@@ -36,6 +35,7 @@ from hookrouter_keystrokes.screens.model import (
     RowKind,
     Unknown,
 )
+from hookrouter_keystrokes.screens.prompt import is_hint
 from hookrouter_keystrokes.screens.reading import read, read_any
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class GrammarPlanner:
             pages=_pages(state),
             cursor_hidden=isinstance(state, Page) and state.cursor is None,
             test_key=_test_key(state),
+            may_show=_may_show(state),
         )
 
     def next_step(
@@ -112,14 +113,20 @@ class GrammarPlanner:
 
 
 def _refusal(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> str | None:
-    """Return why this planner refuses the decisions before any key; None if it does not."""
-    if (refusal := why_untypable(form, decisions)) is not None:
-        return refusal
-    last = decisions[-1]
-    if isinstance(last, Chat) and last.text.lstrip().startswith(grammar.PROMPT_HINT):
-        # The form would be declined before the text could be seen not to be read back.
-        return f"the chat's text begins with {grammar.PROMPT_HINT!r}, as Claude Code's hint in an empty prompt box does"
-    return None
+    """Return why these decisions cannot be entered by this planner, or None if they can."""
+    if decisions and isinstance(decisions[-1], Chat) and is_hint(decisions[-1].text):
+        return (
+            "the chat's text begins like a hint that Claude Code shows in an empty prompt box, so that it could not be "
+            "read back; begin with another word"
+        )
+    return why_untypable(form, decisions)
+
+
+def _may_show(state: DialogState) -> bool:
+    """Whether what can be read may be the form's, leaving out what shows nothing of any form."""
+    if isinstance(state, Review):
+        return state.certain or state.untouched
+    return isinstance(state, Page) or (isinstance(state, Unknown) and state.fits)
 
 
 def _pages(state: DialogState) -> frozenset[object]:

@@ -156,7 +156,7 @@ def _is_hint(rows: list[str], style: Sequence[StyledText] | None) -> bool:
     if not rows[0].strip():
         return True
     if style is None:
-        return rows[0].startswith(tuple(seen.text for seen in facts.PLACEHOLDERS))
+        return rows[0].startswith(tuple(seen.text for seen in grammar.PROMPT_HINTS))
     # Behind the glyph: the first letter as the cursor, and all others faint.
     parts = [part for part in style if part.text.strip()]
     if parts and parts[0].text[:2].endswith(facts.BOX_GAP):

@@ -20,7 +20,6 @@ __all__ = [
     "MORE_ROWS",
     "PASTE_CHARACTERS",
     "PASTE_LINES",
-    "PLACEHOLDERS",
     "REFERENCES",
     "SEARCH",
     "SHELL",
@@ -48,14 +47,6 @@ INTERRUPT = (ClientText("esc to interrupt", "2.0.76"), ClientText("ctrl+c to int
 SPINNER = r"[·✢✳✶✻✽∗*+] \S.*…(?: \(.*)?"
 """The row above the box while Claude works, in its first column: ``✻ Mulling… (5s · ↓ 12 tokens)``. What stays there
 afterwards, ``✻ Worked for 5s``, has no ellipsis."""
-
-PLACEHOLDERS = (
-    ClientText("Press up to edit queued messages", "2.0.76"),
-    ClientText("Resend your message to try again", "2.1.330"),
-    ClientText("Once fixed, resend your message", "2.1.330"),
-    ClientText('Try "', "2.0.76"),
-)
-"""How the client's own hints in an empty box begin. They are drawn faint, with their first letter as the cursor."""
 
 STASHED = (
     ClientText("draft stashed", "2.1.330"),

@@ -23,6 +23,7 @@ __all__ = [
     "Parsed",
     "answered_tabs",
     "fits_above",
+    "is_below",
     "is_certain",
     "is_header",
     "is_rule",
@@ -82,6 +83,11 @@ def _heads(lines: list[str], width: int) -> Iterator[tuple[list[str], list[str]]
                 yield lines[start:split], lines[split:]
 
 
+def is_below(lines: list[str], question: Question, width: int) -> bool:
+    """Whether these lines end in the whole question, below a header."""
+    return any(_is_asked(text, question) and is_header(header) for header, text in _heads(lines, width))
+
+
 CERTAIN = 24
 """How many characters of the question and its options must be visible to tell whose page it is."""
 
@@ -97,7 +103,7 @@ def fits_above(lines: list[str], start: int, question: Question, first: int, bod
     # Below the question a list that does not fit begins with an arrow, or with the cursor in its place.
     mark = lines[start][:1]
     if first == 0 or mark == "↑" or (mark == grammar.CURSOR and body.hidden):
-        if any(_is_asked(text, question) and is_header(header) for header, text in _heads(above, width)):
+        if is_below(above, question, width):
             return CERTAIN
         for shown in _asked(above):
             if shown.endswith(texts) and (is_header(above) or shown in texts):

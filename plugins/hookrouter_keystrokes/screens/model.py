@@ -171,6 +171,8 @@ class Unknown(NamedTuple):
     why: str
     dialog: bool = False
     """Whether it looks like some other dialog of the client."""
+    fits: bool = False
+    """Whether as much of it as can be read fits the form."""
 
 
 DialogState = Page | LongTextPage | Review | Prompt | OtherDialog | Unknown

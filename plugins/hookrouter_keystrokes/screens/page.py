@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering.forms import has_previews
 from hookrouter_keystrokes import grammar
-from hookrouter_keystrokes.screens.header import CERTAIN, ROW, Parsed, answered_tabs, fits_above, is_certain, is_rule
+from hookrouter_keystrokes.screens.header import (
+    CERTAIN,
+    ROW,
+    Parsed,
+    answered_tabs,
+    fits_above,
+    is_below,
+    is_certain,
+    is_rule,
+)
 from hookrouter_keystrokes.screens.long_text import SUBMIT_ROW, long_text_page
 from hookrouter_keystrokes.screens.model import BLANKS, UNSURE, DialogState, Page, Row, RowKind, Unknown
 from hookrouter_keystrokes.screens.preview import preview_page
@@ -63,13 +72,13 @@ def question_page(body: Body, form: AskUserQuestionInput, width: int) -> DialogS
                 break
             unsure = unsure or page is not None
     if len(found) > 1:
-        return Unknown("the visible part of the dialog fits more than one question of the form", dialog=True)
+        return Unknown("the visible part of the dialog fits more than one question of the form", dialog=True, fits=True)
     if found:
         return _with_last_rows(found[0], last, cursors, editing=body.editing)
     tail = long_text_page(lines, cursors)
     # Without its upper edge the layout with previews is not read, and no other question's either.
     unsure = unsure or (bool(body.hidden) and any(has_previews(question) for question in form.questions))
-    return tail or Unknown(UNSURE if unsure else "the dialog on screen is not this question", dialog=True)
+    return tail or Unknown(UNSURE if unsure else "the dialog on screen is not this question", dialog=True, fits=unsure)
 
 
 def _with_last_rows(page: Page, last: list[Row], cursors: list[Row], *, editing: bool) -> DialogState:
@@ -79,10 +88,10 @@ def _with_last_rows(page: Page, last: list[Row], cursors: list[Row], *, editing:
         # The focused option of the preview layout, and up to 2.1.200 the Submit row of a multi-select, keep their
         # cursor while the real one is on the chat row.
         if len(cursors) > 1 or not (cursor is None or page.preview or page.rows[cursor].kind == RowKind.SUBMIT):
-            return Unknown("two cursors on one question page", dialog=True)
+            return Unknown("two cursors on one question page", dialog=True, fits=True)
         cursor = rows.index(cursors[0], len(page.rows))
     if cursor is None and (not page.clipped or not page.first or editing):
-        return Unknown("a question page without a cursor", dialog=True)
+        return Unknown("a question page without a cursor", dialog=True, fits=True)
     return page._replace(rows=rows, cursor=cursor)
 
 
@@ -118,11 +127,15 @@ def _list_rows(
         parsed = _sequence(lines, start, end, question, first, multi)
         if parsed is None:
             continue
+        arrows = any(lines[at][:1] in ("↑", "↓") for at in range(start, end))
+        if len(parsed) == 1 and parsed[0].marked and not (arrows or body.hidden):
+            # The one row that there is room for has the cursor where an arrow would say that others are hidden.
+            unsure = Page(number, (), None) if is_below(lines[:start], question, width) else unsure
+            continue
         fits = fits_above(lines, start, question, first, body, width)
         if not is_certain(fits, question, parsed):
             unsure = unsure if fits is None else Page(number, (), None)
             continue
-        arrows = any(lines[at][:1] in ("↑", "↓") for at in range(start, end))
         if parsed[-1].row.kind != RowKind.TYPE and not body.hidden and not arrows:
             continue
         if parsed[-1].row.kind != RowKind.TYPE and has_previews(question):

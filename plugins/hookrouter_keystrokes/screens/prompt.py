@@ -13,11 +13,16 @@ from hookrouter_keystrokes.screens.text import key
 if TYPE_CHECKING:
     from hookrouter.tools import AskUserQuestionInput
 
-__all__ = ["prompt_box"]
+__all__ = ["is_hint", "prompt_box"]
 
 
 _PROMPT_LINES = 6
 _TITLED_RULE = re.compile(rf"{grammar.RULE}{{3,}}(?:.*{grammar.RULE})?")
+
+
+def is_hint(text: str) -> bool:
+    """Whether a text begins as the client's own hints in an empty box do, so that it reads as an empty box."""
+    return text.lstrip().startswith(tuple(seen.text for seen in grammar.PROMPT_HINTS))
 
 
 def prompt_box(lines: list[str], form: AskUserQuestionInput | None, width: int) -> Prompt | None:
@@ -36,7 +41,7 @@ def prompt_box(lines: list[str], form: AskUserQuestionInput | None, width: int) 
     if not inside or inside[0][:1] not in grammar.PROMPTS or inside[0][1:2] not in ("", " "):
         return None
     text = "\n".join([inside[0][2:], *(line[2:] if not line[:2].strip() else line for line in inside[1:])])
-    if text.startswith(grammar.PROMPT_HINT):
+    if is_hint(text):
         text = ""
     return Prompt(text, None if form is None else _closed(lines[:top], form))
 

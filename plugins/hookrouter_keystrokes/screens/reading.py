@@ -40,7 +40,7 @@ def read(screen: Screen, form: AskUserQuestionInput) -> DialogState:
     if review_rows(lines) is not None:
         cut_off = len(lines) > 2 and MORE_ABOVE.fullmatch(lines[-3])
         why = UNSURE if cut_off else "the review on screen is not this form's"
-        return Unknown(why, dialog=True)
+        return Unknown(why, dialog=True, fits=bool(cut_off))
     body = above_footer(lines)
     if body is not None:
         return question_page(body, form, screen.width)

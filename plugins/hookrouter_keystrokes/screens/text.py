@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.labels import cut
+from hookrouter.answering.likeness import is_lost, key
 from hookrouter.util.text_width import column_widths
 from hookrouter_keystrokes import grammar
 
@@ -16,26 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["accented_key", "described", "drawn", "exact_key", "key", "split_at"]
 
 
-def _ignored(character: str) -> bool:
-    category = unicodedata.category(character)
-    # Clients and terminals draw emoji sequences, combining marks and invisible characters in different ways.
-    return category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp", "Mn", "Me", "Sk") or (
-        category == "So" and (ord(character) > 0xFFFF or character == "\ufffd")
-    )
-
-
-@lru_cache(maxsize=2048)
-def key(text: str) -> str:
-    """Return ``text`` without what gets lost or changed between a text and its picture on the screen.
-
-    That is white space, control and format characters, combining marks, emoji outside the basic plane, and the
-    replacement character, which the client draws for a newline in a label.
-    """
-    return "".join(character for character in unicodedata.normalize("NFD", text) if not _ignored(character))
-
-
 def _tells(character: str) -> bool:
-    return character != "\ufffd" and (not _ignored(character) or unicodedata.category(character) in ("So", "Sk"))
+    return character != "\ufffd" and (not is_lost(character) or unicodedata.category(character) in ("So", "Sk"))
 
 
 @lru_cache(maxsize=512)

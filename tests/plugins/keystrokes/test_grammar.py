@@ -349,7 +349,7 @@ def test_too_little_of_the_question_is_another_reason_than_another_question() ->
     tall = screen("2.1.330/T-cutquestion-100x30-open")
     last = Screen(tall.lines[-11:], 100, 11)
 
-    assert read(last, FORMS["cutquestion"]) == Unknown(UNSURE, dialog=True)
+    assert read(last, FORMS["cutquestion"]) == Unknown(UNSURE, dialog=True, fits=True)
     other = read(last, FORMS["single"])
     assert isinstance(other, Unknown)
     assert other.why != UNSURE
@@ -690,7 +690,7 @@ def test_a_preview_page_whose_top_is_scrolled_away_is_no_other_question(descript
 
     page = read(Screen(tuple(DialogModel(form).render(60, 20)), 60, 20), form)
 
-    assert page == Unknown(UNSURE, dialog=True)
+    assert page == Unknown(UNSURE, dialog=True, fits=True)
 
 
 @pytest.mark.parametrize(("name", "form"), [("S18-40x12-tab2", "long"), ("T-multi-60x20-open", "tallmulti")])

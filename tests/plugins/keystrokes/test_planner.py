@@ -600,7 +600,7 @@ def test_a_chat_that_reads_as_the_empty_prompt_box_is_refused_before_any_key(tex
     decisions = (Chat(text),)
     found = step(SINGLE, decisions)
     assert isinstance(found, GiveUp)
-    assert "hint in an empty prompt box" in found.why
+    assert "in an empty prompt box" in found.why
     [line] = GrammarPlanner().outline(SINGLE, decisions)
     assert found.why in line
     assert not isinstance(step(SINGLE, (Chat('Do not Try "pytest"'),)), GiveUp)
