@@ -10,7 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.queue.items import COMMAND, DELIVERING, DONE, FAILED, QUEUED, STARTED, Item, command_of
-from hookrouter.queue.proof import CLEARING, COMPACTING, is_wake, proof_by_compaction, proof_by_prompt, proof_by_start
+from hookrouter.queue.proof import (
+    CLEARING,
+    COMPACTING,
+    is_altered,
+    is_wake,
+    proof_by_compaction,
+    proof_by_prompt,
+    proof_by_start,
+)
 from hookrouter.util.clock import iso
 
 if TYPE_CHECKING:
@@ -125,6 +133,11 @@ def prompt_submitted(queue: Queue, prompt: str) -> Queue:
         return proven(queue, item.id, proof)
     if is_wake(prompt) or (item is not None and _is_again(item, prompt)):
         return queue
+    if item is not None and item.state == DELIVERING and item.phase and not item.exact:
+        if is_altered(item.text, prompt):
+            reason = "it was submitted, but not as it is: the client drops or changes some of its characters"
+            submitted = {"submitted": prompt.strip()[:_SHOWN]}
+            return queue.ended(item.id, FAILED, reason=reason, proof=submitted).held(FAILED_TURN, reason)
     return _taken_over(queue, prompt.strip())
 
 
