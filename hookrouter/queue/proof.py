@@ -59,7 +59,7 @@ _WAKE_END = "</system-reminder>"
 """What stands behind the text with which a hook wakes Claude (2.1.150 to 2.1.330)."""
 
 _ESCAPED = re.compile(r"(?:<|&lt;)\\*")
-"""What 2.1.330 makes of the beginning of a tag of its own in such a text: ``<\\task-id>``, ``&lt;/system-reminder>``."""
+"""What 2.1.330 makes of the beginning of its own tags in such a text: ``<\\task-id>``, ``&lt;/system-reminder>``."""
 
 _PASTED = re.compile(r'<pasted_content id="([^"\n]*)">\n(.*?)\n</pasted_content id="\1">', re.DOTALL)
 """What a long paste becomes in the prompt of 2.1.330; 2.1.150 puts in the text itself."""

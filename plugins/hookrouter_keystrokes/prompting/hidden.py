@@ -1,7 +1,7 @@
 """Which invisible characters the client takes out of a prompt before it submits it, as data, and where it keeps them.
 
-Seen on 2.1.330, which says "Removed 1 invisible character" below the box. What it takes out are the ranges of HIDDEN, all
-but those that a word or an emoji needs. It knows more such places than stand here: those are refused, which is safe.
+Seen on 2.1.330, which says "Removed 1 invisible character" below the box. It takes out what is in the ranges of HIDDEN,
+but for what a word or an emoji needs. It knows more such places than stand here: those are refused, which is safe.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FORM_OF_EMOJI = "\ufe0e\ufe0f"
 _SKIN = re.compile("[\U0001f3fb-\U0001f3ff]")
 _KEYCAP = "\u20e3"
 _INDIC = re.compile("[\u0900-\u0952\u0955-\u0dff]")
-"""Scripts whose letters, with the marks behind them, may be followed by a joiner or non-joiner: Devanagari to Sinhala."""
+"""Scripts, Devanagari to Sinhala, whose letters with their marks may be followed by a joiner or non-joiner."""
 _ARABIC = re.compile("[\u0621-\u063a\u0641-\u064a\u066e\u066f\u0671-\u06d3\u06d5]")
 """Letters behind which the same holds, without marks."""
 _PICTOGRAPH = re.compile(

@@ -19,7 +19,7 @@ _FIRST_CLIENT = (2, 1, 150)
 """The oldest client that is known to have ``asyncRewake``: one without it would wait for the hook (2.1.50)."""
 
 _LONGEST = 99_000
-"""The longest text that arrived whole, in UTF-16's units: of more than 100,000 with what it puts around it the client cuts
+"""The longest text that is given, in UTF-16's units: of more than 100,000, with what it puts around it, the client cuts
 out the middle (2.1.330)."""
 
 _PHASE = "offered "

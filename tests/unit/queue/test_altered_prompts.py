@@ -37,13 +37,17 @@ def item(text: str, **more: str) -> Item:
 
 def escaped(text: str) -> str:
     """Return what 2.1.330 makes of a text with which a hook wakes Claude."""
-    text = text.replace("</system-reminder", "&lt;/system-reminder").replace("< /system-reminder", "&lt; /system-reminder")
+    text = text.replace("</system-reminder", "&lt;/system-reminder").replace(
+        "< /system-reminder", "&lt; /system-reminder"
+    )
     for tag in ("task-notification", "task-id", "command-name"):
         text = text.replace(f"<{tag}", f"<\\{tag}").replace(f"</{tag}", f"<\\/{tag}")
     return text
 
 
-@given(st.lists(st.one_of(TEXTS, st.sampled_from(TAGS)), min_size=1).map("".join).filter(lambda text: text.strip() == text))
+@given(
+    st.lists(st.one_of(TEXTS, st.sampled_from(TAGS)), min_size=1).map("".join).filter(lambda text: text.strip() == text)
+)
 def test_a_wake_with_all_of_an_items_text_proves_it(text: str) -> None:
     proof = proof_by_prompt(item(text), WAKE.format(escaped(doorbell_text(item(text)))))
     assert proof is not None
