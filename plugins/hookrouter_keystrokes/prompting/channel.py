@@ -151,6 +151,7 @@ class _Typist:
 
     def run(self) -> PromptOutcome:
         """Look and act until the item is submitted, or raise _Ended."""
+        self.hold.guard()
         if self._phase in (Phase.ENTERING, Phase.CONFIRMING) and self._request.is_proven():
             return self._submitted("an event has proven it")
         for _ in range(_TRIES):
