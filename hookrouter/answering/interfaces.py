@@ -38,6 +38,7 @@ __all__ = [
     "Done",
     "Effect",
     "GiveUp",
+    "GuardingTerminal",
     "HoldingTerminal",
     "KeystrokePlanner",
     "ListingTerminal",
@@ -112,8 +113,9 @@ class Screen(NamedTuple):
 class TerminalBackend(Protocol):
     """Reads and drives panes of one kind of terminal.
 
-    A backend may also have the methods of :class:`HoldingTerminal`, :class:`ListingTerminal`, :class:`OpeningTerminal`,
-    :class:`PaneListingTerminal`, :class:`ProbingTerminal` and :class:`StyledTerminal`.
+    A backend may also have the methods of :class:`GuardingTerminal`, :class:`HoldingTerminal`,
+    :class:`ListingTerminal`, :class:`OpeningTerminal`, :class:`PaneListingTerminal`, :class:`ProbingTerminal` and
+    :class:`StyledTerminal`.
 
     **Keys** have tmux's names: ``Enter``, ``Escape``, ``Tab``, ``BTab`` (Shift+Tab), ``Space``, ``Up``, ``Down``,
     ``Left``, ``Right``, ``Home``, ``End``, ``BSpace``, ``C-e``, ``C-s``, ``C-u``; any other key is one printable
@@ -257,6 +259,23 @@ class HoldingTerminal(Protocol):
 
     def release(self, address: TerminalAddress) -> None:
         """End a hold of this object; does nothing if there is none. Raises nothing for a pane that is gone."""
+
+
+@runtime_checkable
+class GuardingTerminal(Protocol):
+    """What a terminal backend may offer besides: to press keys only while the same program runs in the pane.
+
+    A client that dies while keys are typed leaves its pane to the shell that started it. Without this ability a key
+    that was decided before, on a screen that showed the client, reaches that shell.
+    """
+
+    def guard_program(self, address: TerminalAddress) -> None:
+        """Have ``press`` and ``paste`` of this object act only while the program runs that now is in the foreground.
+
+        If another one is, they raise TerminalGone, and nothing arrives: whether it is must be found out by the terminal
+        itself, as a part of the act. It holds until the next call for this pane, or the end of a hold. Raises
+        TerminalGone and TerminalError.
+        """
 
 
 @runtime_checkable

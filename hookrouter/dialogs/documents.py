@@ -16,7 +16,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.engine import durable_together
-from hookrouter.util.claude_process import is_gone, process_space
+from hookrouter.util.claude_process import is_gone, is_in_background, process_space
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
@@ -38,6 +38,7 @@ __all__ = [
     "holding",
     "is_being_answered",
     "is_client_gone",
+    "is_client_in_background",
     "is_form",
     "is_open",
     "is_young",
@@ -164,6 +165,11 @@ class PendingAnswer(NamedTuple):
 def is_client_gone(question: Question) -> bool:
     """Whether the client that asked has certainly ended; False if that cannot be known from here."""
     return question.client_host == process_space() and is_gone(question.client_pid)
+
+
+def is_client_in_background(question: Question) -> bool:
+    """Whether what is typed at a question's terminal certainly goes to another program than its client."""
+    return question.client_host == process_space() and is_in_background(question.client_pid)
 
 
 def is_young(question: Question) -> bool:

@@ -27,6 +27,7 @@ __all__ = [
     "INTERRUPTED",
     "Proof",
     "doorbell_text",
+    "is_altered",
     "is_interrupted",
     "is_same_text",
     "is_wake",
@@ -53,6 +54,12 @@ BEHIND_STOP = "Stop hook feedback:\n"
 _WAKE = "<task-notification>"
 """How each prompt begins that the client gives itself: a task that has ended, a hook that wakes Claude (2.1.150 to
 2.1.330)."""
+
+_WAKE_END = "</system-reminder>"
+"""What stands behind the text with which a hook wakes Claude (2.1.150 to 2.1.330)."""
+
+_ESCAPED = re.compile(r"(?:<|&lt;)\\*")
+"""What 2.1.330 makes of the beginning of its own tags in such a text: ``<\\task-id>``, ``&lt;/system-reminder>``."""
 
 _PASTED = re.compile(r'<pasted_content id="([^"\n]*)">\n(.*?)\n</pasted_content id="\1">', re.DOTALL)
 """What a long paste becomes in the prompt of 2.1.330; 2.1.150 puts in the text itself."""
@@ -111,6 +118,23 @@ def unwrapped(prompt: str) -> str:
     return begin + pasted(found) + unwrapped(rest.removeprefix("\n"))
 
 
+def is_altered(text: str, prompt: str) -> bool:
+    """Whether a prompt is ``text`` after the client has dropped invisible characters of it, or broken up a tag.
+
+    Then nothing is missing but what is not ASCII, and nothing has come to it but backslashes.
+    """
+    import unicodedata
+
+    shown = unicodedata.normalize("NFC", prompt.strip()).replace("\\", "")
+    at, lost = 0, []
+    for character in unicodedata.normalize("NFC", text.strip()).replace("\\", ""):
+        if shown[at : at + 1] == character:
+            at += 1
+        else:
+            lost.append(character)
+    return at == len(shown) > 0 and not any(map(str.isascii, lost))
+
+
 def is_wake(prompt: str) -> bool:
     """Whether the client gave itself a prompt: nobody typed it."""
     return prompt.lstrip().startswith(_WAKE)
@@ -127,8 +151,27 @@ def proof_by_prompt(item: Item, prompt: str) -> Proof | None:
     It comes for prompts, and for commands that a project, a user or a plugin defines. In a client that has no shell
     mode for what is pasted (2.0.76, 2.1.30) it comes for ``!command`` too, as a prompt.
     """
-    is_ours = f"[queued prompt {item.id}]\n" in prompt if is_wake(prompt) else is_same_text(item.text, prompt)
-    return Proof(STARTED, {"event": "UserPromptSubmit"}) if is_ours else None
+    event = {"event": "UserPromptSubmit"}
+    # First, because the item's own text may begin as what the client gives itself.
+    if is_same_text(item.text, prompt):
+        return Proof(STARTED, event)
+    _, mark, woken = prompt.partition(f"[queued prompt {item.id}]\n")
+    if not (mark and is_wake(prompt)):
+        return None
+    if _is_woken_by(woken, item.text):
+        return Proof(STARTED, event)
+    return Proof(FAILED, event, "Claude was woken with another text: the client has cut or changed this one")
+
+
+def _is_woken_by(woken: str, text: str) -> bool:
+    """Whether what stands behind an item's mark is its whole text, and then the end of the client's own words."""
+    shown, wanted = _unescaped(woken), _unescaped(text).rstrip()
+    return shown.startswith(wanted) and shown[len(wanted) :].lstrip().startswith(_WAKE_END)
+
+
+def _unescaped(text: str) -> str:
+    """Return a text with its tags as they were: newer clients see to it that it cannot end their own (2.1.330)."""
+    return _ESCAPED.sub("<", text)
 
 
 def proof_by_compaction(item: Item, instructions: str | None) -> Proof | None:
@@ -170,16 +213,17 @@ def is_interrupted(lines: Sequence[bytes], since: str) -> bool:
 def _prompt(item: Item, entries: Iterable[dict[str, Any]]) -> Proof | None:
     waiting: Proof | None = None
     for entry in entries:
+        said = {"record": "prompt", "at": entry.get("timestamp")}
         if entry.get("type") == "queue-operation":
             content = entry.get("content")
-            if isinstance(content, str) and proof_by_prompt(item, content):
+            if isinstance(content, str) and (proof := proof_by_prompt(item, content)):
                 # The client itself lets it wait; one that it throws away again, as Escape makes it do, was not taken.
                 is_put_in = entry.get("operation") == "enqueue" and not item.exact
-                waiting = Proof(STARTED, {"record": "prompt", "at": entry.get("timestamp")}) if is_put_in else None
+                waiting = proof._replace(said=said) if is_put_in else None
             continue
         text = _text_of(entry) if entry.get("type") == "user" else ""
-        if text and any(proof_by_prompt(item, one) for one in (text, text.removeprefix(BEHIND_STOP))):
-            return Proof(STARTED, {"record": "prompt", "at": entry.get("timestamp")})
+        if text and (proof := proof_by_prompt(item, text) or proof_by_prompt(item, text.removeprefix(BEHIND_STOP))):
+            return proof._replace(said=said)
     return waiting
 
 

@@ -10,7 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.queue.items import COMMAND, DELIVERING, DONE, FAILED, QUEUED, STARTED, Item, command_of
-from hookrouter.queue.proof import CLEARING, COMPACTING, is_wake, proof_by_compaction, proof_by_prompt, proof_by_start
+from hookrouter.queue.proof import (
+    CLEARING,
+    COMPACTING,
+    is_altered,
+    is_wake,
+    proof_by_compaction,
+    proof_by_prompt,
+    proof_by_start,
+)
 from hookrouter.util.clock import iso
 
 if TYPE_CHECKING:
@@ -125,6 +133,11 @@ def prompt_submitted(queue: Queue, prompt: str) -> Queue:
         return proven(queue, item.id, proof)
     if is_wake(prompt) or (item is not None and _is_again(item, prompt)):
         return queue
+    is_typed = item is not None and item.state == DELIVERING and item.phase != "" and not item.exact
+    if item is not None and is_typed and is_altered(item.text, prompt):
+        reason = "it was submitted, but not as it is: the client drops or changes some of its characters"
+        submitted = {"submitted": prompt.strip()[:_SHOWN]}
+        return queue.ended(item.id, FAILED, reason=reason, proof=submitted).held(FAILED_TURN, reason)
     return _taken_over(queue, prompt.strip())
 
 
@@ -156,15 +169,18 @@ def session_parked(queue: Queue) -> Queue:
     return _cut_off(queue, RESUMED, "the session goes on in the background, because its view of agents was opened")
 
 
-def client_began(queue: Queue, session_id: str, pid: int) -> Queue:
+def client_began(queue: Queue, session_id: str, pid: int, *, left_until: str = "") -> Queue:
     """SessionStart(startup or resume) of a client that was not there before.
 
-    A queue that another client has left is held; one that no client has seen yet is this one's.
+    A queue that another client has left is held; one that no client has seen yet is this one's. ``left_until`` is until
+    when, in ISO 8601, another client had this session: what was put in before is what it has left, though it may have
+    died before any event has told of the queue.
     """
     if not queue.items and queue.hold is not None and queue.hold.cause != ASKED:
         # What it was held for ended with that client.
         queue = queue._replace(hold=None)
-    is_left = bool(queue.items) and (queue.client_pid > 0 or queue.session_id != "" or queue.under_way is not None)
+    was_seen = queue.client_pid > 0 or queue.session_id != "" or queue.under_way is not None
+    is_left = any(was_seen or item.queued_at < left_until for item in queue.items)
     if is_left and (queue.client_pid, queue.session_id) != (pid, session_id):
         queue = _cut_off(queue, EARLIER_CLIENT, "an earlier client left this queue")
     return queue._replace(session_id=session_id, client_pid=pid)

@@ -9,7 +9,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["client_pid", "is_another_alive", "is_gone", "parent_watch", "process_space", "set_hook_parent"]
+__all__ = [
+    "client_pid",
+    "is_another_alive",
+    "is_gone",
+    "is_in_background",
+    "parent_watch",
+    "process_space",
+    "set_hook_parent",
+]
 
 _hook_parent: int | None = None
 """The process that started this hook, if that is not this process's parent; 0 if it is not known."""
@@ -35,14 +43,32 @@ def is_gone(pid: int) -> bool:
     return _is_zombie(pid)
 
 
+def is_in_background(pid: int) -> bool:
+    """Whether what is typed at a process's terminal certainly goes to another one: it was stopped, as Ctrl-Z does."""
+    state = _stat(pid)
+    if len(state) <= _FOREGROUND:
+        return False
+    has_terminal = state[_FOREGROUND - 1] != b"0" and not state[_FOREGROUND].startswith((b"-", b"0"))
+    return state[0] in (b"T", b"t") or (has_terminal and state[_FOREGROUND] != state[_GROUP])
+
+
 def _is_zombie(pid: int) -> bool:
     """Whether a process has ended and its parent has not asked for it yet; False where the system does not say."""
+    return _stat(pid)[:1] in ([b"Z"], [b"X"])
+
+
+_GROUP, _FOREGROUND = 2, 5
+"""Where the process's group stands, and the one in its terminal's foreground, behind the terminal itself."""
+
+
+def _stat(pid: int) -> list[bytes]:
+    """Return what the system says of a process, from its state on; nothing where it does not say."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # The state stands behind the program's name, which may hold anything.
-            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
-    except (OSError, IndexError):
-        return False
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []
 
 
 def is_another_alive(pid: int, host: str, own: int) -> bool:

@@ -249,6 +249,7 @@ class _Typist:
 
     def run(self) -> AnswerOutcome:
         """Look and act until it has ended."""
+        self.hold.guard()
         while True:
             finished = self._turn()
             if finished is not None:

@@ -1,10 +1,10 @@
-"""Keeps a person's keys out of the pane while an answer is entered, if the terminal can."""
+"""Keeps a person's keys out of the pane while an answer is entered, and ours in the client, if the terminal can."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import HoldingTerminal
+from hookrouter.answering.interfaces import GuardingTerminal, HoldingTerminal
 
 if TYPE_CHECKING:
     from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
@@ -19,6 +19,7 @@ class Hold:
     def __init__(self, terminal: TerminalBackend, address: TerminalAddress, timing: Timing) -> None:
         """Hold nothing yet."""
         self._terminal = terminal if isinstance(terminal, HoldingTerminal) else None
+        self._guarding = terminal if isinstance(terminal, GuardingTerminal) else None
         self._address = address
         self._timing = timing
         self._since: float | None = None
@@ -28,6 +29,11 @@ class Hold:
     def is_possible(self) -> bool:
         """Whether this terminal can keep others out."""
         return self._terminal is not None
+
+    def guard(self) -> None:
+        """See to it that keys reach only the program that is looked at from now on. Raises what the terminal raises."""
+        if self._guarding is not None:
+            self._guarding.guard_program(self._address)
 
     def is_quiet(self, now: float) -> bool:
         """Take the pane if it is not held yet; return whether keys from before have had the time to show."""

@@ -54,11 +54,11 @@ def session_began(event: events.SessionStart, context: Context) -> None:
     take_up_left_queue(context, followed.pid)
     is_same = _is_same_client(followed)
     record = noted(event, context, followed, lambda one: _begun(one, event, is_same=is_same))
-    pid, session_id = followed.pid, event.session_id
+    pid, session_id, left_until = followed.pid, event.session_id, _until(followed.record)
 
     def changed(queue: Queue) -> Queue:
         if not is_same:
-            return transitions.client_began(queue, session_id, pid)
+            return transitions.client_began(queue, session_id, pid, left_until=left_until)
         if event.source == "clear":
             return transitions.session_cleared(queue, session_id, pid)
         if followed.record is not None and followed.record.session_id == session_id:
@@ -181,6 +181,13 @@ def _begun(record: SessionRecord, event: events.SessionStart, *, is_same: bool) 
     return record._replace(
         state=IDLE, model=model, prompt_id="", last_message="", error="", limited_until="", background=()
     )
+
+
+def _until(former: SessionRecord | None) -> str:
+    """Return until when a former client had this session; for ever, if it has died without a word."""
+    if former is None:
+        return ""
+    return former.since if former.state == GONE else "9999"
 
 
 def _is_same_client(followed: Followed) -> bool:

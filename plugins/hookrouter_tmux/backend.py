@@ -12,6 +12,9 @@ does, measured on 3.3a, and what follows from it here:
 * ``select-pane -d`` keeps all keys and pastes out of a pane, those of ``send-keys`` and ``paste-buffer`` included,
   which report success, and changes neither the active pane nor the zoom. Commands of one call run without a person's
   key in between, so switching input on, sending, and switching it off again lets through exactly what is sent.
+* A client that is killed leaves its pane to the shell that started it, at once. ``pane_current_command`` is asked of
+  the system each time, so a condition within the call that sends tells a shell from a client (the name of one that has
+  just ended and is still in the foreground is that of the pane's command).
 * A trailing ``;`` of any argument separates commands and is lost as text; newlines sent as keys submit. Text is pasted
   from a buffer that is filled through stdin, in brackets (``-p``) and with newlines kept (``-r``).
 """
@@ -40,6 +43,8 @@ from hookrouter_tmux.styles import styled_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hookrouter_tmux.flushing import InputFlusher
+
 __all__ = ["KEYS", "MINIMUM_TMUX", "TmuxBackend"]
 
 MINIMUM_TMUX = (3, 2)
@@ -67,6 +72,9 @@ KEYS = {
 _HOLD = "@hookrouter-hold"
 """The pane option that says who keeps other keys out; tmux itself ends a hold that is not renewed."""
 
+_PROGRAM = "#{pane_pid} #{pane_current_command}"
+"""A tmux format: which program is in the pane's foreground."""
+
 _OFF_BY_USER = f"#{{&&:#{{pane_input_off}},#{{==:#{{{_HOLD}}},}}}}"
 """A tmux format: whether the input is off, and not for a hold."""
 
@@ -90,6 +98,8 @@ class TmuxBackend:
         """``timeout`` is how many seconds one call of tmux may take."""
         self._timeout = timeout
         self._held: dict[TerminalAddress, str] = {}
+        self._guarded: dict[TerminalAddress, str] = {}
+        self._flushers: dict[TerminalAddress, InputFlusher] = {}
 
     def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:
         """Return the pane that ``TMUX_PANE`` and ``TMUX`` name, or None outside tmux.
@@ -172,6 +182,32 @@ class TmuxBackend:
                 self._run(address, ["delete-buffer", "-b", buffer])
             raise
 
+    def guard_program(self, address: TerminalAddress) -> None:
+        """Have keys and pastes of this object reach only the program that is now in the pane's foreground.
+
+        Raises TerminalGone if the pane is gone or its program has ended.
+        """
+        # Here, so that a hook that only asks where it is does not load it.
+        from hookrouter_tmux.flushing import InputFlusher, foreground
+
+        self._unguard(address)
+        pane = _pane(address)
+        state = f"#{{pane_id}} #{{pane_dead}} #{{pane_pid}} #{{pane_tty}}\n{_PROGRAM}"
+        said = self._tmux(address, "display-message", "-p", "-t", pane, state)
+        place, _, program = said.rstrip("\n").partition("\n")
+        found, dead, pid, tty = [*place.split(" ", 3), "", "", ""][:4]
+        if found != pane or dead != "0":
+            raise TerminalGone(f"no program runs in pane {pane} of {address.server}")
+        self._guarded[address] = program
+        if leader := foreground(int(pid)):
+            flusher = self._flushers[address] = InputFlusher(tty, leader)
+            flusher.start()
+
+    def _unguard(self, address: TerminalAddress) -> None:
+        self._guarded.pop(address, None)
+        if (flusher := self._flushers.pop(address, None)) is not None:
+            flusher.stop()
+
     def hold(self, address: TerminalAddress, seconds: float) -> bool:
         """Keep every key and paste but this object's out of the pane, for ``seconds`` from now or until released.
 
@@ -198,7 +234,8 @@ class TmuxBackend:
         return bool(former) and holder == former
 
     def release(self, address: TerminalAddress) -> None:
-        """End a hold of this object; does nothing if there is none, or the pane is gone."""
+        """End a hold and a guard of this object; does nothing if there is none, or the pane is gone."""
+        self._unguard(address)
         pane, token = _pane(address), self._held.pop(address, "")
         if token:
             is_own = f"#{{==:#{{{_HOLD}}},{token}}}"
@@ -258,7 +295,13 @@ class TmuxBackend:
         else:
             passed = f"select-pane -e -t {pane} ; {command} ; select-pane -d -t {pane}"
             test, then, otherwise = f"#{{==:#{{{_HOLD}}},{token}}}", passed, "display-message -p lost"
-        said = self._tmux(address, *before, *leaves, "if-shell", "-F", "-t", pane, test, then, otherwise, stdin=stdin)
+        acts = (test, then, otherwise)
+        if (program := self._guarded.get(address)) is not None:
+            own = f"if-shell -F -t {pane} {_literal(test)} {{ {then} }} {{ {otherwise} }}"
+            acts = (f"#{{==:{_PROGRAM},{_escaped(program)}}}", own, "display-message -p another")
+        said = self._tmux(address, *before, *leaves, "if-shell", "-F", "-t", pane, *acts, stdin=stdin)
+        if said.strip() == "another":
+            raise TerminalGone(f"another program than before runs in pane {pane}: the client that was there has ended")
         if said.strip() == "off":
             raise TerminalError(_switched_off(pane))
         if said.strip() == "lost":
@@ -309,6 +352,11 @@ def _buffer_name() -> str:
 def _literal(text: str) -> str:
     """Write ``text`` so that tmux's command parser takes each character for itself."""
     return '"' + "".join(f"\\U{ord(character):08x}" for character in text) + '"'
+
+
+def _escaped(text: str) -> str:
+    """Write ``text`` so that a tmux format takes each character for itself."""
+    return re.sub(r"[#,}]", r"#\g<0>", text)
 
 
 def _free(pane: str) -> str:

@@ -84,6 +84,13 @@ class Misspelt(TmuxBackend):
         pass
 
 
+class Unguarded(TmuxBackend):
+    """Sends to whatever program is there."""
+
+    def guard_program(self, address: TerminalAddress) -> None:
+        pass
+
+
 class Opens(TmuxBackend):
     """Opens panes, in a tmux server for each; a test breaks one thing."""
 
@@ -190,6 +197,7 @@ def test_a_backend_that_opens_panes_rightly_passes(
         (OneName(), "test_the_environment_inside_a_pane_names_it"),
         (Brackets(), "test_a_program_that_asked_for_no_brackets_gets_none"),
         (Reuses(), "test_an_address_never_leads_to_a_later_pane"),
+        (Unguarded(), "test_what_is_sent_reaches_only_the_program_that_was_there"),
         (Misspelt(), "test_optional_methods_are_whole_and_spelt_right"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,

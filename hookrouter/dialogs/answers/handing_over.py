@@ -85,10 +85,12 @@ class HandingOver:
                 changes.wait(_LOOK_SECONDS)
 
     def stopped(self) -> str:
-        """Return why no more may be done because the session is paused; empty while it is not, and for a person.
+        """Return why no more may be done: the session is paused, which counts for no person, or its client suspended.
 
         Raises nothing.
         """
+        if documents.is_client_in_background(self._question):
+            return "Claude Code is in the background of its terminal: what is typed there goes to another program"
         if self._answer.author.is_person:
             return ""
         try:

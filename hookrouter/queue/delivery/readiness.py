@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from hookrouter.dialogs.documents import near
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue.documents import read_queue
-from hookrouter.sessions.records import BUSY, GONE, IDLE, is_client_gone, read_record
+from hookrouter.sessions.records import (
+    BUSY,
+    GONE,
+    IDLE,
+    is_client_gone,
+    is_client_in_background,
+    read_record,
+)
 from hookrouter.sessions.running_clients import WAITING, process_environ, running_client
 from hookrouter.util.clock import seconds
 from hookrouter.util.field_docs import with_field_docs
@@ -111,6 +118,8 @@ def why_not_by_hooks(sight: Sight) -> str:
         return "no hook of the session has come yet"
     if sight.is_gone:
         return "the session's client has ended"
+    if is_client_in_background(record):
+        return "Claude Code is in the background of its terminal, such as after Ctrl-Z"
     if sight.dialogs:
         return "a dialog of the session is open"
     return "Claude works" if record.state == BUSY else ""

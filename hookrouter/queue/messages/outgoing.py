@@ -47,6 +47,8 @@ KIND = "last-wake"
 
 VERSION = 1
 
+QUEUE_DONE = "queue_done"
+
 _QUEUE = "queue"
 """The kind of the document that a message about a hold depends on: see :mod:`hookrouter.queue.documents`."""
 
@@ -160,7 +162,7 @@ def subagent_ended(services: Services, record: SessionRecord, queue: Queue, agen
 
 def _done(queue: Queue, ended: Sequence[Item]) -> list[str]:
     """Return the kind that tells of a queue's end, if this is one."""
-    return ["queue_done"] if ended and not queue.items else []
+    return [QUEUE_DONE] if ended and not queue.items else []
 
 
 def _tell_turn(services: Services, kinds: Sequence[str], record: SessionRecord, queue: Queue, news: News) -> None:
@@ -185,7 +187,9 @@ def _tell(
     if kind is None:
         return
     moment = _moment(record, queue, while_open)
-    if _is_told(services, record.session, kind, moment):
+    # What ends a queue without a turn, such as /compact, leaves the session as it was when the one before was done.
+    done = [item.id for item in news.ended] if kind == QUEUE_DONE else []
+    if _is_told(services, record.session, kind, moment, done):
         return
     data = session_data(kind, agent.id, record, queue, news, script_argv(), services.environ, to_person=agent.is_person)
     message = Message(
@@ -201,7 +205,7 @@ def _tell(
     )
     services.outbox.put(message, fallbacks=agent.fallbacks, while_open=while_open)
     if moment:
-        document = {"version": VERSION, "session_id": record.session_id, "since": moment, "kind": kind}
+        document = {"version": VERSION, "session_id": record.session_id, "since": moment, "kind": kind, "done": done}
         services.store.write(KIND, record.session, document, durable=False)
     services.start_delivery()
 
@@ -243,10 +247,12 @@ def _moment(record: SessionRecord, queue: Queue, while_open: Mapping[str, object
     return queue.hold.at if while_open["kind"] == _QUEUE and queue.hold is not None else record.since
 
 
-def _is_told(services: Services, session: str, kind: str, moment: str) -> bool:
+def _is_told(services: Services, session: str, kind: str, moment: str, done: Sequence[str]) -> bool:
     """Whether the agent was told of this already: hooks may run twice for one event.
 
     Of a turn whatever was told of its end counts: the news that Claude is idle comes after it.
     """
     told = services.store.read(KIND, session) if moment else None
-    return told is not None and told.get("since") == moment and (kind == "idle" or told.get("kind") == kind)
+    if told is None or told.get("since") != moment:
+        return False
+    return kind == "idle" or (told.get("kind"), told.get("done", [])) == (kind, done)

@@ -3,7 +3,8 @@
 ``python pane_program.py FOLDER`` waits for ``FOLDER/sized``, because a pane may get its size later than its program. It
 shows ``FOLDER/text`` in raw mode with bracketed paste switched on (unless there is a file ``FOLDER/plain``), writes its
 environment, its process id and its working folder to ``FOLDER/environ.json``, and appends what it reads to
-``FOLDER/received``. When it is resized it clears the screen and shows its new size.
+``FOLDER/received``. With a further word it does so in a program of another name, as a shell starts one, and shows what
+it reads itself when that has ended. When it is resized it clears the screen and shows its new size.
 """
 
 from __future__ import annotations
@@ -41,5 +42,29 @@ def main(folder: str) -> None:
             received.write(got)
 
 
+def start(folder: str) -> None:
+    """Run :func:`main` as a shell runs a program, and then show what is read, as a shell does."""
+    program = os.path.join(folder, "program")
+    os.symlink(sys.executable, program)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        os.execv(  # noqa: S606 - no shell is wanted
+            program,
+            [
+                program,
+                "-c",
+                f"import runpy, sys; sys.argv[1:] = [{folder!r}]; runpy.run_path({__file__!r}, run_name='__main__')",
+            ],
+        )
+    os.waitpid(child, 0)
+    os.tcsetpgrp(0, os.getpgrp())
+    os.write(1, b"\r\nwhat follows\r\n")
+    while got := os.read(0, 1 << 16):
+        os.write(1, f"read {got!r}\r\n".encode())
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    (start if len(sys.argv) > 2 else main)(sys.argv[1])

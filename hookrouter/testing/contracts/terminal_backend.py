@@ -16,6 +16,7 @@ import pytest
 
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 from hookrouter.answering.interfaces import (
+    GuardingTerminal,
     HoldingTerminal,
     ListingTerminal,
     OpeningTerminal,
@@ -178,19 +179,26 @@ def starter(
 ) -> Callable[..., _Pane]:
     """Return a function that starts the contract's program, showing a text, and locates it.
 
-    ``session`` is the session's name, a new one by default; ``plain`` keeps it from asking for bracketed paste.
+    ``session`` is the session's name, a new one by default; ``plain`` keeps it from asking for bracketed paste; with
+    ``behind`` another program has started it, which comes to the foreground when it ends, and shows what it reads then.
     """
     numbers = count(1)
     patience = _Patience(backend)
 
     def start(
-        text: str = "ready", width: int = 80, height: int = 24, session: str = "", *, plain: bool = False
+        text: str = "ready",
+        width: int = 80,
+        height: int = 24,
+        session: str = "",
+        *,
+        plain: bool = False,
+        behind: bool = False,
     ) -> _Pane:
         folder = tmp_path_factory.mktemp("pane")
         if plain:
             (folder / "plain").touch()
         (folder / "text").write_bytes(text.replace("\n", "\r\n").encode())
-        command = [sys.executable, pane_program.__file__, str(folder)]
+        command = [sys.executable, pane_program.__file__, str(folder), *["behind"] * behind]
         host.start(session or f"contract-{next(numbers)}", command, width, height)
         (folder / "sized").touch()
         environ_file = folder / "environ.json"
@@ -437,6 +445,7 @@ class TerminalBackendContract:
 
     def test_optional_methods_are_whole_and_spelt_right(self, backend: TerminalBackend) -> None:
         optional = (
+            GuardingTerminal,
             HoldingTerminal,
             ListingTerminal,
             OpeningTerminal,
@@ -538,6 +547,24 @@ class TerminalBackendContract:
         pane.wait_received(b"n" + _pasted("text") + b"y")
         assert backend.hold(pane.address, 30) is False
         backend.release(pane.address)
+
+    def test_what_is_sent_reaches_only_the_program_that_was_there(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        if not isinstance(backend, GuardingTerminal):
+            return
+        pane = start(behind=True)
+        backend.guard_program(pane.address)
+        backend.press(pane.address, "n")
+        backend.paste(pane.address, "text")
+        pane.wait_received(b"n" + _pasted("text"))
+        os.kill(int(pane.environ["PANE_PROGRAM"]), signal.SIGKILL)
+        _shown(backend, pane, "what follows")
+        for act in (partial(backend.press, pane.address, "Enter"), partial(backend.paste, pane.address, "text")):
+            assert isinstance(_raised(act), TerminalGone), "what was meant for a program reached the one behind it"
+        backend.guard_program(pane.address)
+        backend.press(pane.address, "x")
+        _shown(backend, pane, "read b'x'")
 
     def test_where_the_caller_sits_does_not_matter(
         self, backend: TerminalBackend, start: Callable[..., _Pane], monkeypatch: pytest.MonkeyPatch

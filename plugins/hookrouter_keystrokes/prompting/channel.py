@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering.interfaces import StyledTerminal, TerminalError
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
-from hookrouter.queue.items import COMMAND, command_of
+from hookrouter.queue.items import COMMAND, PROMPT, command_of
 from hookrouter.storage.interface import StoreError
 from hookrouter_keystrokes.hold import Hold
 from hookrouter_keystrokes.prompting.area import AreaKind, PromptArea, read_area
 from hookrouter_keystrokes.prompting.commands import EFFORT, MODEL, refused_command
 from hookrouter_keystrokes.prompting.comparing import is_part, shows, without_chips
+from hookrouter_keystrokes.prompting.facts import ENDS
 from hookrouter_keystrokes.prompting.models import asks_for, asks_for_effort
 from hookrouter_keystrokes.prompting.pieces import pieces, untypable
 from hookrouter_keystrokes.prompting.situation import Entry, Phase, Situation, entry_of, situation
@@ -75,6 +76,8 @@ class KeysPromptChannel:
         item = request.item
         if item.kind == COMMAND and (why := refused_command(item.text, request.client_version)):
             return why
+        if item.kind == PROMPT and item.text in ENDS:
+            return f"typed alone, {item.text!r} ends the client"
         why = untypable(item.text)
         return f"the text cannot be typed as it is: {why}" if why else ""
 
@@ -148,6 +151,7 @@ class _Typist:
 
     def run(self) -> PromptOutcome:
         """Look and act until the item is submitted, or raise _Ended."""
+        self.hold.guard()
         if self._phase in (Phase.ENTERING, Phase.CONFIRMING) and self._request.is_proven():
             return self._submitted("an event has proven it")
         for _ in range(_TRIES):

@@ -13,8 +13,9 @@ __all__ = [
     "BOX_GAP",
     "CHIP",
     "DIALOG_WORDS",
+    "ENDS",
+    "ESCAPED",
     "INTERRUPT",
-    "INVISIBLE",
     "LONGEST",
     "MENU_ROW",
     "MORE_ROWS",
@@ -86,11 +87,11 @@ CHIP = r"\[Pasted text #\d+(?: \+\d+ lines?)?\]"
 REFERENCES = r"\[(?:Pasted text|Image|\.\.\.Truncated text) #\d+[^\]]*\]"
 """Texts that the client would take for such a paste, an image, or what it has cut out, of this session."""
 
-INVISIBLE = (
-    r"[\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    r"\U000e0000-\U000e007f]|(?<![^\s])\u200d|\u200d(?![^\s])"
-)
-"""Characters that 2.1.330 drops, or asks about, before it submits a text. A joiner within an emoji is none of them."""
+ESCAPED = r"(?i)<[\s/]*pasted_content"
+"""What 2.1.330 puts a backslash into, because its own tag around a long paste begins so."""
+
+ENDS = ("exit", "quit", ":q", ":q!", ":wq", ":wq!")
+"""Prompts that end the client."""
 
 PASTE_CHARACTERS, PASTE_LINES = 700, 3
 """How long a paste may be: from 801 characters or four lines on it becomes a chip, whose text is wrapped in tags."""

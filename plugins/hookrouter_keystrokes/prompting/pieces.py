@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.util.text_width import text_width
 from hookrouter_keystrokes.prompting import facts
+from hookrouter_keystrokes.prompting.hidden import dropped
 from hookrouter_keystrokes.screens.text import key
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ newer), or leaves it there (2.0.76)."""
 
 _LONGEST_GAP = 60
 _REFERENCES = re.compile(facts.REFERENCES)
-_INVISIBLE = re.compile(facts.INVISIBLE)
+_ESCAPED = re.compile(facts.ESCAPED)
 
 
 def untypable(text: str) -> str:
@@ -32,8 +33,10 @@ def untypable(text: str) -> str:
         return "it holds a tab, which the client turns into four blanks"
     if unicodedata.normalize("NFC", text) != text:
         return "it holds characters that the client composes anew (it is not in Unicode's form NFC)"
-    if (hidden := _INVISIBLE.search(text)) is not None:
-        return f"it holds the invisible character U+{ord(hidden[0]):04X}, which newer clients drop"
+    if hidden := dropped(text):
+        return f"it holds the invisible character U+{ord(hidden):04X}, which newer clients drop"
+    if (found := _ESCAPED.search(text)) is not None:
+        return f"newer clients put a backslash into {found[0]!r}"
     if (found := _REFERENCES.search(text)) is not None:
         return f"the client would take {found[0]!r} for what was pasted in this session before"
     if re.search(rf" {{{_LONGEST_GAP},}}|\n{{{_LONGEST_GAP},}}", text):

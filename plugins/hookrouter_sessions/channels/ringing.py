@@ -18,6 +18,10 @@ __all__ = ["DoorbellChannel"]
 _FIRST_CLIENT = (2, 1, 150)
 """The oldest client that is known to have ``asyncRewake``: one without it would wait for the hook (2.1.50)."""
 
+_LONGEST = 99_000
+"""The longest text that is given, in UTF-16's units: of more than 100,000, with what it puts around it, the client cuts
+out the middle (2.1.330)."""
+
 _PHASE = "offered "
 """Begins the phase of an item that is, or may be, on offer; the id of the session whose bell it lies under follows."""
 
@@ -45,6 +49,8 @@ class DoorbellChannel:
         """Return why Claude cannot be woken with this item; empty if it can."""
         if request.item.kind != PROMPT:
             return "what wakes Claude is not carried out as a command: it takes plain prompts only"
+        if (length := _length(request.item.text)) > _LONGEST:
+            return f"the client cuts a text as long as this: it has {length} characters, and {_LONGEST} arrive whole"
         version = request.client_version
         if version is None:
             return "the version of Claude Code is not known, and not every one can be woken by a hook"
@@ -111,6 +117,11 @@ class DoorbellChannel:
             return PromptOutcome(PromptStatus.NOT_NOW, why, steps=tuple(steps))
         patience = f"Claude Code has started no hook that takes it within {self._patience:g} s: see hookrouter doctor"
         return PromptOutcome(PromptStatus.REFUSED, fault or patience, steps=tuple(steps))
+
+
+def _length(text: str) -> int:
+    """Return what a text takes: a tag's beginning may be escaped, as ``&lt;``."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2 + 3 * text.count("<")
 
 
 def _forget_phase(request: PromptRequest) -> None:

@@ -13,6 +13,7 @@ from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from hookrouter_keystrokes.prompting.commands import NOT_RUN, refused_command
+from hookrouter_keystrokes.prompting.facts import ENDS
 from hookrouter_keystrokes.prompting.models import asks_for, asks_for_effort
 from hookrouter_keystrokes.screens.model import OtherDialog
 from hookrouter_keystrokes.settings import KeystrokesSettings
@@ -542,3 +543,12 @@ def test_what_a_command_does_may_depend_on_arguments_and_version() -> None:
 
 def test_the_settings_are_declared() -> None:
     assert KeystrokesSettings().drafts == "wait"
+
+
+@pytest.mark.parametrize("text", ENDS)
+def test_a_prompt_that_ends_the_client_is_not_typed(text: str) -> None:
+    session = Session()
+    outcome = session.submit(text)
+    assert (outcome.status, session.terminal.log) == (PromptStatus.REFUSED, [])
+    assert "ends the client" in outcome.reason
+    assert session.submit(f"{text} the loop").status == PromptStatus.SUBMITTED

@@ -1,0 +1,73 @@
+"""Takes out of a terminal what was typed for a program that ends before it has read it.
+
+What was sent a moment before stands in the terminal's own queue, and the shell that started the program would read it.
+A program that is killed takes some milliseconds to give back its memory, and only then does its shell hear of it: time
+to empty the queue. Linux tells that a program is ending; elsewhere nothing is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import termios
+import threading
+import time
+
+__all__ = ["InputFlusher", "foreground"]
+
+_POLL_SECONDS = 0.001
+_AFTER_SECONDS = 0.02
+"""For what the terminal's server has taken to write before the end."""
+_EXITING = 0x4
+"""The kernel's flag of a process that runs no code of its own any more."""
+_FOREGROUND, _FLAGS = 5, 6
+"""Where a terminal's foreground group and the kernel's flags stand in a process's line, behind its name."""
+
+
+def foreground(pid: int) -> int:
+    """Return the process that leads the foreground group of a process's terminal; 0 where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return max(0, int(file.read().rpartition(b")")[2].split()[_FOREGROUND]))
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+class InputFlusher(threading.Thread):
+    """Empties the input of a terminal as soon as a process ends, until :meth:`stop`."""
+
+    def __init__(self, path: str, pid: int) -> None:
+        """``path`` is the terminal's device."""
+        super().__init__(daemon=True)
+        self._path, self._pid = path, pid
+        self._over = threading.Event()
+
+    def stop(self) -> None:
+        """Empty it no more."""
+        self._over.set()
+
+    def run(self) -> None:
+        """Watch the process."""
+        with contextlib.suppress(OSError, termios.error), contextlib.ExitStack() as stack:
+            process = os.open(f"/proc/{self._pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+            stack.callback(os.close, process)
+            terminal = os.open(self._path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+            stack.callback(os.close, terminal)
+            while (said := _said(process)) and not _is_ending(said):
+                if self._over.wait(_POLL_SECONDS):
+                    return
+            end = time.monotonic() + _AFTER_SECONDS
+            while _said(process)[:1] not in ([], [b"Z"], [b"X"]) or time.monotonic() < end:
+                termios.tcflush(terminal, termios.TCIFLUSH)
+
+
+def _said(process: int) -> list[bytes]:
+    """Return what the system says of a process, from its state on; nothing of one that is gone."""
+    try:
+        return os.pread(process, 1024, 0).rpartition(b")")[2].split()
+    except ProcessLookupError:
+        return []
+
+
+def _is_ending(said: list[bytes]) -> bool:
+    return said[0] in (b"Z", b"X") or bool(int(said[_FLAGS]) & _EXITING)
