@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from hookrouter.storage import changes, documents
+from hookrouter.storage import changes
 from hookrouter.util import _folder_events, folder_watch
 
 __all__ = ["FORKING", "WAITING", "poor_system", "without_instances"]
