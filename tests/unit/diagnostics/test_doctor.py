@@ -726,7 +726,7 @@ def test_a_native_front_that_does_not_run_is_an_error(machine: Path, programs: P
     file = _with_front(machine, Front.PYTHON)
     path = machine / "hookrouter" / "_fronts" / "native"
     programs.put(path, "--protocol", "", 3)
-    words = shlex.join(front_words(Front.PYTHON, "/x")[:-1])
+    words = json.dumps(shlex.join(front_words(Front.PYTHON, "/x")[:-1]))[1:-1]
     file.write_text(file.read_text().replace(words, str(path)))
     (found,) = (each for each in findings("settings") if "does not run here" in each.message)
     assert (found.level, found.fix) == (ERROR, "hookrouter install")
