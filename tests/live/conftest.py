@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter._sandbox.client import ClientSession, dialog_is_open, find_client, prompt_box
-from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUses, ask
+from hookrouter._sandbox.scripted_model import ToolUses, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
@@ -21,9 +21,11 @@ from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.engine import open_store
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from support.cleared import ForgetfulModel, clear, come_to_prompt
 from support.live_fronts import CALLS, VARIABLE, LiveRouters, chosen_front
 from support.night import Night
 from support.night import config as night_config
+from support.shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -122,7 +124,7 @@ class Live:
     """One real client under hookrouter, and what its agent was told."""
 
     def __init__(
-        self, stage: Stage, server: PrivateTmux, model: ScriptedModel, wakes: Path, pauses: Path | None = None
+        self, stage: Stage, server: PrivateTmux, model: ForgetfulModel, wakes: Path, pauses: Path | None = None
     ) -> None:
         self.stage = stage
         self._pauses = pauses
@@ -132,6 +134,14 @@ class Live:
         self._turns = 0
         self._asked = 0
         self.client = self.start("managed")
+
+    def begin(self) -> None:
+        """Be as if new, for another test: another conversation on an empty screen, nothing asked, told or counted."""
+        target = self.client.pane.target
+        self.server.run("copy-mode", "-q", "-t", target)
+        self.server.run("resize-window", "-t", target, "-x", "120", "-y", "40")
+        clear(self.client, self.stage, self.model)
+        self._wakes.unlink(missing_ok=True)
 
     def start(self, session: str) -> ClientSession:
         """Start a client in the tmux session ``session``."""
@@ -381,7 +391,7 @@ def _stage(
         stage.client_home.write_settings({**stage.client_home.read_settings(), **settings})
     if keybindings is not None:
         Path(stage.client_home.settings_file).with_name("keybindings.json").write_text(json.dumps(keybindings))
-    with ScriptedModel() as model:
+    with ForgetfulModel() as model:
         yield Live(stage, server, model, wakes, pauses)
 
 
@@ -400,6 +410,26 @@ def _pausing(folder: Path, server: PrivateTmux) -> Iterator[Live]:
 def live(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Live]:
     """Return a managed client whose settings hold hookrouter's hooks and hooks of the user's own."""
     with _stage(tmp_path, tmux_server) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared[Live]]:
+    """Lend what ``live`` returns to test after test of a module: see ``conversation``."""
+
+    @contextlib.contextmanager
+    def make() -> Iterator[Live]:
+        with PrivateTmux() as server, _stage(tmp_path_factory.mktemp("lives"), server) as live:
+            yield live
+
+    with Shared(make, lambda live: live.begin()) as shared:
+        yield shared
+
+
+@pytest.fixture
+def conversation(lives: Shared[Live], request: pytest.FixtureRequest) -> Iterator[Live]:
+    """Return what ``live`` returns, in a conversation of the test's own: one client for all tests of a module."""
+    with lives.lent(request.session) as live:
         yield live
 
 
@@ -487,16 +517,7 @@ def rested(shared: Live) -> Iterator[Live]:
     """Return the shared client at its prompt, and bring it back there afterwards."""
     shared.client.wait_idle()
     yield shared
-    for _ in range(10):
-        try:
-            shared.client.wait_idle(timeout=2)
-        except WaitTimeoutError:
-            # Only where something stays in the prompt's place: an Escape that closes nothing would make Alt+P, which
-            # opens the model picker, of the next prompt's first letter. For a moment there may be no prompt anyway.
-            if prompt_box(shared.client.screen()) is None:
-                shared.client.pane.press("Escape")
-            continue
-        break
+    come_to_prompt(shared.client)
 
 
 @pytest.fixture

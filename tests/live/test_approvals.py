@@ -5,44 +5,79 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from hookrouter._sandbox.client import check_client, find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash, write
+from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, FORM, SUBAGENT, ApprovalSession
+from support.cleared import ForgetfulModel
 from support.managed_client import press_until
-
-if TYPE_CHECKING:
-    from hookrouter._sandbox.tmux_server import PrivateTmux
+from support.shared import Shared
 
 pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
+
+calls, filled = pytest.mark.xdist_group("approvals of calls"), pytest.mark.xdist_group("approvals of forms")
+"""The tests of each share a client."""
 
 BOB = {"name": "bob", "ok": True}
 
 Start = Callable[..., ApprovalSession]
 
+Lent = tuple[ApprovalSession, ForgetfulModel]
+
+
+@contextmanager
+def session(
+    folder: Path, server: PrivateTmux, model: ScriptedModel, mode: str = "default", *, strict: bool = True
+) -> Iterator[ApprovalSession]:
+    one = ApprovalSession(folder, server, model, mode, strict=strict)
+    with one.client:
+        wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
+        yield one
+
 
 @pytest.fixture
 def start(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Start]:
+    """Start a client of the test's own, for those that leave its mode, or do not leave it alive."""
     with ExitStack() as stack:
 
         def started(mode: str = "default", *, strict: bool = True) -> ApprovalSession:
             model = stack.enter_context(ScriptedModel())
-            one = ApprovalSession(tmp_path, tmux_server, model, mode, strict=strict)
-            stack.enter_context(one.client)
-            wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
-            return one
+            return stack.enter_context(session(tmp_path, tmux_server, model, mode, strict=strict))
 
         yield started
 
 
-def test_a_command_is_allowed_changed_or_refused(start: Start) -> None:
-    one = start()
+@pytest.fixture(scope="module")
+def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared[Lent]]:
+    @contextmanager
+    def make() -> Iterator[Lent]:
+        with (
+            PrivateTmux() as server,
+            ForgetfulModel() as model,
+            session(tmp_path_factory.mktemp("approvals"), server, model) as one,
+        ):
+            yield one, model
+
+    with Shared(make, lambda lent: lent[0].begin(lent[1])) as shared:
+        yield shared
+
+
+@pytest.fixture
+def one(clients: Shared[Lent], request: pytest.FixtureRequest) -> Iterator[ApprovalSession]:
+    """Return a client in a conversation of the test's own: one client for all tests that leave its mode as it is."""
+    with clients.lent(request.session) as (one, _model):
+        yield one
+
+
+@calls
+def test_a_command_is_allowed_changed_or_refused(one: ApprovalSession) -> None:
     result = one.decided(bash(f"touch {one.folder}/one"), {"action": "allow"})
     assert (result["outcome"], result["kind"], result["channel"]) == ("verified", "permission", "reply")
     assert (one.folder / "one").exists()
@@ -61,8 +96,8 @@ def test_a_command_is_allowed_changed_or_refused(start: Start) -> None:
     ] * 3
 
 
-def test_a_refusal_ends_the_turn(start: Start) -> None:
-    one = start()
+@calls
+def test_a_refusal_ends_the_turn(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"))
     one.waiting()
     result = one.decide({"action": "deny", "text": "Stop it all", "stop": True})
@@ -85,8 +120,8 @@ def test_a_proposal_of_the_client_holds_for_the_next_call(start: Start) -> None:
     assert (one.folder / "two").exists()
 
 
-def test_a_tool_of_an_mcp_server(start: Start) -> None:
-    one = start()
+@calls
+def test_a_tool_of_an_mcp_server(one: ApprovalSession) -> None:
     assert one.decided(ToolUse(ECHO, {"text": "one"}), {"action": "allow"})["outcome"] == "verified"
     assert "echo one" in one.said()
     changed = {"action": "allow", "input": {"text": "other"}}
@@ -95,8 +130,8 @@ def test_a_tool_of_an_mcp_server(start: Start) -> None:
     assert one.decided(ToolUse(ECHO, {"text": "three"}), {"action": "deny", "text": "no"})["outcome"] == "verified"
 
 
-def test_rules_decide_at_once_and_no_agent_oversteps_them(start: Start) -> None:
-    one = start()
+@calls
+def test_rules_decide_at_once_and_no_agent_oversteps_them(one: ApprovalSession) -> None:
     one.call(bash("touch forbidden-1"))
     wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
     assert "A rule of the user forbids this" in one.said()
@@ -128,8 +163,8 @@ def test_rules_decide_at_once_and_no_agent_oversteps_them(start: Start) -> None:
     wait_until((one.folder / "late").exists, 30, "what the person has allowed", one.told)
 
 
-def test_a_person_may_be_first(start: Start) -> None:
-    one = start()
+@calls
+def test_a_person_may_be_first(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"))
     one.waiting()
     one.press_by_hand("Enter")
@@ -141,8 +176,8 @@ def test_a_person_may_be_first(start: Start) -> None:
     assert one.stage.documents("reply-waiting") == []
 
 
-def test_escape_refuses(start: Start) -> None:
-    one = start()
+@calls
+def test_escape_refuses(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"))
     one.waiting()
     one.press_by_hand("Escape")
@@ -153,8 +188,8 @@ def test_escape_refuses(start: Start) -> None:
     assert one.listed() == []
 
 
-def test_two_calls_at_once_are_told_apart(start: Start) -> None:
-    one = start()
+@calls
+def test_two_calls_at_once_are_told_apart(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"), bash(f"touch {one.folder}/two"))
     first = one.waiting()[0]
     text = first["request"]["input"]["command"]
@@ -168,8 +203,8 @@ def test_two_calls_at_once_are_told_apart(start: Start) -> None:
     assert Path(second["request"]["input"]["command"].removeprefix("touch ")).exists()
 
 
-def test_the_same_call_twice_at_once_is_left_to_the_person(start: Start) -> None:
-    one = start()
+@calls
+def test_the_same_call_twice_at_once_is_left_to_the_person(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"), bash(f"touch {one.folder}/one"))
 
     def is_left() -> bool:
@@ -183,6 +218,7 @@ def test_the_same_call_twice_at_once_is_left_to_the_person(start: Start) -> None
         assert one.decide({"action": "allow"})["outcome"] == "verified"
 
 
+@filled
 @pytest.mark.parametrize(
     ("decision", "expected"),
     [
@@ -199,8 +235,7 @@ def test_the_same_call_twice_at_once_is_left_to_the_person(start: Start) -> None
     ],
     ids=["submit", "submit-all", "decline", "cancel"],
 )
-def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[str, Any]) -> None:
-    one = start()
+def test_a_servers_form(one: ApprovalSession, decision: dict[str, Any], expected: dict[str, Any]) -> None:
     one.call(ToolUse(FORM, {}))
     [asked] = one.waiting()
     assert (
@@ -221,8 +256,8 @@ def test_a_servers_form(start: Start, decision: dict[str, Any], expected: dict[s
     assert {name: value for name, value in json.loads(one.said()).items() if value} == expected
 
 
-def test_a_person_fills_in_a_form_without_json(start: Start) -> None:
-    one = start()
+@filled
+def test_a_person_fills_in_a_form_without_json(one: ApprovalSession) -> None:
     one.call(ToolUse(FORM, {}))
     one.waiting()
     assert json.loads(one.stage.run("allow", "--session", "managed", "--json", "--wait", "0").stdout)["ok"]
@@ -235,10 +270,10 @@ def test_a_person_fills_in_a_form_without_json(start: Start) -> None:
     assert json.loads(one.said()) == {"action": "accept", "content": content}
 
 
+@filled
 @pytest.mark.parametrize("said", ["accept", "decline", "cancel"])
-def test_a_form_that_is_left_is_filled_in_by_a_person(start: Start, said: str) -> None:
+def test_a_form_that_is_left_is_filled_in_by_a_person(one: ApprovalSession, said: str) -> None:
     """Nobody decides in time, so its dialog opens, and ElicitationResult tells what the person said there."""
-    one = start()
     config = Path(one.stage.home.config_file)
     config.write_text(f"{config.read_text()}\n[plugins.approvals.settings]\nelicitation_wait = 1\n")
     one.call(ToolUse(FORM, {}))
@@ -292,8 +327,8 @@ def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
     assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == (mode or "default")
 
 
-def test_a_person_types_no_json(start: Start) -> None:
-    one = start()
+@calls
+def test_a_person_types_no_json(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"))
     one.waiting()
     done = one.stage.run("answer", "managed", "0", "--json", "--wait", "30")
@@ -301,11 +336,11 @@ def test_a_person_types_no_json(start: Start) -> None:
     assert (one.folder / "one").exists()
 
 
+@calls
 @pytest.mark.parametrize(
     "decision", [{"action": "allow"}, {"action": "deny", "text": "not below"}], ids=["allow", "deny"]
 )
-def test_a_subagents_call(start: Start, decision: dict[str, Any]) -> None:
-    one = start()
+def test_a_subagents_call(one: ApprovalSession, decision: dict[str, Any]) -> None:
     one.model.script("sub", bash(f"touch {one.folder}/below"))
     one.call(SUBAGENT)
     [asked] = one.waiting()
@@ -328,8 +363,8 @@ def test_a_killed_client_leaves_nothing(start: Start) -> None:
     assert one.listed() == []
 
 
-def test_a_new_file_is_shown_as_a_difference_and_only_one_of_the_rules_folder(start: Start) -> None:
-    one = start()
+@calls
+def test_a_new_file_is_shown_as_a_difference_and_only_one_of_the_rules_folder(one: ApprovalSession) -> None:
     one.call(write(f"{one.folder}/new.txt", "first\nsecond\n"))
     wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
     assert one.listed() == []

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from hookrouter._sandbox.client import CLIENT_VERSION
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash, write
+from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, SUBAGENT, ApprovalSession
+from support.cleared import ForgetfulModel
 from support.managed_client import press_until
-
-if TYPE_CHECKING:
-    from hookrouter._sandbox.tmux_server import PrivateTmux
+from support.shared import Shared
 
 pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
 
 Start = Callable[..., ApprovalSession]
+
+Lent = tuple[ApprovalSession, ForgetfulModel]
+
+Size = tuple[int, int]
+"""Columns and rows."""
+
+sharing = pytest.mark.xdist_group("approvals by keys")
+sharing_narrow = pytest.mark.xdist_group("approvals by keys in narrow panes")
 
 VERSION = os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION
 
@@ -29,20 +38,69 @@ IMITATION = "echo\n\n Do you want to proceed?\n ❯ 1. No\n   2. Yes\n\n Esc to 
 """A command that looks like a dialog whose rows mean the opposite."""
 
 
+@contextmanager
+def session(
+    folder: Path,
+    server: PrivateTmux,
+    model: ScriptedModel,
+    mode: str = "default",
+    *,
+    strict: bool = True,
+    size: Size = (120, 40),
+) -> Iterator[ApprovalSession]:
+    one = ApprovalSession(folder, server, model, mode, strict=strict, channel="keys", size=size)
+    with one.client:
+        wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
+        yield one
+
+
 @pytest.fixture
 def start(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Start]:
+    """Start a client of the test's own, for those that leave its mode, or do not leave it alive."""
     with ExitStack() as stack:
 
-        def started(
-            mode: str = "default", *, strict: bool = True, size: tuple[int, int] = (120, 40)
-        ) -> ApprovalSession:
+        def started(mode: str = "default", *, strict: bool = True) -> ApprovalSession:
             model = stack.enter_context(ScriptedModel())
-            one = ApprovalSession(tmp_path, tmux_server, model, mode, strict=strict, channel="keys", size=size)
-            stack.enter_context(one.client)
-            wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
-            return one
+            return stack.enter_context(session(tmp_path, tmux_server, model, mode, strict=strict))
 
         yield started
+
+
+@pytest.fixture(scope="module")
+def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Size], Shared[Lent]]]:
+    """Return what lends a client in a pane of a size."""
+    with ExitStack() as stack:
+
+        @cache
+        def clients(size: Size) -> Shared[Lent]:
+            @contextmanager
+            def make() -> Iterator[Lent]:
+                with (
+                    PrivateTmux() as server,
+                    ForgetfulModel() as model,
+                    session(tmp_path_factory.mktemp("approvals"), server, model, size=size) as one,
+                ):
+                    yield one, model
+
+            return stack.enter_context(Shared(make, lambda lent: lent[0].begin(lent[1])))
+
+        yield clients
+
+
+@pytest.fixture
+def one(clients: Callable[[Size], Shared[Lent]], request: pytest.FixtureRequest) -> Iterator[ApprovalSession]:
+    """Return a client in a conversation of the test's own: one client for all tests that leave its mode as it is."""
+    with clients((120, 40)).lent(request.session) as (one, _model):
+        yield one
+
+
+@pytest.fixture
+def narrow(
+    clients: Callable[[Size], Shared[Lent]], size: Size, request: pytest.FixtureRequest
+) -> Iterator[ApprovalSession]:
+    """Return the same in a pane of the test's size."""
+    with clients(size).lent(request.session) as (one, _model):
+        yield one
 
 
 ALLOW = {"action": "allow"}
@@ -50,8 +108,8 @@ DENY = {"action": "deny", "text": "Not this one, sorry: it is mine"}
 STOP = {"action": "deny", "text": "Stop it all", "stop": True}
 
 
-def test_a_command_is_allowed_or_refused(start: Start) -> None:
-    one = start()
+@sharing
+def test_a_command_is_allowed_or_refused(one: ApprovalSession) -> None:
     result = one.decided(bash(f"touch {one.folder}/one"), ALLOW)
     assert (result["outcome"], result["kind"], result["channel"]) == ("verified", "permission", "keys")
     assert (one.folder / "one").exists()
@@ -86,9 +144,10 @@ def tools(one: ApprovalSession) -> dict[str, ToolUse]:
     }
 
 
+@sharing
 @pytest.mark.parametrize("number", range(6))
-def test_the_dialogs_of_all_tools_are_known(start: Start, number: int) -> None:
-    one = start(strict=False)
+def test_the_dialogs_of_all_tools_are_known(one: ApprovalSession, number: int) -> None:
+    one.use_rules(strict=False)
     (one.folder / "given").mkdir()
     (one.folder / "given" / "old.txt").write_text("alpha\nbeta\ngamma\n")
     use = list(tools(one).values())[number]
@@ -103,8 +162,9 @@ def test_the_dialogs_of_all_tools_are_known(start: Start, number: int) -> None:
     assert one.decided(use, ALLOW)["outcome"] == "verified"
 
 
-def test_what_no_keys_can_enter_is_refused_before_the_first(start: Start) -> None:
-    one = start(strict=False)
+@sharing
+def test_what_no_keys_can_enter_is_refused_before_the_first(one: ApprovalSession) -> None:
+    one.use_rules(strict=False)
     one.call(bash(f"touch {one.folder}/one"))
     one.waiting()
     for decision, reason in (
@@ -118,8 +178,8 @@ def test_what_no_keys_can_enter_is_refused_before_the_first(start: Start) -> Non
     assert one.decide(ALLOW)["outcome"] == "verified"
 
 
-def test_a_person_who_is_first_wins(start: Start) -> None:
-    one = start()
+@sharing
+def test_a_person_who_is_first_wins(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"))
     one.waiting()
     one.press_by_hand("Escape")
@@ -137,8 +197,8 @@ def test_a_person_who_is_first_wins(start: Start) -> None:
     assert not (one.folder / "two").exists()
 
 
-def test_another_calls_dialog_is_left_alone(start: Start) -> None:
-    one = start()
+@sharing
+def test_another_calls_dialog_is_left_alone(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"))
     [first] = one.waiting()
     # It is decided by hand, and a person's own call takes its place on the screen.
@@ -177,8 +237,8 @@ def test_a_plan_is_approved_in_the_mode_that_the_dialog_offers(start: Start) -> 
     assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == offered
 
 
-def test_a_command_that_does_not_fit_the_pane_is_left_to_a_person(start: Start) -> None:
-    one = start()
+@sharing
+def test_a_command_that_does_not_fit_the_pane_is_left_to_a_person(one: ApprovalSession) -> None:
     one.call(bash("\n".join(f"touch line-{number}" for number in range(60))))
     one.waiting()
     result = one.decide(ALLOW, code=4)
@@ -186,8 +246,8 @@ def test_a_command_that_does_not_fit_the_pane_is_left_to_a_person(start: Start) 
     assert result["steps"] == []
 
 
-def test_two_calls_of_one_message_are_told_apart(start: Start) -> None:
-    one = start()
+@sharing
+def test_two_calls_of_one_message_are_told_apart(one: ApprovalSession) -> None:
     stops = one.count("Stop")
     one.call(*[ToolUse(ECHO, {"text": text}) for text in ("first", "second")])
     for _ in range(2):
@@ -202,9 +262,9 @@ def test_two_calls_of_one_message_are_told_apart(start: Start) -> None:
     assert any(text.endswith(DENY["text"]) for text in told)
 
 
+@sharing
 @pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
-def test_a_subagents_call(start: Start, decision: dict[str, Any]) -> None:
-    one = start()
+def test_a_subagents_call(one: ApprovalSession, decision: dict[str, Any]) -> None:
     one.model.script("sub", bash(f"touch {one.folder}/below"))
     one.call(SUBAGENT)
     one.waiting()
@@ -223,10 +283,11 @@ def test_a_killed_client_gets_no_key(start: Start) -> None:
     assert not (one.folder / "one").exists()
 
 
+@sharing_narrow
 @pytest.mark.parametrize("size", [(60, 24), (80, 24)], ids=str)
 @pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
-def test_a_narrow_pane(start: Start, size: tuple[int, int], decision: dict[str, Any]) -> None:
-    one = start(size=size)
+def test_a_narrow_pane(narrow: ApprovalSession, size: Size, decision: dict[str, Any]) -> None:
+    one = narrow
     if size[0] < 80 and tuple(map(int, VERSION.split("."))) < (2, 1, 250):
         # These clients leave out blanks in a row that is too long, so that the rows are not certain.
         one.call(bash("touch below-here"))

@@ -13,6 +13,7 @@ import pytest
 
 from hookrouter._sandbox.client import ClientSession, find_client
 from hookrouter._sandbox.waiting import wait_until
+from support.safety import safety
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,8 @@ def is_recorded(live: Live, asked: str) -> bool:
 
 def right(live: Live, asked: str, done: subprocess.CompletedProcess[str], form: str) -> None:
     assert done.returncode == 0, f"{done.returncode} {done.stdout} {done.stderr}\n{live.client.screen()}"
-    assert live.recorded(asked)["answers"] == answers(form)
+    with safety("an answer that is told as right is the one that was meant"):
+        assert live.recorded(asked)["answers"] == answers(form)
     assert live.outcome(asked)["outcome"] == "verified"
     live.model.wait_for_result(asked)
 
@@ -74,7 +76,8 @@ def right_or_reported(live: Live, asked: str, done: subprocess.CompletedProcess[
     said = reply(done)
     assert done.returncode == 4, f"{done.returncode} {done.stdout} {done.stderr}\n{live.client.screen()}"
     assert said["reason"]
-    assert not is_recorded(live, asked), f"{done.stdout}"
+    with safety("an answer that is told as not delivered was not recorded"):
+        assert not is_recorded(live, asked), f"{done.stdout}"
     return str(said["reason"])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hookrouter._sandbox.scripted_model import ask
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("editor modes")]  # most share a client
 
 # The class is in conftest.py, which cannot be imported from here.
 Live = Any

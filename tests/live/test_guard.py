@@ -10,6 +10,7 @@ from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter.testing.plugins import write_plugin
+from support.safety import safety
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.live
 GUARD = """
 import os, signal, time
 from hookrouter import hookimpl
+
 
 @hookimpl
 def pre_tool_use_bash(event, tool_input, context):
@@ -76,6 +78,8 @@ def test_a_guard_that_takes_the_hook_down_refuses_the_call(
             stage.wait_payload("Stop", timeout=30)
         (result,) = model.tool_results().values()
     assert called.exists()
+    with safety("a guard that fails closed lets no call by"):
+        assert said is None or not marker.exists()
     assert marker.exists() is (said is None)
     if said is not None:
         assert said in result

@@ -17,7 +17,7 @@ from hookrouter._sandbox.waiting import wait_until
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("lifecycle")]  # most share a client
 
 # The class is in conftest.py, which cannot be imported from here.
 Live = Any

@@ -13,7 +13,7 @@ from support.mod_stage import CLIENTS, Answers, short_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("mod replies")]  # most share a client
 
 
 @pytest.fixture(scope="module")

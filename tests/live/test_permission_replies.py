@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,13 +18,13 @@ from hookrouter._sandbox.client import ClientSession, find_client
 from hookrouter._sandbox.mcp_server import server_config
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash
 from hookrouter._sandbox.stage import Stage
+from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.testing.plugins import write_plugin
+from support.cleared import ForgetfulModel, clear
 from support.managed_client import press_until
 from support.plans import planned
-
-if TYPE_CHECKING:
-    from hookrouter._sandbox.tmux_server import PrivateTmux
+from support.shared import Shared
 
 pytestmark = pytest.mark.live
 
@@ -64,6 +64,7 @@ class Deciding:
         self.decide()
         write_plugin(folder / "site", "decider", DECIDER.format(file=str(self._decisions)))
         self.stage = Stage(str(folder))
+        self.stage.variables["PYTHONPATH"] = str(folder / "site")
         self.stage.record(*EVENTS)
         self.stage.install()
         self._listed = folder / "listed"
@@ -75,6 +76,13 @@ class Deciding:
         environ = {**self.stage.environ, **self.stage.client_home.environ(model), "ENABLE_TOOL_SEARCH": "false"}
         words = [program, "--mcp-config", str(servers), *options]
         self.client = ClientSession(words, server, self.stage.client_home, environ)
+
+    def begin(self, model: ForgetfulModel) -> None:
+        """Be as if new, for another test: nothing decided, counted or made. ``model`` is its own."""
+        clear(self.client, self.stage, model)
+        self.decide()
+        for path in Path(self.stage.client_home.project).iterdir():
+            path.unlink()
 
     def decide(self, **decisions: tuple[str, dict[str, Any]]) -> None:
         """Say what is replied from now on, by the tool's name or ``elicitation``: a constructor and its arguments."""
@@ -117,26 +125,56 @@ class Deciding:
         press_until(self.client, "Escape", lambda: not self.offers_plan(), self.client.screen)
 
 
-Start = Callable[..., Any]
+Start = Callable[..., Deciding]
+Lent = tuple[Deciding, ForgetfulModel]
+
+sharing = pytest.mark.xdist_group("permission replies")
+
+
+@contextmanager
+def deciding(folder: Path, server: PrivateTmux, model: ScriptedModel, mode: str = "default") -> Iterator[Deciding]:
+    one = Deciding(folder, server, model, "--permission-mode", mode)
+    with one.client:
+        wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
+        yield one
 
 
 @pytest.fixture
-def start(tmp_path: Path, tmux_server: PrivateTmux, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+def start(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Start]:
+    """Start a client of the test's own, for those that leave its mode, or change its rules."""
     with ExitStack() as stack:
 
         def started(mode: str = "default") -> Deciding:
             model = stack.enter_context(ScriptedModel())
-            one = Deciding(tmp_path, tmux_server, model, "--permission-mode", mode)
-            stack.enter_context(one.client)
-            wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
-            return one
+            return stack.enter_context(deciding(tmp_path, tmux_server, model, mode))
 
         yield started
 
 
-def test_a_command_is_allowed_changed_refused_or_ends_the_turn(start: Start) -> None:
-    one = start()
+@pytest.fixture(scope="module")
+def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared[Lent]]:
+    @contextmanager
+    def make() -> Iterator[Lent]:
+        with (
+            PrivateTmux() as server,
+            ForgetfulModel() as model,
+            deciding(tmp_path_factory.mktemp("deciding"), server, model) as one,
+        ):
+            yield one, model
+
+    with Shared(make, lambda lent: lent[0].begin(lent[1])) as shared:
+        yield shared
+
+
+@pytest.fixture
+def one(clients: Shared[Lent], request: pytest.FixtureRequest) -> Iterator[Deciding]:
+    """Return a client in a conversation of the test's own: one client for all tests that leave its mode as it is."""
+    with clients.lent(request.session) as (one, _model):
+        yield one
+
+
+@sharing
+def test_a_command_is_allowed_changed_refused_or_ends_the_turn(one: Deciding) -> None:
     folder = Path(one.stage.client_home.project)
     one.decide(Bash=("allow", {}))
     one.played(bash(f"touch {folder}/allowed"))
@@ -176,8 +214,8 @@ def test_a_rule_that_is_given_back_holds_for_the_next_call(start: Start) -> None
     assert one.count("PermissionRequest") == requests
 
 
-def test_a_tool_of_an_mcp_server_is_allowed_changed_or_refused(start: Start) -> None:
-    one = start()
+@sharing
+def test_a_tool_of_an_mcp_server_is_allowed_changed_or_refused(one: Deciding) -> None:
     one.decide(**{ECHO: ("allow", {})})
     assert "echo one" in one.played(ToolUse(ECHO, {"text": "one"}))
     one.decide(**{ECHO: ("allow", {"updated_input": {"text": "other"}})})
@@ -187,6 +225,7 @@ def test_a_tool_of_an_mcp_server_is_allowed_changed_or_refused(start: Start) -> 
     assert one.played(ToolUse(ECHO, {"text": "three"})) == "decider: not this one"
 
 
+@sharing
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
@@ -199,8 +238,7 @@ def test_a_tool_of_an_mcp_server_is_allowed_changed_or_refused(start: Start) -> 
     ],
     ids=["accept", "decline", "cancel"],
 )
-def test_a_servers_form_is_answered(start: Start, reply: tuple[str, dict[str, Any]], expected: dict[str, Any]) -> None:
-    one = start()
+def test_a_servers_form_is_answered(one: Deciding, reply: tuple[str, dict[str, Any]], expected: dict[str, Any]) -> None:
     one.decide(**{FORM: ("allow", {})}, elicitation=reply)
     said = one.played(ToolUse(FORM, {}))
     assert one.last("Elicitation")["message"] == "Your name?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookrouter._sandbox.client import find_client
+from support.safety import safety
 from support.soak import Verdict, report, soak, table
 
 pytestmark = pytest.mark.live
@@ -23,6 +24,9 @@ def test_no_form_is_answered_wrongly_and_none_gets_stuck(size: tuple[int, int], 
     numbers = range(SIZES.index(size), FORMS[channel], len(SIZES))
     results = list(soak(program, numbers, SEED, size, channel=channel))
     print(table(results))
-    faults = [report(result, SEED) for result in results if result.verdict in (Verdict.WRONG, Verdict.STUCK)]
-    assert not faults, "\n\n".join(faults)
+    wrong = [report(result, SEED) for result in results if result.verdict == Verdict.WRONG]
+    with safety("no form is answered otherwise than was meant or told"):
+        assert not wrong, "\n\n".join(wrong)
+    stuck = [report(result, SEED) for result in results if result.verdict == Verdict.STUCK]
+    assert not stuck, "\n\n".join(stuck)
     assert sum(result.verdict == Verdict.REFUSED for result in results) <= len(results) // 4

@@ -21,7 +21,7 @@ from hookrouter._sandbox.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("swapped")]  # most share a client
 
 GNU_SCREEN = Path(__file__).parents[2] / "examples" / "hookrouter-gnu-screen"
 

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ from support.gate_client import GateClient
 from support.hook_place import BASH
 from support.ports import free_port
 from support.resident import PATIENCE, Resident, eventually
+from support.shared import Shared
+
+pytestmark = pytest.mark.xdist_group("http hooks")  # most share a router
 
 HEADER = "import os, sys, time\nfrom hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
 
@@ -106,6 +109,52 @@ def place(tmp_path: Path) -> Iterator[Place]:
     made.router.kill()
 
 
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared[Place]]:
+    @contextmanager
+    def make() -> Iterator[Place]:
+        made = Place(tmp_path_factory.mktemp("place"))
+        try:
+            made.start()
+            yield made
+        finally:
+            made.router.kill()
+
+    with Shared(make, lambda place: eventually(place.listens)) as shared:
+        yield shared
+
+
+@pytest.fixture
+def serving(places: Shared[Place], request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Return a place whose router serves without a plugin, one for all tests that leave it as it is."""
+    with places.lent(request.session) as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def waiting_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared[tuple[Place, Path]]]:
+    @contextmanager
+    def make() -> Iterator[tuple[Place, Path]]:
+        made = Place(tmp_path_factory.mktemp("waiting"))
+        began = made.waiting("permission_request")
+        try:
+            made.start()
+            yield made, began
+        finally:
+            made.router.kill()
+
+    with Shared(make, lambda lent: eventually(lent[0].listens)) as shared:
+        yield shared
+
+
+@pytest.fixture
+def waiting(waiting_places: Shared[tuple[Place, Path]], request: pytest.FixtureRequest) -> Iterator[tuple[Place, Path]]:
+    """Return a place in which permission requests wait for ever, and the file that has the process of each."""
+    with waiting_places.lent(request.session) as (place, began):
+        began.unlink(missing_ok=True)
+        yield place, began
+
+
 def pids(began: Path) -> list[int]:
     text = began.read_text() if began.exists() else ""
     return [int(line) for line in text.splitlines()]
@@ -155,11 +204,10 @@ def pre_tool_use(event, context):
     assert told == f"teller: {[here, '/tmp/t,1,2', '%5', 'cli', None, 's-1']!r}"
 
 
-def test_a_connection_serves_one_request_after_the_other(place: Place) -> None:
-    place.start()
-    with closing(place.connection()) as connection:
+def test_a_connection_serves_one_request_after_the_other(serving: Place) -> None:
+    with closing(serving.connection()) as connection:
         for _ in range(5):
-            connection.request("POST", "/hook/stop", json.dumps(sample("Stop")), place.headers())
+            connection.request("POST", "/hook/stop", json.dumps(sample("Stop")), serving.headers())
             response = connection.getresponse()
             assert (response.status, response.read()) == (200, b"{}")
             assert connection.sock is not None
@@ -184,12 +232,12 @@ def test_a_connection_serves_one_request_after_the_other(place: Place) -> None:
     ],
 )
 def test_who_is_not_the_client_gets_nothing_and_makes_no_call(
-    place: Place, change: dict[str, str | None], status: int
+    serving: Place, change: dict[str, str | None], status: int
 ) -> None:
-    place.start()
-    changed = {name: value and value.replace("{port}", str(place.port)) for name, value in change.items()}
-    headers = {name: value for name, value in {**place.headers(), **changed}.items() if value is not None}
-    with closing(place.connection()) as connection:
+    calls = serving.router.status()["calls"]
+    changed = {name: value and value.replace("{port}", str(serving.port)) for name, value in change.items()}
+    headers = {name: value for name, value in {**serving.headers(), **changed}.items() if value is not None}
+    with closing(serving.connection()) as connection:
         connection.putrequest("POST", "/hook/pre-tool-use", skip_host="Host" in headers)
         body = json.dumps(BASH).encode()
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
@@ -198,7 +246,7 @@ def test_who_is_not_the_client_gets_nothing_and_makes_no_call(
         response = connection.getresponse()
         assert (response.status, response.read()) == (status, b"")
         assert not [name for name, _ in response.getheaders() if name.lower().startswith("access-control")]
-    assert place.router.status()["calls"] == 0
+    assert serving.router.status()["calls"] == calls
 
 
 @pytest.mark.parametrize(
@@ -210,13 +258,12 @@ def test_who_is_not_the_client_gets_nothing_and_makes_no_call(
         b"POST /hook/stop HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Trailer: ",
     ],
 )
-def test_what_never_comes_to_an_end_is_not_kept(place: Place, begin: bytes) -> None:
-    place.start()
-    with closing(socket.create_connection(("127.0.0.1", place.port), PATIENCE)) as connection:
+def test_what_never_comes_to_an_end_is_not_kept(serving: Place, begin: bytes) -> None:
+    with closing(socket.create_connection(("127.0.0.1", serving.port), PATIENCE)) as connection:
         connection.sendall(begin)
         with pytest.raises(ConnectionError):
             connection.sendall(b"a" * (64 << 20))
-    assert place.post("stop", sample("Stop")) == (200, {})
+    assert serving.post("stop", sample("Stop")) == (200, {})
 
 
 @pytest.mark.parametrize(
@@ -232,26 +279,24 @@ def test_what_never_comes_to_an_end_is_not_kept(place: Place, begin: bytes) -> N
         ("POST", "/hook/%73top", 404),
     ],
 )
-def test_there_is_one_path_and_one_method(place: Place, method: str, path: str, status: int) -> None:
-    place.start()
-    for headers, expected in ((place.headers(), status), ({}, 401)):
-        with closing(place.connection()) as connection:
+def test_there_is_one_path_and_one_method(serving: Place, method: str, path: str, status: int) -> None:
+    for headers, expected in ((serving.headers(), status), ({}, 401)):
+        with closing(serving.connection()) as connection:
             connection.request(method, path, "{}", headers)
             response = connection.getresponse()
             assert (response.status, response.read()) == (expected, b"")
 
 
-def test_bodies_that_are_no_payload_are_refused(place: Place) -> None:
-    place.start()
+def test_bodies_that_are_no_payload_are_refused(serving: Place) -> None:
     for body, status in ((b"", 400), (b"[1]", 400), (b"{", 400)):
-        with closing(place.connection()) as connection:
-            connection.request("POST", "/hook/stop", body, place.headers())
+        with closing(serving.connection()) as connection:
+            connection.request("POST", "/hook/stop", body, serving.headers())
             assert connection.getresponse().status == status
-    with closing(place.connection()) as connection:
+    with closing(serving.connection()) as connection:
         # It is refused before it is sent.
-        connection.request("POST", "/hook/stop", None, place.headers(Content_Length=str((1 << 24) + 1)))
+        connection.request("POST", "/hook/stop", None, serving.headers(Content_Length=str((1 << 24) + 1)))
         assert connection.getresponse().status == 413
-    assert place.post("stop", sample("Stop")) == (200, {})
+    assert serving.post("stop", sample("Stop")) == (200, {})
 
 
 def test_another_user_gets_nothing_of_folder_socket_and_port(place: Place) -> None:
@@ -301,9 +346,8 @@ def test_the_token_is_made_once_and_is_this_users_alone(place: Place) -> None:
         tokens.made_token(home)
 
 
-def test_a_client_that_leaves_ends_its_call(place: Place) -> None:
-    began = place.waiting("permission_request")
-    place.start()
+def test_a_client_that_leaves_ends_its_call(waiting: tuple[Place, Path]) -> None:
+    place, began = waiting
     connection = place.send("permission-request", REQUEST)
     eventually(lambda: len(pids(began)) == 1)
     connection.close()
@@ -320,11 +364,12 @@ def test_a_client_that_leaves_ends_its_call(place: Place) -> None:
         ("SessionEnd", {}),
     ],
 )
-def test_a_person_who_answers_first_ends_the_request(place: Place, event: str, more: dict[str, object]) -> None:
+def test_a_person_who_answers_first_ends_the_request(
+    waiting: tuple[Place, Path], event: str, more: dict[str, object]
+) -> None:
     from hookrouter._contract.hook_names import command_word
 
-    began = place.waiting("permission_request")
-    place.start()
+    place, began = waiting
     with closing(place.send("permission-request", REQUEST)) as connection:
         eventually(lambda: len(pids(began)) == 1)
         session = REQUEST["session_id"]

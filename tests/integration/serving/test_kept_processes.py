@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from hookrouter.testing import sample
 from hookrouter.testing.plugins import write_plugin
 from support.hook_place import BASH
 from support.resident import PATIENCE, Called, Resident, eventually
+from support.shared import Shared
+
+pytestmark = pytest.mark.xdist_group("kept processes")  # most share a router
 
 HEADER = """
 import atexit, os, signal, subprocess, sys, threading, time
@@ -85,12 +89,29 @@ def place(tmp_path: Path) -> Iterator[Place]:
     made.router.kill()
 
 
-def test_one_process_serves_the_calls_of_a_plugin_that_leaves_nothing(place: Place) -> None:
-    place.plugin(TELLER)
-    with place.router:
-        pid = place.warmed()
-        assert [place.ask()[0] for _ in range(5)] == [pid] * 5
-        assert place.router.status()["warm"] >= 1
+@pytest.fixture(scope="module")
+def tellers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared[Place]]:
+    def make() -> Iterator[Place]:
+        made = Place(tmp_path_factory.mktemp("teller"))
+        made.plugin(TELLER)
+        with made.router:
+            yield made
+
+    with Shared(contextmanager(make)) as shared:
+        yield shared
+
+
+@pytest.fixture
+def teller(tellers: Shared[Place], request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Return a place whose router runs with TELLER, one for all tests that leave both as they are."""
+    with tellers.lent(request.session) as place:
+        yield place
+
+
+def test_one_process_serves_the_calls_of_a_plugin_that_leaves_nothing(teller: Place) -> None:
+    pid = teller.warmed()
+    assert [teller.ask()[0] for _ in range(5)] == [pid] * 5
+    assert teller.router.status()["warm"] >= 1
 
 
 def test_each_call_of_a_plugin_that_says_nothing_of_that_has_a_process_of_its_own(place: Place) -> None:
@@ -131,46 +152,38 @@ def test_a_plugin_that_says_nothing_of_that_ends_the_process_of_one_that_does(pl
         "print('noise')",
     ],
 )
-def test_a_process_in_which_something_was_left_serves_no_further_call(place: Place, lie: str) -> None:
-    place.plugin(TELLER)
-    with place.router:
-        pid = place.warmed()
-        assert place.call(f"do {lie}").end == b"X\0\1"
-        place.rest()
-        assert place.ask()[0] != pid
+def test_a_process_in_which_something_was_left_serves_no_further_call(teller: Place, lie: str) -> None:
+    pid = teller.warmed()
+    assert teller.call(f"do {lie}").end == b"X\0\1"
+    teller.rest()
+    assert teller.ask()[0] != pid
 
 
-def test_what_a_call_registers_for_the_end_of_its_process_is_called(place: Place, tmp_path: Path) -> None:
-    place.plugin(TELLER)
-    with place.router:
-        place.warmed()
-        place.call(f"do atexit.register(open, {str(tmp_path / 'ended')!r}, 'w')")
-        eventually((tmp_path / "ended").exists)
+def test_what_a_call_registers_for_the_end_of_its_process_is_called(teller: Place, tmp_path: Path) -> None:
+    teller.warmed()
+    teller.call(f"do atexit.register(open, {str(tmp_path / 'ended')!r}, 'w')")
+    eventually((tmp_path / "ended").exists)
 
 
-def test_nothing_of_one_call_is_seen_by_the_next_one(place: Place, tmp_path: Path) -> None:
-    place.plugin(TELLER)
+def test_nothing_of_one_call_is_seen_by_the_next_one(teller: Place, tmp_path: Path) -> None:
     tell = "tell [os.getcwd(), os.environ.get('SECRET'), os.environ.get('TZ'), time.tzname[0], sys.argv[-1]]"
-    with place.router:
-        pid = place.warmed()
-        environ = {**place.router.environ, "SECRET": "hidden", "TZ": "XYZ-3"}
-        folder = str(tmp_path)
-        assert place.ask(tell, cwd=folder, environ=environ) == (pid, [folder, "hidden", "XYZ-3", "XYZ", "pre-tool-use"])
-        later, told = place.ask(tell)
-        assert (later, told) == (pid, ["/", None, place.router.environ.get("TZ"), *told[3:4], "pre-tool-use"])  # type: ignore[index]
-        assert told[3] != "XYZ"  # type: ignore[index]
+    pid = teller.warmed()
+    environ = {**teller.router.environ, "SECRET": "hidden", "TZ": "XYZ-3"}
+    folder = str(tmp_path)
+    assert teller.ask(tell, cwd=folder, environ=environ) == (pid, [folder, "hidden", "XYZ-3", "XYZ", "pre-tool-use"])
+    later, told = teller.ask(tell)
+    assert (later, told) == (pid, ["/", None, teller.router.environ.get("TZ"), *told[3:4], "pre-tool-use"])  # type: ignore[index]
+    assert told[3] != "XYZ"  # type: ignore[index]
 
 
-def test_a_process_holds_nothing_of_the_calls_that_it_has_served(place: Place) -> None:
-    place.plugin(TELLER)
-    with place.router:
-        pid = place.warmed()
-        before = sorted(os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd"))
-        for _ in range(30):
-            assert place.ask()[0] == pid
-        assert sorted(os.readlink(f"/proc/{pid}/fd/{one}") for one in os.listdir(f"/proc/{pid}/fd")) == before
-        assert os.readlink(f"/proc/{pid}/cwd") == "/"
-        assert not any("memfd" in one or "plugin-output" in one for one in before)
+def test_a_process_holds_nothing_of_the_calls_that_it_has_served(teller: Place) -> None:
+    pid = teller.warmed()
+    before = sorted(os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd"))
+    for _ in range(30):
+        assert teller.ask()[0] == pid
+    assert sorted(os.readlink(f"/proc/{pid}/fd/{one}") for one in os.listdir(f"/proc/{pid}/fd")) == before
+    assert os.readlink(f"/proc/{pid}/cwd") == "/"
+    assert not any("memfd" in one or "plugin-output" in one for one in before)
 
 
 @pytest.mark.parametrize(
@@ -212,37 +225,33 @@ def test_processes_that_wait_end_with_the_router(place: Place) -> None:
         eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
-def test_a_process_is_replaced_in_the_end(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_is_replaced_in_the_end(tellers: Shared[Place], monkeypatch: pytest.MonkeyPatch) -> None:
+    # It is about this very process, which must have no child.
+    tellers.drop()
     fit = fitness.Fitness()
     assert fit.holds()
     monkeypatch.setattr(fitness, "MOST_CALLS", 2)
     assert not fit.holds()
 
 
-def test_a_process_that_has_grown_is_replaced(place: Place) -> None:
-    place.plugin(TELLER)
-    with place.router:
-        pid = place.warmed()
-        assert place.ask("do 'x' * (64 << 20)")[0] == pid
-        assert place.ask()[0] != pid
+def test_a_process_that_has_grown_is_replaced(teller: Place) -> None:
+    pid = teller.warmed()
+    assert teller.ask("do 'x' * (64 << 20)")[0] == pid
+    assert teller.ask()[0] != pid
 
 
-def test_a_question_is_saved_and_delivered_by_a_process_that_has_done_so_before(place: Place) -> None:
-    place.plugin(TELLER)
-    with place.router:
-        place.warmed()
-        pids = set()
-        for number in range(6):
-            event = sample("PreToolUse", tool="AskUserQuestion")
-            event = {**event, "session_id": f"s{number}", "tool_use_id": f"toolu_{number}"}
-            assert place.router.call("pre-tool-use", event).exit_code == 0
-            [record] = [
-                json.loads(line) for line in (place.home / "logs" / f"s{number}.jsonl").read_text().splitlines()
-            ]
-            assert record["outcome"] == "asked"
-            pids.add(record["pid"])
-            place.rest()
-            # It is the deliverer who takes it out of the outbox, into the inbox.
-            outbox = place.home / "state" / "outbox"
-            eventually(lambda folder=outbox: not list(folder.glob("wake-*.json")), PATIENCE)  # type: ignore[misc]
-        assert len(pids) < 6
+def test_a_question_is_saved_and_delivered_by_a_process_that_has_done_so_before(teller: Place) -> None:
+    teller.warmed()
+    pids = set()
+    for number in range(6):
+        event = sample("PreToolUse", tool="AskUserQuestion")
+        event = {**event, "session_id": f"s{number}", "tool_use_id": f"toolu_{number}"}
+        assert teller.router.call("pre-tool-use", event).exit_code == 0
+        [record] = [json.loads(line) for line in (teller.home / "logs" / f"s{number}.jsonl").read_text().splitlines()]
+        assert record["outcome"] == "asked"
+        pids.add(record["pid"])
+        teller.rest()
+        # It is the deliverer who takes it out of the outbox, into the inbox.
+        outbox = teller.home / "state" / "outbox"
+        eventually(lambda folder=outbox: not list(folder.glob("wake-*.json")), PATIENCE)  # type: ignore[misc]
+    assert len(pids) < 6

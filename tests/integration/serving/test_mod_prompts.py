@@ -21,6 +21,8 @@ from support.gate_client import GateClient
 from support.mod_stand_in import ModStandIn
 from support.resident import Resident
 
+pytestmark = pytest.mark.xdist_group("mod prompts")  # all share a router
+
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GateClient]:

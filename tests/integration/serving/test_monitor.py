@@ -8,6 +8,7 @@ import signal
 import socket
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from support.hook_place import BASH, HookPlace
 from support.managed_client import question
 from support.monitor import Monitor, Said
 from support.resident import Resident, eventually
+from support.shared import Shared
 from support.shelf import SHELF
 
 TALKER = """
@@ -31,6 +33,8 @@ from hookrouter import hookimpl
 def pre_tool_use(event, context):
     context.note("outcome", event.tool_input["command"])
 """
+sharing = pytest.mark.xdist_group("monitor")
+
 RIGHT = json.dumps([{"action": "select", "optionIndex": 1}])
 
 
@@ -56,15 +60,39 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield made
 
 
-def test_hooks_are_counted_however_they_ran(place: Place) -> None:
-    before = place.monitor.samples()
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared[Place]]:
+    @contextmanager
+    def make() -> Iterator[Place]:
+        made = Place(tmp_path_factory.mktemp("place"))
+        with made.router:
+            eventually(made.monitor.lives)
+            yield made
+
+    with Shared(make, lambda place: eventually(place.monitor.lives)) as shared:
+        yield shared
+
+
+@pytest.fixture
+def shared(places: Shared[Place], request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Return what ``place`` returns, one for all tests that leave it as it is."""
+    with places.lent(request.session) as place:
+        yield place
+
+
+@sharing
+def test_hooks_are_counted_however_they_ran(shared: Place) -> None:
+    before = shared.monitor.samples()
     assert before["router_up"] == 1
-    assert place.router.call("pre-tool-use", BASH).exit_code == 0
-    assert place.run() == {}
-    after = place.monitor.samples()
-    assert after['hook_runs_total{event="PreToolUse",outcome="no listener"}'] == 2
-    assert after['hook_duration_seconds_count{event="PreToolUse"}'] == 2
-    assert after['hook_duration_seconds_bucket{event="PreToolUse",le="+Inf"}'] == 2
+    assert shared.router.call("pre-tool-use", BASH).exit_code == 0
+    assert shared.run() == {}
+    after = shared.monitor.samples()
+    for name in (
+        'hook_runs_total{event="PreToolUse",outcome="no listener"}',
+        'hook_duration_seconds_count{event="PreToolUse"}',
+        'hook_duration_seconds_bucket{event="PreToolUse",le="+Inf"}',
+    ):
+        assert after[name] == before.get(name, 0) + 2
     assert after["router_calls_total"] == before["router_calls_total"] + 1
 
 
@@ -117,19 +145,20 @@ def test_a_restart_of_the_router_refuses_no_probe(place: Place) -> None:
     assert set(answers) == {Said(200, "ok\n")}
 
 
-def test_ready_says_what_is_missing_and_nothing_else(place: Place) -> None:
-    said = place.monitor.get("/readyz")
+@sharing
+def test_ready_says_what_is_missing_and_nothing_else(shared: Place) -> None:
+    said = shared.monitor.get("/readyz")
     assert said.status == 200
     assert said.document == {"ready": True, "router": "answers", "state": "writable", "engine": "files"}
-    assert place.monitor.get("/readyz?engine=required").status == 200
-    place.router.send_signal(signal.SIGSTOP)
+    assert shared.monitor.get("/readyz?engine=required").status == 200
+    shared.router.send_signal(signal.SIGSTOP)
     try:
-        eventually(lambda: place.monitor.get("/readyz").status == 503)
-        assert place.monitor.get("/readyz").document["router"] == "silent"
-        assert place.monitor.lives()
+        eventually(lambda: shared.monitor.get("/readyz").status == 503)
+        assert shared.monitor.get("/readyz").document["router"] == "silent"
+        assert shared.monitor.lives()
     finally:
-        place.router.send_signal(signal.SIGCONT)
-    eventually(lambda: place.monitor.get("/readyz").status == 200)
+        shared.router.send_signal(signal.SIGCONT)
+    eventually(lambda: shared.monitor.get("/readyz").status == 200)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -144,10 +173,11 @@ def test_a_state_folder_that_cannot_be_written_is_not_ready(place: Place) -> Non
         state.chmod(0o700)
 
 
-def test_what_else_is_asked_is_refused(place: Place) -> None:
-    assert place.monitor.get("/").status == 404
-    assert place.monitor.get("/metrics", method="POST").status == 405
-    head = place.monitor.get("/metrics", method="HEAD")
+@sharing
+def test_what_else_is_asked_is_refused(shared: Place) -> None:
+    assert shared.monitor.get("/").status == 404
+    assert shared.monitor.get("/metrics", method="POST").status == 405
+    head = shared.monitor.get("/metrics", method="HEAD")
     assert (head.status, head.text) == (200, "")
 
 
