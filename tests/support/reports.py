@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Phase", "ReportPlugin", "read_report"]
 
 _UNSAFE = "unsafe"
+_TEST = "test"
+"""Properties of a report."""
 
 
 class Phase(NamedTuple):
@@ -45,8 +47,10 @@ class ReportPlugin:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Mark failures of the product's safety."""
+        """Say which test it is, and mark failures of the product's safety."""
         report = yield
+        # The report's own id ends with the name of the test's group, and no run by that id would find the test.
+        report.user_properties.append((_TEST, f"{item.parent.nodeid}::{item.name}" if item.parent else item.nodeid))
         error = call.excinfo.value if call.excinfo is not None else None
         marked = item.get_closest_marker("safety") is not None and isinstance(error, AssertionError)
         if isinstance(error, UnsafeError) or marked:
@@ -77,8 +81,9 @@ class ReportPlugin:
     ) -> None:
         if self._file is None:
             return
+        test = next((value for name, value in getattr(report, "user_properties", ()) if name == _TEST), report.nodeid)
         text = report.longreprtext + "".join(f"\n--- {name}\n{said}" for name, said in report.sections)
-        phase = Phase(report.nodeid, layer, seconds, report.outcome, unsafe, text if report.failed else "")
+        phase = Phase(str(test), layer, seconds, report.outcome, unsafe, text if report.failed else "")
         self._file.write(json.dumps(phase._asdict()) + "\n")
         self._file.flush()
 

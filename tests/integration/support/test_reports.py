@@ -36,6 +36,11 @@ def test_timeout_in_a_promise():
     with safety("nothing is told twice"):
         raise TimeoutError("slow")
 
+@pytest.mark.xdist_group("a group")
+@pytest.mark.parametrize("text", ["a@b"])
+def test_grouped(text):
+    assert 1 == 2
+
 def test_plain():
     print("on its way")
     assert 1 == 2
@@ -64,7 +69,7 @@ def test_good():
 INI = f"""
 [pytest]
 pythonpath = {TESTS}
-addopts = --import-mode=importlib -p no:cacheprovider
+addopts = --import-mode=importlib -p no:cacheprovider --dist=loadgroup
 markers =
     safety: counts at once
 """
@@ -84,6 +89,7 @@ def test_it_tells_broken_promises_from_other_failures(tmp_path: Path, workers: s
     assert {name: phase.unsafe for name, phase in failed.items()} == {
         "test_promise": True,
         "test_timeout_in_a_promise": False,
+        "test_grouped[a@b]": False,
         "test_plain": False,
         "test_marked": True,
         "test_marked_and_slow": False,
