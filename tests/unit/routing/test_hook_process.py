@@ -18,6 +18,7 @@ from hookrouter._contract.document import recorded
 from hookrouter._contract.tables import EVENT_NAMES, EVENTS
 from hookrouter._routing.hook_run import handle
 from hookrouter.util import fastjson
+from support.stepped_time import SteppedTime
 
 JUNK: tuple[Any, ...] = (
     None, True, False, 0, -1, 1e308, 2**70, "", "x" * 5000, "\ud800", "\u202e\x1b[31m", "../../etc/passwd", [], {},
@@ -128,6 +129,9 @@ def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("spawn_delivery", "push"):
         monkeypatch.setattr(f"hookrouter.messaging.spawn.{name}", lambda *_arguments: None)
+    for module in ("hookrouter.dialogs.transcript", "hookrouter_sessions.failing"):
+        # They give a client the time to write its transcript.
+        monkeypatch.setattr(f"{module}.time", SteppedTime())
 
 
 @pytest.mark.slow
