@@ -280,7 +280,7 @@ def test_fifty_calls_at_once_are_all_served(place: Place) -> None:
         with in_folder(place.router.folder):
             calls = [pool.submit(_raw_call, place) for _ in range(50)]
             ends = [call.result() for call in calls]
-    assert ends == [b"X\0\1"] * 50
+    assert ends == [b"X\0\2"] * 50
 
 
 def _raw_call(place: Place) -> bytes:

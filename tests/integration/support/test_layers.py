@@ -37,7 +37,7 @@ markers =
 """
 
 REFUSED = {
-    "subprocess": "subprocess.run(['true'])",
+    "subprocess": "subprocess.run(['/bin/true'])",
     "shell": "os.system('true')",
     "fork": "os.fork() or os._exit(0)",
     "spawn": "os.posix_spawn('/bin/true', ['true'], {})",
@@ -49,7 +49,7 @@ REFUSED = {
     "datagram": "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9))",
     "lookup": "socket.getaddrinfo('localhost', 80)",
     "sleep": "time.sleep(0)",
-    "caught": "try:\n        subprocess.run(['true'])\n    except BaseException:\n        pass",
+    "caught": "try:\n        subprocess.run(['/bin/true'])\n    except BaseException:\n        pass",
     "thread": "thread = threading.Thread(target=lambda: suppressed(time.sleep)); thread.start(); thread.join()",
 }
 
