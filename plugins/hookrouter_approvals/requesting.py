@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["form_requested", "permission_requested"]
 
 _PLAN_TOOL = "ExitPlanMode"
-_EMPTY_PLAN = "the call has no plan in its input, and Claude Code takes no approval without one"
 _REFUSAL = "A rule of the user forbids this."
 
 
@@ -45,10 +44,6 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     tool_input: Mapping[str, Any] = event.raw.get("tool_input") or {}
     found = _ruling(context, event.tool_name, tool_input)
     if found is None:
-        return None
-    if event.tool_name == _PLAN_TOOL and not tool_input and found.decide != DENY:
-        context.note("level", "warning")
-        context.note("reason", f"left to the person at the terminal: {_EMPTY_PLAN}")
         return None
     if found.decide == ALLOW:
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == _PLAN_TOOL else None)

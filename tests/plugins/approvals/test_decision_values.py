@@ -163,17 +163,6 @@ def _told(opening: Any) -> dict[str, Any]:
     return {key: value for key, value in opening._asdict().items() if key != "session"}
 
 
-@pytest.mark.parametrize("decide", ["agent", "allow"])
-def test_a_plan_without_an_input_is_left_to_the_person_and_the_journal_says_why(asking: Any, decide: str) -> None:
-    rules = (ApprovalRule(tool="ExitPlanMode", decide=decide),)
-    asking.config = asking.config._with(approvals=asking.config.approvals._with(rules=rules))
-    asking.call("ExitPlanMode", {})
-    reply, record = asking.request("ExitPlanMode", {})
-    assert reply is None
-    assert record["level"] == "warning"
-    assert "Claude Code takes no approval without one" in record["reason"]
-
-
 @pytest.mark.parametrize(
     ("told", "is_verified"),
     [
