@@ -16,7 +16,8 @@ __all__ = ["PATIENCE_VARIABLE", "WaitTimeoutError", "wait_until"]
 PATIENCE_VARIABLE = "HOOKROUTER_TEST_PATIENCE"
 """How many times longer than on an idle machine everything is waited for."""
 
-_POLL = 0.02
+_POLL, _LONGEST_POLL = 0.05, 1.0
+"""Seconds from one look to the next: at least as long as a look takes."""
 
 T = TypeVar("T")
 
@@ -34,10 +35,12 @@ def wait_until(probe: Callable[[], T | None], timeout: float, what: str, last: C
     timeout *= float(os.environ.get(PATIENCE_VARIABLE) or 1)
     deadline = time.monotonic() + timeout
     while True:
+        began = time.monotonic()
         value = probe()
         if value is not None and value:
             return value
         if time.monotonic() >= deadline:
             state = f"; last seen:\n{last()}" if last is not None else ""
             raise WaitTimeoutError(f"no {what} within {timeout:g} s{state}")
-        time.sleep(_POLL)
+        # What is waited for needs the processor more than the looks do, which may each start a program.
+        time.sleep(min(max(_POLL, time.monotonic() - began), _LONGEST_POLL))
