@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from hookrouter.testing.pytest_plugin import skip_without
 
 if TYPE_CHECKING:
     from tests.conftest import Generated
@@ -42,5 +45,7 @@ def test_its_own_tests_pass(generated: Generated) -> None:
     "command", [("ruff", "check"), ("ruff", "format", "--check"), ("mypy",), ("pyright",)], ids=" ".join
 )
 def test_it_is_clean(generated: Generated, command: tuple[str, ...]) -> None:
+    if command == ("pyright",):
+        skip_without("" if shutil.which("node") else "no node: pyright would fetch one when it first runs")
     done = generated.run(*command)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -500,7 +500,9 @@ def test_the_module_budget_of_a_hook_run(hooks: Hooks, listener: str, most: int)
         "handle('pre-tool-use', sys.stdin.buffer.read(), os.environ, _wiring)\n"
         "print('\\n'.join(sys.modules))"
     )
+    # Without a locale the interpreter loads three more of its own for the names of files.
     environment = {**os.environ, "HOOKROUTER_HOME": str(hooks.home), "PYTHONPATH": str(hooks.plugins)}
+    environment["LC_ALL"] = "C.UTF-8"
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=json.dumps(BASH).encode(),
