@@ -37,9 +37,12 @@ def salvaged(last_good: Config, raw: Mapping[str, object] | None, content: bytes
 
 
 def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, PluginConfig]:
-    """Return the plugins that this file closes or switches off, and those that it opens with a table that is right."""
+    """Return the plugins that this file closes or switches off, and those that it opens with a table that is right.
+
+    What stands below a key that was probably meant for ``plugins`` only closes.
+    """
     found = {}
-    for name, table in _plugin_tables(raw):
+    for name, table in _plugin_tables(raw.get(PLUGINS)):
         try:
             entry = plugin_config(CONVERTER.structure(table, PluginTable))
             if entry.is_strict or last_good.plugin(name).is_strict:
@@ -49,26 +52,35 @@ def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, Plug
             if closed or disabled:
                 former = last_good.plugin(name)
                 found[name] = former._with(enabled=not disabled, on_error="closed" if closed else "open")
+    for key, tables in raw.items():
+        if key != PLUGINS and _is_meant(key, PLUGINS, ConfigFile):
+            for name, table in _plugin_tables(tables):
+                if _is_closed(table):
+                    former = found.get(name) or last_good.plugin(name)
+                    enabled = former.enabled or table.get("enabled") is not False
+                    found[name] = former._with(enabled=enabled, on_error="closed")
     return found
 
 
-def _plugin_tables(raw: Mapping[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield the tables of plugins, those below a key that was probably meant for ``plugins`` too."""
-    names = [field.name for field in attrs.fields(ConfigFile)]
-    for key, tables in raw.items():
-        if (key == "plugins" or closest(key, names) == "plugins") and isinstance(tables, dict):
-            for name, table in tables.items():
-                if name not in (ORDER, LAST) and isinstance(table, dict):
-                    yield name, table
+def _plugin_tables(tables: object) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the tables of plugins."""
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if name not in (ORDER, LAST) and isinstance(table, dict):
+            yield name, table
+
+
+def _is_meant(found: str, key: str, kind: type[attrs.AttrsInstance]) -> bool:
+    """Whether what was found is a key of a kind of table, or was probably meant for it."""
+    return found == key or closest(found, [field.name for field in attrs.fields(kind)]) == key
 
 
 def _is_closed(table: Mapping[str, object]) -> bool:
     """Whether a table with mistakes says what to do on a failure, by whatever key and word, and not plainly "open"."""
-    names = [field.name for field in attrs.fields(PluginTable)]
-    said = [value for key, value in table.items() if key == ON_ERROR or closest(key, names) == ON_ERROR]
+    said = [value for key, value in table.items() if _is_meant(key, ON_ERROR, PluginTable)]
     return any(not isinstance(value, str) or value.strip().casefold() != "open" for value in said)
 
 
+PLUGINS = "plugins"
 ON_ERROR = "on_error"
 
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\\]*\"|'[^']*')"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookrouter._config.cache import load
-from hookrouter.config import Config
+from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.home import Home
 
 CLOSED = [
@@ -123,3 +123,25 @@ def test_a_removed_file_is_one(home: Home, whole: bool) -> None:
     if whole:
         os.rename(home.root, f"{home.root}-before")
     assert load(home) == Config()
+
+
+@pytest.mark.parametrize("key", ["plugin", "Plugins", "pluginz"])
+@pytest.mark.parametrize(
+    "lines",
+    ["timeout = 5", "enabled = false", 'on_error = "open"', 'enabled = false\non_error = "closed"', "", "x = 1"],
+)
+def test_what_stands_under_a_wrong_key_opens_nothing(home: Home, key: str, lines: str) -> None:
+    closed = '[plugins.guard]\non_error = "closed"\ntimeout = 4\n'
+    former = written(home, closed).plugin("guard")
+    assert written(home, f"[{key}.guard]\n{lines}\n").plugin("guard") == former
+    for text in (f"{closed}[{key}.guard]\n{lines}\n", f"[{key}.guard]\n{lines}\n{closed}"):
+        config = written(home, text)
+        assert config.problems
+        assert config.plugin("guard") == former
+
+
+def test_what_stands_under_a_wrong_key_switches_nothing_off(home: Home) -> None:
+    assert written(home, "[plugin.guard]\nenabled = false\n").plugins == {}
+    assert written(home, '[plugins.guard]\nenabled = false\n[plugin.guard]\non_error = "closed"\n').plugin(
+        "guard"
+    ) == PluginConfig(on_error="closed")
