@@ -9,7 +9,7 @@ import os
 import time
 
 from hookrouter._config.cache import load as load_config
-from hookrouter._contract.hook_names import WAKE_VARIABLE, command_word, event_facts, matched_value
+from hookrouter._contract.hook_names import DIALOG_EVENT, WAKE_VARIABLE, command_word, event_facts, matched_value
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.index import read_cache
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, Plugins
@@ -261,7 +261,8 @@ class _HookRun:
     def _note_guards(self, names: Sequence[str], reason: str) -> None:
         """Have the call refused from now on if no answer can be made: these plugins are set to fail closed."""
         if self._can_block:
-            what = f"{reason}; set to fail closed: {', '.join(names)}, so this is refused"
+            means = "left to a person" if self._call.event == DIALOG_EVENT else "refused"
+            what = f"{reason}; set to fail closed: {', '.join(names)}, so this is {means}"
             self._failure = _failure(printable(what), BLOCKED)
 
     def _plugins(self) -> Plugins:

@@ -58,3 +58,19 @@ def test_without_a_process_no_stranger_is_called_beside_a_guard_of_our_own(envir
     assert _CALLED == []
     assert answered.output.decision == "deny"
     assert "own" in answered.output.stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "event", "means"),
+    [
+        ("pre-tool-use", "PreToolUse", "so this is refused"),
+        ("permission-request", "PermissionRequest", "so this is left to a person"),
+    ],
+)
+def test_a_refusal_that_cannot_be_made_says_what_its_exit_code_does(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, word: str, event: str, means: str
+) -> None:
+    monkeypatch.setattr("hookrouter._routing.merge.merge", _no_process)
+    answered = answer(word, json.dumps(sample(event)).encode(), environ, _wiring, contained=True)
+    assert answered.output.exit_code == 2
+    assert answered.output.stderr == f"hookrouter: hookrouter failed; set to fail closed: own, {means}\n"
