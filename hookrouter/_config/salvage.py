@@ -86,8 +86,8 @@ ON_ERROR = "on_error"
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\\]*\"|'[^']*')"
 _KEYS = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
 _CLOSED = re.compile(r"""(?!["']?\s*open\b)""", re.IGNORECASE)
-_CLOSED_INLINE = re.compile(r"""\bon_error["']?\s*=\s*(?!["']?\s*open\b|\s)""", re.IGNORECASE)
-"""What is said to happen on a failure, and is not plainly "open"."""
+_ASSIGNED = re.compile(rf"""({_KEY})\s*=\s*(?!["']?\s*open\b|\s)""", re.IGNORECASE)
+"""A key of an inline table, and a value that is not plainly "open"."""
 
 
 def _with_lines(last_good: Mapping[str, PluginConfig], content: bytes) -> dict[str, PluginConfig]:
@@ -106,11 +106,12 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
     """Return the plugins that the lines of a text close and switch off, taking rather too many than too few.
 
     A header counts without its bracket, and a value without its quotes. A line that names no table of this file ends
-    none, as it may be a line of a list.
+    none, as it may be a line of a list. A key that was probably meant for another one counts as that, but closes only.
     """
     tables = {field.name for field in attrs.fields(ConfigFile)}
     closed, disabled = set(), set()
     table: list[str] = []
+    meant: list[list[str]] = []
     for line in text.splitlines():
         match = _KEYS.match(line.lstrip(" \t["))
         if match is None:
@@ -119,17 +120,27 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
         rest = match.string[match.end() :].lstrip()
         if not rest.startswith("="):
             if keys[0] in tables:
-                table = keys
+                table, meant = keys, [keys]
+            elif _is_meant(keys[0], PLUGINS, ConfigFile):
+                header = [PLUGINS, *keys[1:]]
+                # One word alone may be a line of a list, in the table that was begun before.
+                table, meant = (table, [*meant, header]) if len(keys) == 1 else ([], [header])
             continue
-        path, value = [*table, *keys], rest[1:].lstrip()
-        if keys[0] == "plugins":
-            path = keys
-        if len(path) < 2 or path[0] != "plugins":
-            continue
-        if path[2:] == ["on_error"] and _CLOSED.match(value):
-            closed.add(path[1])
-        elif path[2:] == ["enabled"] and value.startswith("false"):
+        value = rest[1:].lstrip()
+        path = keys if keys[0] == PLUGINS else [*table, *keys]
+        if path[:1] == [PLUGINS] and path[2:] == ["enabled"] and value.startswith("false"):
             disabled.add(path[1])
-        elif len(path) == 2 and _CLOSED_INLINE.search(value):
-            closed.add(path[1])
+        paths = [[*header, *keys] for header in meant]
+        if len(keys) > 1 and _is_meant(keys[0], PLUGINS, ConfigFile):
+            paths = [[PLUGINS, *keys[1:]]]
+        closed.update(path[1] for path in paths if _closes(path, value))
     return closed, disabled
+
+
+def _closes(path: list[str], value: str) -> bool:
+    """Whether a line closes a plugin: by a key of its table, or by the whole table in one line."""
+    if len(path) not in (2, 3) or path[0] != PLUGINS or path[1] in (ORDER, LAST):
+        return False
+    if len(path) == 3:
+        return _CLOSED.match(value) is not None and _is_meant(path[2], ON_ERROR, PluginTable)
+    return any(_is_meant(key.strip("\"'"), ON_ERROR, PluginTable) for key in _ASSIGNED.findall(value))

@@ -50,6 +50,42 @@ def test_a_slip_in_a_file_that_is_no_toml_closes(home: Home, lines: str) -> None
         assert config.plugin("guard").on_error == "closed", text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[plugin.guard]\non_error = "closed"\n[[\n',
+        '[Plugins.guard]\nonerror = "closed"\n[[\n',
+        '[plugins.guard]\non-error = "closed"\n[[\n',
+        '[plugins]\nguard = { onError = "closed" }\n[[\n',
+        "[plugin]\nguard.on_eror = closed\n[[\n",
+        'plugin.guard.on_error = "closed"\n[[\n',
+        'plugin.guard = { "on-error" = "closed" }\n[[\n',
+        '[plugins.guard]\nsettings = { list = [\n"plugin"\n] }\non_error = "closed"\n[[\n',
+    ],
+)
+def test_a_slip_in_a_key_of_a_file_that_is_no_toml_closes(home: Home, text: str) -> None:
+    config = written(home, text)
+    assert config.problems
+    assert config.plugins == {"guard": PluginConfig(on_error="closed")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[plugins.other]\n[plugin.guard]\nenabled = false\n[[\n",
+        '[plugin.guard]\non_error = "open"\n[[\n',
+        '[plugin.guard.settings]\non_error = "closed"\n[[\n',
+        '[plugins.guard.settings]\nonerror = "closed"\n[[\n',
+        "[plugins.guard]\nsettings = { a = 1 }\n[[\n",
+        '[plugin.guard]\n[gateways.x]\nonerror = "closed"\n[[\n',
+    ],
+)
+def test_a_slip_in_a_key_of_a_file_that_is_no_toml_does_nothing_else(home: Home, text: str) -> None:
+    config = written(home, text)
+    assert config.problems
+    assert config.plugins == {}
+
+
 @pytest.mark.parametrize("lines", OPEN)
 def test_what_is_plainly_open_stays_open(home: Home, lines: str) -> None:
     config = written(home, f"[plugins.guard]\n{lines}\n")
