@@ -181,3 +181,15 @@ def test_what_stands_under_a_wrong_key_switches_nothing_off(home: Home) -> None:
     assert written(home, '[plugins.guard]\nenabled = false\n[plugin.guard]\non_error = "closed"\n').plugin(
         "guard"
     ) == PluginConfig(on_error="closed")
+
+
+def test_the_empty_device_is_an_empty_file(home: Home) -> None:
+    assert written(home, '[plugins.guard]\non_error = "closed"\n').plugin("guard").on_error == "closed"
+    os.unlink(home.config_file)
+    os.symlink(os.devnull, home.config_file)
+    assert load(home) == Config()
+
+
+def test_below_the_empty_device_is_no_file(tmp_path: Path) -> None:
+    environ = {name: str(tmp_path / name) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    assert load(Home.from_environ({**environ, "HOME": os.devnull}, "linux")) == Config()
