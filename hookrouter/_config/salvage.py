@@ -109,7 +109,8 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
     none, as it may be a line of a list. A key that was probably meant for another one counts as that, but closes only.
     """
     tables = {field.name for field in attrs.fields(ConfigFile)}
-    closed, disabled = set(), set()
+    closed: set[str] = set()
+    disabled: set[str] = set()
     table: list[str] = []
     meant: list[list[str]] = []
     for line in text.splitlines():

@@ -15,12 +15,12 @@ def no_memory(*_given: object) -> bytes:
 
 @pytest.mark.parametrize("part", ["_read_stdin", "_memory_file"])
 def test_without_memory_for_the_payload_the_run_is_cold(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    cold: list[tuple[list[str], bytes | None]] = []
+    cold: list[object] = []
     monkeypatch.setattr(python_call, "_is_fit", lambda: True)
     monkeypatch.setattr(python_call, "_greeted", lambda folder, cold: (None, -1))
     monkeypatch.setattr(python_call, "_read_stdin", lambda: b"{}")
     monkeypatch.setattr(python_call, part, no_memory)
-    monkeypatch.setattr(python_call, "_run_cold", lambda words, payload: cold.append((words, payload)) or 7)
+    monkeypatch.setattr(python_call, "_run_cold", lambda *given: (cold.append(given), 7)[1])
     assert python_call.main("/folder", ["hookrouter", "run", "stop"]) == 7
     assert cold == [(["hookrouter", "run", "stop"], None if part == "_read_stdin" else b"{}")]
 
