@@ -8,6 +8,7 @@ problems, it holds.
 from __future__ import annotations
 
 import os
+import stat
 
 from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.own_file import keep_own_json, read_own_json
@@ -78,14 +79,17 @@ def file_key(path: str) -> list[object] | None:
 
 
 def _is_removed(path: str) -> bool:
-    """Whether the nearest of a path's folders that has a name is one; then what is missing below it was removed."""
+    """Whether the nearest of a path's folders that has a name is one; then what is missing below it was removed.
+
+    Below a device, such as the HOME ``/dev/null`` of many service users, there never was anything.
+    """
     while True:
         try:
-            os.lstat(path)
+            status = os.lstat(path)
         except OSError:
             path = os.path.dirname(path)
             continue
-        return os.path.isdir(path)
+        return os.path.isdir(path) or stat.S_ISCHR(status.st_mode)
 
 
 def config_name(home: Home) -> str:

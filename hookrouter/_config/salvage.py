@@ -37,9 +37,12 @@ def salvaged(last_good: Config, raw: Mapping[str, object] | None, content: bytes
 
 
 def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, PluginConfig]:
-    """Return the plugins that this file closes or switches off, and those that it opens with a table that is right."""
+    """Return the plugins that this file closes or switches off, and those that it opens with a table that is right.
+
+    What stands below a key that was probably meant for ``plugins`` only closes.
+    """
     found = {}
-    for name, table in _plugin_tables(raw):
+    for name, table in _plugin_tables(raw.get(PLUGINS)):
         try:
             entry = plugin_config(CONVERTER.structure(table, PluginTable))
             if entry.is_strict or last_good.plugin(name).is_strict:
@@ -49,33 +52,42 @@ def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, Plug
             if closed or disabled:
                 former = last_good.plugin(name)
                 found[name] = former._with(enabled=not disabled, on_error="closed" if closed else "open")
+    for key, tables in raw.items():
+        if key != PLUGINS and _is_meant(key, PLUGINS, ConfigFile):
+            for name, table in _plugin_tables(tables):
+                if _is_closed(table):
+                    former = found.get(name) or last_good.plugin(name)
+                    enabled = former.enabled or table.get("enabled") is not False
+                    found[name] = former._with(enabled=enabled, on_error="closed")
     return found
 
 
-def _plugin_tables(raw: Mapping[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield the tables of plugins, those below a key that was probably meant for ``plugins`` too."""
-    names = [field.name for field in attrs.fields(ConfigFile)]
-    for key, tables in raw.items():
-        if (key == "plugins" or closest(key, names) == "plugins") and isinstance(tables, dict):
-            for name, table in tables.items():
-                if name not in (ORDER, LAST) and isinstance(table, dict):
-                    yield name, table
+def _plugin_tables(tables: object) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the tables of plugins."""
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if name not in (ORDER, LAST) and isinstance(table, dict):
+            yield name, table
+
+
+def _is_meant(found: str, key: str, kind: type[attrs.AttrsInstance]) -> bool:
+    """Whether what was found is a key of a kind of table, or was probably meant for it."""
+    return found == key or closest(found, [field.name for field in attrs.fields(kind)]) == key
 
 
 def _is_closed(table: Mapping[str, object]) -> bool:
     """Whether a table with mistakes says what to do on a failure, by whatever key and word, and not plainly "open"."""
-    names = [field.name for field in attrs.fields(PluginTable)]
-    said = [value for key, value in table.items() if key == ON_ERROR or closest(key, names) == ON_ERROR]
+    said = [value for key, value in table.items() if _is_meant(key, ON_ERROR, PluginTable)]
     return any(not isinstance(value, str) or value.strip().casefold() != "open" for value in said)
 
 
+PLUGINS = "plugins"
 ON_ERROR = "on_error"
 
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\\]*\"|'[^']*')"
 _KEYS = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
 _CLOSED = re.compile(r"""(?!["']?\s*open\b)""", re.IGNORECASE)
-_CLOSED_INLINE = re.compile(r"""\bon_error["']?\s*=\s*(?!["']?\s*open\b|\s)""", re.IGNORECASE)
-"""What is said to happen on a failure, and is not plainly "open"."""
+_ASSIGNED = re.compile(rf"""({_KEY})\s*=\s*(?!["']?\s*open\b|\s)""", re.IGNORECASE)
+"""A key of an inline table, and a value that is not plainly "open"."""
 
 
 def _with_lines(last_good: Mapping[str, PluginConfig], content: bytes) -> dict[str, PluginConfig]:
@@ -94,11 +106,13 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
     """Return the plugins that the lines of a text close and switch off, taking rather too many than too few.
 
     A header counts without its bracket, and a value without its quotes. A line that names no table of this file ends
-    none, as it may be a line of a list.
+    none, as it may be a line of a list. A key that was probably meant for another one counts as that, but closes only.
     """
     tables = {field.name for field in attrs.fields(ConfigFile)}
-    closed, disabled = set(), set()
+    closed: set[str] = set()
+    disabled: set[str] = set()
     table: list[str] = []
+    meant: list[list[str]] = []
     for line in text.splitlines():
         match = _KEYS.match(line.lstrip(" \t["))
         if match is None:
@@ -107,17 +121,27 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
         rest = match.string[match.end() :].lstrip()
         if not rest.startswith("="):
             if keys[0] in tables:
-                table = keys
+                table, meant = keys, [keys]
+            elif _is_meant(keys[0], PLUGINS, ConfigFile):
+                header = [PLUGINS, *keys[1:]]
+                # One word alone may be a line of a list, in the table that was begun before.
+                table, meant = (table, [*meant, header]) if len(keys) == 1 else ([], [header])
             continue
-        path, value = [*table, *keys], rest[1:].lstrip()
-        if keys[0] == "plugins":
-            path = keys
-        if len(path) < 2 or path[0] != "plugins":
-            continue
-        if path[2:] == ["on_error"] and _CLOSED.match(value):
-            closed.add(path[1])
-        elif path[2:] == ["enabled"] and value.startswith("false"):
+        value = rest[1:].lstrip()
+        path = keys if keys[0] == PLUGINS else [*table, *keys]
+        if path[:1] == [PLUGINS] and path[2:] == ["enabled"] and value.startswith("false"):
             disabled.add(path[1])
-        elif len(path) == 2 and _CLOSED_INLINE.search(value):
-            closed.add(path[1])
+        paths = [[*header, *keys] for header in meant]
+        if len(keys) > 1 and _is_meant(keys[0], PLUGINS, ConfigFile):
+            paths = [[PLUGINS, *keys[1:]]]
+        closed.update(path[1] for path in paths if _closes(path, value))
     return closed, disabled
+
+
+def _closes(path: list[str], value: str) -> bool:
+    """Whether a line closes a plugin: by a key of its table, or by the whole table in one line."""
+    if len(path) not in (2, 3) or path[0] != PLUGINS or path[1] in (ORDER, LAST):
+        return False
+    if len(path) == 3:
+        return _CLOSED.match(value) is not None and _is_meant(path[2], ON_ERROR, PluginTable)
+    return any(_is_meant(key.strip("\"'"), ON_ERROR, PluginTable) for key in _ASSIGNED.findall(value))

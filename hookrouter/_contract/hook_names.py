@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hookrouter._contract.tables import EventFacts
 
 __all__ = [
+    "DIALOG_EVENT",
     "RAW_HOOK",
     "WAKE_VARIABLE",
     "WAKING_HOOK",
@@ -33,6 +34,9 @@ WAKING_HOOK = "file_changed"
 
 WAKE_VARIABLE = "HOOKROUTER_WAKE"
 """The environment variable that an entry with ``asyncRewake`` sets: its run is for hooks that wake, and no others."""
+
+DIALOG_EVENT = "PermissionRequest"
+"""The event that can be refused, but not by exit code 2: Claude Code's dialog stays then, for a person to answer."""
 
 _BASE_NAME = "basename(file_path)"
 

@@ -30,7 +30,7 @@ def main(folder: str, cold: list[str]) -> int:
                 payload = _read_stdin()
             files = [_memory_file(payload), _memory_file(b""), _memory_file(b"")]
             life = posix.pipe()
-        except OSError:
+        except (OSError, MemoryError):
             # Nothing was given away: the cold run says what is wrong, or copes with it.
             break
         end = _served(greeted, files, life)
@@ -165,7 +165,7 @@ def _copy(file: int, descriptor: int) -> bool:
         if posix.lseek(file, 0, 2) and posix.lseek(file, 0, 0) == 0:
             while data := posix.read(file, _CHUNK):
                 _write(descriptor, data)
-    except OSError:
+    except (OSError, MemoryError):
         return False
     return True
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve, frozen
 
-from hookrouter._contract.hook_names import RAW_HOOK, hook_names
+from hookrouter._contract.hook_names import DIALOG_EVENT, RAW_HOOK, hook_names
 from hookrouter._contract.tables import EVENTS, TOOLS
 from hookrouter._installation.client_version import found_version, knows
 from hookrouter._installation.command_line import hook_command
@@ -56,7 +56,7 @@ WAKING_CLIENT = (2, 1, 150)
 """The oldest Claude Code that was seen to know ``asyncRewake``. One that does not (2.1.50) runs the hook as any other
 and waits for it."""
 
-UNBLOCKED_EVENTS = ("PermissionRequest", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle")
+UNBLOCKED_EVENTS = (DIALOG_EVENT, "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle")
 """Events that can be refused, but not by ``onFailure``: Claude Code ignores it, or (PermissionRequest) exit code 2."""
 
 _FORM_EVENT = "Elicitation"

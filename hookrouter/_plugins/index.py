@@ -87,10 +87,13 @@ class DiscoveredPlugin(Value, kw_only=True):
     version: str = ""
     hooks: tuple[str, ...] | None = None
     """The hooks that it implements; None if it could not be imported, now or ever before."""
+    former_hooks: tuple[str, ...] = ()
+    """Of one in which no hook is found, those that were found before: its file may be half written."""
     error: str = ""
     """Why it cannot be used; empty if it can."""
-    files: tuple[tuple[str, str], ...] = ()
-    """Files whose change makes this record stale, each with its :func:`file_stamp`."""
+    files: tuple[tuple[str, str | int], ...] = ()
+    """Files whose change makes this record stale, each with its :func:`file_stamp`; with a number in the records of
+    older versions, which are stale."""
     hints: tuple[str, ...] = ()
     """What is probably a mistake in it, one line each."""
     waits: tuple[tuple[str, float, str | None], ...] = ()
@@ -109,6 +112,11 @@ class DiscoveredPlugin(Value, kw_only=True):
     """The hooks that may begin a turn of Claude's (:func:`hookrouter.markers.wakes`)."""
     settings: OwnSettings | None = None
     """The class that it declares for its settings, and what an empty table gives; None if it declares none."""
+
+    @property
+    def known_hooks(self) -> tuple[str, ...] | None:
+        """The hooks that it implements, or did when some were found; None if it could never be imported."""
+        return self.hooks or self.former_hooks or self.hooks
 
 
 def cache_file(home: Home) -> str:

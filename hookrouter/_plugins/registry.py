@@ -384,6 +384,7 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
     off = {hook for hook, _, setting in plugin.waits if setting is not None and settings.get(setting) is not True}
     if not has_rules:
         off.update(plugin.ruled)
+    hooks = plugin.known_hooks if reason == NO_HOOKS else plugin.hooks
     return PluginInfo(
         name=plugin.name,
         status=status,
@@ -391,8 +392,8 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         distribution=plugin.distribution,
         version=plugin.version,
         value=plugin.value,
-        hooks=tuple(hook for hook in plugin.hooks or () if hook not in off),
-        hooks_known=plugin.hooks is not None and reason != NO_HOOKS,
+        hooks=tuple(hook for hook in hooks or () if hook not in off),
+        hooks_known=bool(hooks) if reason == NO_HOOKS else hooks is not None,
         hints=plugin.hints,
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
         ruled=frozenset(plugin.ruled),

@@ -76,12 +76,13 @@ class _Announced(NamedTuple):
 def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     """Scan the environment, save the index and return the plugins in order of their names.
 
-    A plugin that is broken now keeps the hooks that the last good index knew of it, so that one that is set to fail
-    closed still guards the same calls. So does one that is gone: it comes after the others.
+    A plugin that is broken now, or shows no hooks, keeps those that the last good index knew of it, and which of their
+    calls they are about, so that one that is set to fail closed still guards the same calls. So does one that is gone:
+    it comes after the others.
     """
     key = environment_key()
     announced = _announced()
-    known = {plugin.name: plugin.hooks for plugin in read_cache(home)}
+    known = {plugin.name: plugin for plugin in read_cache(home)}
     plugins = []
     for plugin, description in zip(
         announced, _describe([(item.name, item.value, {}) for item in announced]), strict=True
@@ -95,28 +96,38 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
             hooks = None
         if plugin.name in (ORDER, LAST):
             error = f"a plugin cannot be called {plugin.name}, which is a key of [plugins] in config.toml"
-        plugins.append(
-            DiscoveredPlugin(
-                name=plugin.name,
-                value=plugin.value,
-                distribution=plugin.distributions[0],
-                version=plugin.version,
-                hooks=tuple(hooks) if hooks is not None else known.get(plugin.name),
-                waits=tuple((hook, *how) for hook, how in sorted(description["waits"].items())),
-                ruled=tuple(description["ruled"]),
-                stateless=tuple(description["stateless"]),
-                if_known=tuple(description["if_known"]),
-                matching=tuple((hook, tuple(values)) for hook, values in description["matching"]),
-                wakes=tuple(description["wakes"]),
-                error=error,
-                hints=tuple(description["hints"]),
-                files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
-                settings=_own_settings(description),
-            )
+        former = known.get(plugin.name)
+        former_hooks = None if hooks or former is None else former.known_hooks
+        found = DiscoveredPlugin(
+            name=plugin.name,
+            value=plugin.value,
+            distribution=plugin.distributions[0],
+            version=plugin.version,
+            hooks=former_hooks if hooks is None else tuple(hooks),
+            former_hooks=() if hooks is None else former_hooks or (),
+            waits=tuple((hook, *how) for hook, how in sorted(description["waits"].items())),
+            ruled=tuple(description["ruled"]),
+            stateless=tuple(description["stateless"]),
+            if_known=tuple(description["if_known"]),
+            matching=tuple((hook, tuple(values)) for hook, values in description["matching"]),
+            wakes=tuple(description["wakes"]),
+            error=error,
+            hints=tuple(description["hints"]),
+            files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
+            settings=_own_settings(description),
         )
+        if former is not None and former_hooks:
+            found = found._with(if_known=former.if_known, matching=former.matching, wakes=former.wakes)
+        plugins.append(found)
     names = {plugin.name for plugin in announced}
-    gone = sorted((name, hooks) for name, hooks in known.items() if name not in names and hooks)
-    plugins += [DiscoveredPlugin(name=name, value="", hooks=hooks, error=NOT_INSTALLED) for name, hooks in gone]
+    gone = [known[name] for name in sorted(known) if name not in names and known[name].known_hooks]
+    plugins += [
+        # Without its settings it cannot be known in which hooks it does not wait: it has all of them.
+        plugin._with(
+            hooks=plugin.known_hooks, former_hooks=(), error=NOT_INSTALLED, files=(), hints=(), settings=None, waits=()
+        )
+        for plugin in gone
+    ]
     result = tuple(plugins)
     write_cache(home, result, key)
     return result

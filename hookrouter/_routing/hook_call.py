@@ -26,6 +26,7 @@ HANDLED_MARK = "hookrouter_handled"
 
 _MAX_EVENT = 80
 _MAX_NAME = 200
+_NO_MEMORY = "no memory for the payload"
 
 
 class HookCall(Value):
@@ -96,6 +97,8 @@ def parse(word: str, data: bytes | None, fault: str = "") -> HookCall:
         payload = fastjson.loads(data)
     except ValueError as error:
         return HookCall(name, record, problem=f"the payload is not JSON: {error}")
+    except MemoryError:
+        return HookCall(name, record, problem=_NO_MEMORY)
     if not isinstance(payload, dict):
         return HookCall(name, record, problem=f"the payload is a JSON {fastjson.json_type(payload)}, not an object")
     stated = payload.get("hook_event_name")
@@ -107,7 +110,10 @@ def parse(word: str, data: bytes | None, fault: str = "") -> HookCall:
     if stated != record.name:
         problem = f"the payload's hook_event_name is {_shown(stated)}, not {record.name!r} as in run {word}"
         return HookCall(name, record, payload, problem=problem)
-    errors, warnings = _faults(record, payload)
+    try:
+        errors, warnings = _faults(record, payload)
+    except MemoryError:
+        return HookCall(name, record, problem=_NO_MEMORY)
     return HookCall(name, record, payload, warnings, "; ".join(errors))
 
 

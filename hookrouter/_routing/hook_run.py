@@ -9,7 +9,7 @@ import os
 import time
 
 from hookrouter._config.cache import load as load_config
-from hookrouter._contract.hook_names import WAKE_VARIABLE, command_word, event_facts, matched_value
+from hookrouter._contract.hook_names import DIALOG_EVENT, WAKE_VARIABLE, command_word, event_facts, matched_value
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.index import read_cache
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, Plugins
@@ -121,6 +121,7 @@ class _HookRun:
         self._finish_child: Callable[[], None] = _nothing
         self._containment: Containment | None = None
         self._is_stateless = True
+        self._has_guard = False
         self._was_broken: bool | None = None
         self._failure = _failure("the call could not be routed")
         """What is answered if no answer can be made."""
@@ -202,6 +203,7 @@ class _HookRun:
             return HookOutput()
 
         if guards := plugins.guards([*listeners, *broken_guards]):
+            self._has_guard = True
             self._note_guards(guards, "hookrouter failed")
             # What a refusal needs: an upgrade meanwhile may take the installed files away.
             from hookrouter._routing import merge, reply_check  # noqa: F401
@@ -259,7 +261,8 @@ class _HookRun:
     def _note_guards(self, names: Sequence[str], reason: str) -> None:
         """Have the call refused from now on if no answer can be made: these plugins are set to fail closed."""
         if self._can_block:
-            what = f"{reason}; set to fail closed: {', '.join(names)}, so this is refused"
+            means = "left to a person" if self._call.event == DIALOG_EVENT else "refused"
+            what = f"{reason}; set to fail closed: {', '.join(names)}, so this is {means}"
             self._failure = _failure(printable(what), BLOCKED)
 
     def _plugins(self) -> Plugins:
@@ -307,7 +310,7 @@ class _HookRun:
         return routed
 
     def _supervised(self, isolation: Isolation) -> Routed:
-        """Have the plugins called in a child process; in this one if none can be made, and none of them fails closed.
+        """Have the plugins called in a child process; in this one if none can be made, and no guard listens.
 
         Raises OSError or RuntimeError if neither can be done.
         """
@@ -325,8 +328,8 @@ class _HookRun:
                 work, self._record.fields, meanwhile=self._push, after_reply=self._after_reply
             )
         except OSError as error:
-            config = self._plugins().all_config
-            if any(config.plugin(name).on_error == "closed" for name in isolation.third_party):
+            if self._has_guard:
+                # Also if that is hookrouter's own: any other plugin could end this process before it is asked.
                 raise
             self._record.warn(f"no process could be made for plugins: {describe_error(error)}")
             return self._marked(isolation)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -22,7 +21,7 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import DryRun, Json, Scope, ScopeOption, SettingsOption, chosen_settings, echo_json
 from hookrouter.storage._exposure import exposed_folders
-from hookrouter.storage.home import HOME_VARIABLE
+from hookrouter.storage._exposure import remedy as exposure_remedy
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
@@ -132,7 +131,7 @@ def register(
         raise CommandError(
             printable(
                 f"another user could put other files, and another router, in the place of hookrouter's: {told}; "
-                f"fix: chmod go-w {shlex.join(exposed)}, or set {HOME_VARIABLE} to a folder of your own"
+                f"fix: {exposure_remedy(exposed)}"
             )
         )
     for info in app.plugins.broken():

@@ -8,15 +8,23 @@ a folder with the sticky bit, such as ``/tmp``, only the owner of an entry may r
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from typing import TYPE_CHECKING
 
+from hookrouter.storage.home import HOME_VARIABLE
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from hookrouter.storage.home import Home
 
-__all__ = ["exposed_folders"]
+__all__ = ["exposed_folders", "remedy"]
+
+_MOST_LINKS = 40
+"""Links on one way after which the system gives up."""
+
+_FOREIGN = "belongs to"
 
 
 def exposed_folders(home: Home) -> dict[str, str]:
@@ -26,17 +34,33 @@ def exposed_folders(home: Home) -> dict[str, str]:
     one of config.toml. What is missing is left out. Raises nothing.
     """
     own = (home.root, home.state, home.logs, home.cache, home.prompts)
-    ways = {way for folder in own for way in (os.path.dirname(folder), os.path.dirname(os.path.realpath(folder)))}
-    folders = dict.fromkeys(folder for way in sorted({*ways, home.root}) for folder in _way(way))
+    folders = sorted({folder for way in own for folder in _way(way)} | {os.path.realpath(home.root)})
     return {folder: reason for folder in folders if (reason := _reason(folder))}
 
 
-def _way(folder: str) -> Iterator[str]:
-    """Yield a folder and all above it."""
-    yield folder
-    while (above := os.path.dirname(folder)) != folder:
-        folder = above
-        yield folder
+def _way(path: str) -> Iterator[str]:
+    """Yield the folders that a path leads through, those of links on the way too, but not what it leads to."""
+    names, here, links = path.split("/")[::-1], "/", 0
+    while names:
+        name = names.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            here = os.path.dirname(here)
+            continue
+        yield here
+        there = os.path.join(here, name)
+        try:
+            target = os.readlink(there)
+        except OSError:
+            # No link, or nothing is there yet.
+            here = there
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return
+        here = "/" if target.startswith("/") else here
+        names += target.split("/")[::-1]
 
 
 def _reason(folder: str) -> str:
@@ -48,7 +72,7 @@ def _reason(folder: str) -> str:
     user = os.geteuid()
     # Root uses everybody's files, as elsewhere.
     if user != 0 and status.st_uid not in (user, 0):
-        return f"belongs to the user {status.st_uid}"
+        return f"{_FOREIGN} the user {status.st_uid}"
     if status.st_mode & stat.S_ISVTX:
         return ""
     if status.st_mode & stat.S_IWOTH:
@@ -59,14 +83,28 @@ def _reason(folder: str) -> str:
 
 
 def _is_own_group(group: int) -> bool:
-    """Whether nobody but this user and root is in a group: many systems give each user one of the user's own."""
+    """Whether nobody but this user and root is in a group: many systems give each user one of the user's own.
+
+    That is the user's primary group, and has the user's name: where users come from a directory, not all of those who
+    are in a group may be listed.
+    """
     import grp
     import pwd
 
     try:
-        members = {*grp.getgrgid(group).gr_mem}
-        user = pwd.getpwuid(os.geteuid()).pw_name
+        entry, user = grp.getgrgid(group), pwd.getpwuid(os.geteuid())
     except KeyError:
         return False
-    members.update(entry.pw_name for entry in pwd.getpwall() if entry.pw_gid == group)
-    return members <= {user, "root"}
+    if user.pw_gid != group or entry.gr_name != user.pw_name:
+        return False
+    members = {*entry.gr_mem, *(one.pw_name for one in pwd.getpwall() if one.pw_gid == group)}
+    return members <= {user.pw_name, "root"}
+
+
+def remedy(exposed: Mapping[str, str]) -> str:
+    """Return what mends such folders, which are given as :func:`exposed_folders` returns them."""
+    own_folder = f"set {HOME_VARIABLE} to a folder of your own"
+    if any(reason.startswith(_FOREIGN) for reason in exposed.values()):
+        # Its owner can change its mode back at any time.
+        return own_folder
+    return f"chmod go-w {shlex.join(exposed)}, or {own_folder}"

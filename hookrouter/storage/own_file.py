@@ -90,12 +90,16 @@ def write_own_json(path: str, document: Mapping[str, object]) -> None:
 def read_trusted(path: str) -> bytes:
     """Return the content of a file that a person writes, such as config.toml. Raises OSError if it cannot be read.
 
-    Also if it is no file but a pipe, for example, which would have this process wait for a writer. PermissionError also
+    Also if it is no file but a pipe, for example, which would have this process wait for a writer; ``/dev/null`` alone
+    counts as an empty file. PermissionError also
     if it belongs to another user: in a folder that others may write, anybody could put one there. Files of root count
     for all, and root reads everybody's.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         status, user = os.fstat(file.fileno()), os.geteuid()
+        if stat.S_ISCHR(status.st_mode) and status.st_rdev == os.stat(os.devnull).st_rdev:
+            # Whoever owns it, nobody can put anything there.
+            return b""
         if not stat.S_ISREG(status.st_mode):
             import errno
 

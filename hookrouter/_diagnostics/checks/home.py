@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.system import nearest_existing
-from hookrouter.storage._exposure import exposed_folders
-from hookrouter.storage.home import HOME_VARIABLE
+from hookrouter.storage._exposure import exposed_folders, remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,8 +36,7 @@ class HomeCheck:
         yield from problems
         for folder, reason in exposed_folders(home).items():
             message = f"{folder} {reason}, who could put other files, and another router, in the place of hookrouter's"
-            fix = f"chmod go-w {shlex.quote(folder)}, or set {HOME_VARIABLE} to a folder of your own"
-            yield Finding(ERROR, "home", message, fix)
+            yield Finding(ERROR, "home", message, remedy({folder: reason}))
         for name in (home.state, home.logs, home.cache, home.root, home.prompts):
             yield from _modes(name)
         disk = os.statvfs(nearest_existing(home.state))

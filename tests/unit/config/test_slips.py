@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookrouter._config.cache import load
-from hookrouter.config import Config
+from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.home import Home
 
 CLOSED = [
@@ -48,6 +48,42 @@ def test_a_slip_in_a_file_that_is_no_toml_closes(home: Home, lines: str) -> None
         config = written(home, text)
         assert config.problems
         assert config.plugin("guard").on_error == "closed", text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[plugin.guard]\non_error = "closed"\n[[\n',
+        '[Plugins.guard]\nonerror = "closed"\n[[\n',
+        '[plugins.guard]\non-error = "closed"\n[[\n',
+        '[plugins]\nguard = { onError = "closed" }\n[[\n',
+        "[plugin]\nguard.on_eror = closed\n[[\n",
+        'plugin.guard.on_error = "closed"\n[[\n',
+        'plugin.guard = { "on-error" = "closed" }\n[[\n',
+        '[plugins.guard]\nsettings = { list = [\n"plugin"\n] }\non_error = "closed"\n[[\n',
+    ],
+)
+def test_a_slip_in_a_key_of_a_file_that_is_no_toml_closes(home: Home, text: str) -> None:
+    config = written(home, text)
+    assert config.problems
+    assert config.plugins == {"guard": PluginConfig(on_error="closed")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[plugins.other]\n[plugin.guard]\nenabled = false\n[[\n",
+        '[plugin.guard]\non_error = "open"\n[[\n',
+        '[plugin.guard.settings]\non_error = "closed"\n[[\n',
+        '[plugins.guard.settings]\nonerror = "closed"\n[[\n',
+        "[plugins.guard]\nsettings = { a = 1 }\n[[\n",
+        '[plugin.guard]\n[gateways.x]\nonerror = "closed"\n[[\n',
+    ],
+)
+def test_a_slip_in_a_key_of_a_file_that_is_no_toml_does_nothing_else(home: Home, text: str) -> None:
+    config = written(home, text)
+    assert config.problems
+    assert config.plugins == {}
 
 
 @pytest.mark.parametrize("lines", OPEN)
@@ -123,3 +159,37 @@ def test_a_removed_file_is_one(home: Home, whole: bool) -> None:
     if whole:
         os.rename(home.root, f"{home.root}-before")
     assert load(home) == Config()
+
+
+@pytest.mark.parametrize("key", ["plugin", "Plugins", "pluginz"])
+@pytest.mark.parametrize(
+    "lines",
+    ["timeout = 5", "enabled = false", 'on_error = "open"', 'enabled = false\non_error = "closed"', "", "x = 1"],
+)
+def test_what_stands_under_a_wrong_key_opens_nothing(home: Home, key: str, lines: str) -> None:
+    closed = '[plugins.guard]\non_error = "closed"\ntimeout = 4\n'
+    former = written(home, closed).plugin("guard")
+    assert written(home, f"[{key}.guard]\n{lines}\n").plugin("guard") == former
+    for text in (f"{closed}[{key}.guard]\n{lines}\n", f"[{key}.guard]\n{lines}\n{closed}"):
+        config = written(home, text)
+        assert config.problems
+        assert config.plugin("guard") == former
+
+
+def test_what_stands_under_a_wrong_key_switches_nothing_off(home: Home) -> None:
+    assert written(home, "[plugin.guard]\nenabled = false\n").plugins == {}
+    assert written(home, '[plugins.guard]\nenabled = false\n[plugin.guard]\non_error = "closed"\n').plugin(
+        "guard"
+    ) == PluginConfig(on_error="closed")
+
+
+def test_the_empty_device_is_an_empty_file(home: Home) -> None:
+    assert written(home, '[plugins.guard]\non_error = "closed"\n').plugin("guard").on_error == "closed"
+    os.unlink(home.config_file)
+    os.symlink(os.devnull, home.config_file)
+    assert load(home) == Config()
+
+
+def test_below_the_empty_device_is_no_file(tmp_path: Path) -> None:
+    environ = {name: str(tmp_path / name) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    assert load(Home.from_environ({**environ, "HOME": os.devnull}, "linux")) == Config()

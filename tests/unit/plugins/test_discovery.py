@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,9 +12,10 @@ import pytest
 
 from hookrouter._plugins import discovery
 from hookrouter._plugins.discovery import load_index
+from hookrouter._plugins.index import cache_file, read_cache, read_fresh
 from hookrouter._plugins.inspector import describe
 from hookrouter._plugins.registry import Plugins
-from hookrouter.config import Config
+from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
 
@@ -142,3 +145,86 @@ def test_it_is_noted_if_a_plugin_contributes_that_may_leave_something(
     assert not plugins.has_called_unmarked
     assert "tmux" in plugins.terminal_backends()
     assert plugins.has_called_unmarked is not is_marked
+
+
+def test_an_index_with_stamps_of_an_older_version_is_read_and_stale(home: Home) -> None:
+    index = load_index(home, os.environ)
+    path = cache_file(home)
+    with open(path, "rb") as file:
+        document = json.load(file)
+    for record in document["plugins"]:
+        record["files"] = [[name, 1700000000000000000] for name, _ in record.get("files", [])]
+    with open(path, "w") as file:
+        json.dump(document, file)
+    assert [(plugin.name, plugin.hooks) for plugin in read_cache(home)] == [
+        (plugin.name, plugin.hooks) for plugin in index
+    ]
+    assert read_fresh(home) is None
+
+
+CLOSED = Config(plugins={"halfway": PluginConfig(on_error="closed")})
+
+GUARD = """
+from hookrouter import hookimpl
+from hookrouter.markers import if_known, matching, waits, wakes
+
+@hookimpl
+def user_prompt_submit(event):
+    return None
+
+@hookimpl
+@if_known
+def worktree_create(event):
+    return None
+
+@hookimpl
+@matching("idle_prompt")
+def notification(event):
+    return None
+
+@hookimpl
+@waits(5, setting="ask")
+def pre_tool_use(event):
+    return None
+"""
+
+
+@pytest.mark.parametrize("source", ["", "from hookrouter import hookimpl\n", "def broken(\n"])
+def test_a_guard_whose_file_is_half_written_guards_what_it_did(home: Home, tmp_path: Path, source: str) -> None:
+    write_plugin(tmp_path / "site", "halfway", GUARD.partition("@hookimpl\n@if_known")[0])
+    load_index(home, os.environ, anew=True)
+    write_plugin(tmp_path / "site", "halfway", source)
+    # However often it is looked into.
+    for _ in range(2):
+        index = load_index(home, os.environ, anew=True)
+        plugins = Plugins(index, CLOSED, lambda _plugin, _text: None)
+        assert [info.name for info in plugins.broken_fail_closed(["user_prompt_submit"])] == ["halfway"]
+        assert plugins.broken_fail_closed(["pre_tool_use"]) == []
+    assert plugins.fail_closed("user_prompt_submit") == ["halfway"]
+
+
+def test_a_plugin_without_hooks_that_may_fail_open_is_active_and_has_none(home: Home, tmp_path: Path) -> None:
+    write_plugin(tmp_path / "site", "halfway", GUARD)
+    load_index(home, os.environ, anew=True)
+    write_plugin(tmp_path / "site", "halfway", "")
+    plugins = Plugins(load_index(home, os.environ, anew=True), Config(), lambda _plugin, _text: None)
+    [info] = [info for info in plugins.listing() if info.name == "halfway"]
+    assert (info.status, info.hooks) == ("active", ())
+
+
+@pytest.mark.parametrize("how", ["gone", "broken", "empty"])
+def test_what_is_known_of_the_hooks_of_a_guard_stays_known(home: Home, tmp_path: Path, how: str) -> None:
+    write_plugin(tmp_path / "site", "halfway", GUARD)
+    load_index(home, os.environ, anew=True)
+    if how == "gone":
+        for folder in (tmp_path / "site").glob("*.dist-info"):
+            shutil.rmtree(folder)
+    else:
+        write_plugin(tmp_path / "site", "halfway", "def broken(\n" if how == "broken" else "")
+    for _ in range(2):
+        plugins = Plugins(load_index(home, os.environ, anew=True), CLOSED, lambda _plugin, _text: None)
+        [info] = [info for info in plugins.listing() if info.name == "halfway"]
+        assert info.status == "broken"
+        # Its settings are not known any more, so that none says that it does not wait.
+        assert set(info.hooks) == {"user_prompt_submit", "worktree_create", "notification", "pre_tool_use"}
+        assert (info.if_known, info.matching) == ({"worktree_create"}, {"notification": ("idle_prompt",)})

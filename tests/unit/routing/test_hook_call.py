@@ -50,6 +50,16 @@ def test_what_cannot_be_routed_says_why(word: str, sent: bytes | None, problem: 
     assert call.hooks == ()
 
 
+@pytest.mark.parametrize("what", ["fastjson.loads", "_faults"])
+def test_a_payload_that_there_is_no_memory_for_cannot_be_routed(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(f"hookrouter._routing.hook_call.{what}", fail)
+    call = parse("pre-tool-use", data())
+    assert (call.problem, call.hooks, call.payload) == ("no memory for the payload", (), {})
+
+
 def test_an_event_of_a_newer_client_reaches_the_raw_hook() -> None:
     call = parse("sun-rise", data(hook_event_name="SunRise"))
     assert (call.event, call.is_known, call.hooks, call.problem) == ("SunRise", False, ("raw_event",), "")

@@ -1,0 +1,76 @@
+"""What a run answers if what it needs is not to be had."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hookrouter import _wiring, hookimpl
+from hookrouter._isolation.supervisor import Supervisor
+from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter._routing import hook_run
+from hookrouter._routing.hook_run import answer
+from hookrouter.samples import sample
+
+GUARDED = '[plugins.own]\non_error = "closed"\n'
+
+
+@pytest.fixture
+def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A home with a guard of hookrouter's own and somebody's plugin that fails too often, and no process to be had."""
+    index = []
+    for name, distribution in (("own", "hookrouter"), ("other", "somebodys")):
+        module: Any = ModuleType(f"{name}_of_this_test")
+        module.pre_tool_use = hookimpl(_answers)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        found = DiscoveredPlugin(
+            name=name, value=module.__name__, distribution=distribution, hooks=("pre_tool_use", "permission_request")
+        )
+        index.append(found)
+    monkeypatch.setattr(hook_run, "load_index", lambda _home, _environ: tuple(index))
+    monkeypatch.setattr(Supervisor, "run", _no_process)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text(GUARDED)
+    return {"HOOKROUTER_HOME": str(home), "HOME": str(tmp_path)}
+
+
+def _answers(event: object) -> None:
+    _CALLED.append(event)
+
+
+_CALLED: list[object] = []
+
+
+def _no_process(*_given: object, **_more: object) -> None:
+    raise BlockingIOError("no process can be made")
+
+
+def test_without_a_process_no_stranger_is_called_beside_a_guard_of_our_own(environ: dict[str, str]) -> None:
+    _CALLED.clear()
+    payload = json.dumps(sample("PreToolUse")).encode()
+    answered = answer("pre-tool-use", payload, environ, _wiring, contained=True)
+    assert _CALLED == []
+    assert answered.output.decision == "deny"
+    assert "own" in answered.output.stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "event", "means"),
+    [
+        ("pre-tool-use", "PreToolUse", "so this is refused"),
+        ("permission-request", "PermissionRequest", "so this is left to a person"),
+    ],
+)
+def test_a_refusal_that_cannot_be_made_says_what_its_exit_code_does(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, word: str, event: str, means: str
+) -> None:
+    monkeypatch.setattr("hookrouter._routing.merge.merge", _no_process)
+    answered = answer(word, json.dumps(sample(event)).encode(), environ, _wiring, contained=True)
+    assert answered.output.exit_code == 2
+    assert answered.output.stderr == f"hookrouter: hookrouter failed; set to fail closed: own, {means}\n"
