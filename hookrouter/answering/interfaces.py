@@ -581,6 +581,8 @@ class AnswerRequest(NamedTuple):
     beside: Callable[[], Beside] = Beside
     """What else the client may be asking by now: to be asked before each key, as another call may have begun since the
     one before. Raises HookrouterError if that cannot be known; then no key may be pressed."""
+    client_pid: int = 0
+    """The process id of the client that asks; 0 if it is not known, or is one of another machine or container."""
 
 
 EVERY_KIND = "*"

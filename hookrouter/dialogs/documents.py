@@ -16,7 +16,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.engine import durable_together
-from hookrouter.util.claude_process import is_gone, is_in_background, process_space
+from hookrouter.util.claude_process import is_gone, process_space
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
@@ -30,6 +30,7 @@ __all__ = [
     "ANSWER_LOCK",
     "PendingAnswer",
     "Question",
+    "client_here",
     "delete_pending",
     "delete_question",
     "find_question",
@@ -38,7 +39,6 @@ __all__ = [
     "holding",
     "is_being_answered",
     "is_client_gone",
-    "is_client_in_background",
     "is_form",
     "is_open",
     "is_young",
@@ -167,9 +167,9 @@ def is_client_gone(question: Question) -> bool:
     return question.client_host == process_space() and is_gone(question.client_pid)
 
 
-def is_client_in_background(question: Question) -> bool:
-    """Whether what is typed at a question's terminal certainly goes to another program than its client."""
-    return question.client_host == process_space() and is_in_background(question.client_pid)
+def client_here(question: Question) -> int:
+    """Return the process id of the client that asked; 0 if it is not known, or does not count here."""
+    return question.client_pid if question.client_host == process_space() else 0
 
 
 def is_young(question: Question) -> bool:

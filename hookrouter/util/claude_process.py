@@ -14,6 +14,7 @@ __all__ = [
     "is_another_alive",
     "is_gone",
     "is_in_background",
+    "is_suspended",
     "parent_watch",
     "process_space",
     "set_hook_parent",
@@ -44,12 +45,21 @@ def is_gone(pid: int) -> bool:
 
 
 def is_in_background(pid: int) -> bool:
-    """Whether what is typed at a process's terminal certainly goes to another one: it was stopped, as Ctrl-Z does."""
+    """Whether what is typed at a process's terminal certainly goes to another one.
+
+    It was stopped, as Ctrl-Z does, or never was in the foreground, as what ``&`` starts: this says nothing of what
+    reaches it otherwise.
+    """
     state = _stat(pid)
     if len(state) <= _FOREGROUND:
         return False
     has_terminal = state[_FOREGROUND - 1] != b"0" and not state[_FOREGROUND].startswith((b"-", b"0"))
-    return state[0] in (b"T", b"t") or (has_terminal and state[_FOREGROUND] != state[_GROUP])
+    return state[0] in _STOPPED or (has_terminal and state[_FOREGROUND] != state[_GROUP])
+
+
+def is_suspended(pid: int) -> bool:
+    """Whether a process was stopped, as Ctrl-Z does; False where the system does not say."""
+    return _stat(pid)[:1] in [[state] for state in _STOPPED]
 
 
 def _is_zombie(pid: int) -> bool:
@@ -57,6 +67,7 @@ def _is_zombie(pid: int) -> bool:
     return _stat(pid)[:1] in ([b"Z"], [b"X"])
 
 
+_STOPPED = b"T", b"t"
 _GROUP, _FOREGROUND = 2, 5
 """Where the process's group stands, and the one in its terminal's foreground, behind the terminal itself."""
 

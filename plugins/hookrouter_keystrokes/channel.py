@@ -97,6 +97,8 @@ class KeysChannel:
         if isinstance(script, str):
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, script)
         typist = _Typist(request, address, terminal, script, self._timing, self._clock, self._sleep)
+        if reason := typist.hold.elsewhere():
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, reason)
         try:
             return typist.run()
         except HookrouterError as error:
@@ -231,7 +233,7 @@ class _Typist:
         self._timing = timing
         self._clock = clock
         self._sleep = sleep
-        self.hold = Hold(terminal, address, timing)
+        self.hold = Hold(terminal, address, timing, request.client_pid)
         self._watch = _Watch(timing)
         self._reaction = Reaction(timing)
         self._taken: list[Taken] = []
@@ -260,7 +262,7 @@ class _Typist:
 
     def _turn(self) -> AnswerOutcome | None:
         """Look once and act at most once; return how it ended, or None to go on."""
-        if reason := self._request.stopped():
+        if reason := self._request.stopped() or self.hold.elsewhere():
             return self._refuse(reason)
         view = self._look()
         now = self._clock()

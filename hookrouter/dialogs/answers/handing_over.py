@@ -85,12 +85,7 @@ class HandingOver:
                 changes.wait(_LOOK_SECONDS)
 
     def stopped(self) -> str:
-        """Return why no more may be done: the session is paused, which counts for no person, or its client suspended.
-
-        Raises nothing.
-        """
-        if documents.is_client_in_background(self._question):
-            return "Claude Code is in the background of its terminal: what is typed there goes to another program"
+        """Return why no more may be done: the session is paused, which counts for no person. Raises nothing."""
         if self._answer.author.is_person:
             return ""
         try:
@@ -146,6 +141,7 @@ class HandingOver:
             reply=self._answer.reply,
             dialog=self._answer.dialog,
             beside=self._beside,
+            client_pid=documents.client_here(self._question),
         )
         serving = {
             name: channel for name, channel in self._answer.channels.items() if serves(channel, self._question.kind)
