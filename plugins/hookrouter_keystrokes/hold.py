@@ -19,7 +19,9 @@ _ELSEWHERE = "Claude Code is in the background of its terminal: what is typed th
 class Hold:
     """The hold of one delivery on its pane; it begins with the first key."""
 
-    def __init__(self, terminal: TerminalBackend, address: TerminalAddress, timing: Timing, client_pid: int = 0) -> None:
+    def __init__(
+        self, terminal: TerminalBackend, address: TerminalAddress, timing: Timing, client_pid: int = 0
+    ) -> None:
         """Hold nothing yet. ``client_pid`` is the client's process id; 0 if it is not known."""
         self._terminal = terminal if isinstance(terminal, HoldingTerminal) else None
         self._guarding = terminal if isinstance(terminal, GuardingTerminal) else None
@@ -37,7 +39,7 @@ class Hold:
     def guard(self) -> None:
         """See to it that keys reach only the program that is looked at from now on. Raises what the terminal raises."""
         if self._guarding is not None:
-            self._guarding.guard_program(self._address)
+            self._guarding.guard_program(self._address, self._client_pid)
 
     def elsewhere(self) -> str:
         """Return why what is typed now would go to another program than the client; empty if nothing says so."""

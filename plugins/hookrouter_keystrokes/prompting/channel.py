@@ -468,6 +468,8 @@ class _Typist:
     def _decided_by_mark(self) -> bool:
         """Find out whether an Enter was lost or is late; return whether it was taken. If it was lost, take all out."""
         text = self._entry.text
+        if not self._look().is_box:
+            raise _Ended(PromptStatus.UNCERTAIN, "Enter was pressed, and no prompt box is on the screen since")
         self._paste(_MARK, "see whether Enter was lost")
 
         def is_decided(area: PromptArea) -> bool:

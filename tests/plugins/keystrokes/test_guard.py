@@ -12,6 +12,7 @@ from hookrouter.answering.interfaces import (
     AnswerStatus,
     Screen,
     StyledScreen,
+    StyledText,
     TerminalAddress,
     TerminalGone,
 )
@@ -27,6 +28,7 @@ from hookrouter_keystrokes.timing import Timing
 from support.memory_storage import MemoryStore
 from support.prompt_model import ADDRESS, Clock, PromptModel, UnstyledPromptModel
 
+PID = 4711
 LINES = "\n".join(f"line {number} of a long text" for number in range(36))
 
 
@@ -39,8 +41,9 @@ class Guarding(PromptModel):
         self.of_the_shell: list[str] = []
         self.asked: list[str] = []
 
-    def guard_program(self, address: TerminalAddress) -> None:
+    def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
         self.asked.append("guard")
+        self.client_pid = client_pid
         self.guarded = self.program
 
     def capture_styled(self, address: TerminalAddress) -> StyledScreen:
@@ -94,6 +97,31 @@ def test_each_attempt_asks_anew() -> None:
     assert terminal.asked.count("guard") == 2
 
 
+def test_the_terminal_is_told_which_process_the_client_is() -> None:
+    clock = Clock()
+    terminal = Guarding(clock, 1000)
+    KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, "go on", PID))
+    assert terminal.client_pid == PID
+
+
+def test_nothing_is_pasted_to_test_enter_where_no_prompt_box_is() -> None:
+    """The client has died, and its outer shell is on the screen, of which tmux knows no difference."""
+    clock = Clock()
+
+    class Dying(PromptModel):
+        def capture_styled(self, address: TerminalAddress) -> StyledScreen:
+            found = super().capture_styled(address)
+            if ("key", "Enter") not in self.log:
+                return found
+            lines = ("$ ", *[""] * (found.screen.height - 1))
+            return StyledScreen(found.screen._replace(lines=lines), ((StyledText("$ "),), *[()] * (len(lines) - 1)))
+
+    terminal = Dying(clock)
+    outcome = KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, "go on"))
+    assert outcome.status == PromptStatus.UNCERTAIN
+    assert terminal.log[-1] == ("key", "Enter")
+
+
 def test_a_terminal_that_cannot_tell_is_typed_into_as_before() -> None:
     clock = Clock()
     terminal = UnstyledPromptModel(clock)
@@ -114,9 +142,7 @@ FORM = AskUserQuestionInput(
 )
 
 
-TWO = AskUserQuestionInput(
-    questions=(FORM.questions[0], replace(FORM.questions[0], question="How far?", header="Far"))
-)
+TWO = AskUserQuestionInput(questions=(FORM.questions[0], replace(FORM.questions[0], question="How far?", header="Far")))
 
 
 class GuardingDialog(FakeTerminal):
@@ -124,7 +150,7 @@ class GuardingDialog(FakeTerminal):
 
     asked: tuple[str, ...] = ()
 
-    def guard_program(self, address: TerminalAddress) -> None:
+    def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
         self.asked += ("guard",)
 
     def capture(self, address: TerminalAddress) -> Screen:
@@ -159,9 +185,6 @@ def test_an_answer_is_guarded_too() -> None:
     assert (outcome.status, outcome.steps) == (AnswerStatus.REFUSED, ())
     assert "another program" in outcome.reason
     assert terminal.asked[:2] == ("guard", "look")
-
-
-PID = 4711
 
 
 @pytest.fixture
