@@ -39,6 +39,7 @@ __all__ = [
     "holding",
     "is_being_answered",
     "is_client_gone",
+    "is_elsewhere",
     "is_form",
     "is_open",
     "is_young",
@@ -50,7 +51,6 @@ __all__ = [
     "own_name",
     "question_of",
     "read_pending",
-    "reads_alike",
     "remove",
     "remove_left_behind",
     "save_pending",
@@ -201,7 +201,10 @@ def _is_question(question: object) -> bool:
 
 
 def forms_beside(store: DocumentStore, question: Question) -> list[Question]:
-    """Return the other forms that are open in the same Claude session, or in the same pane, the oldest first."""
+    """Return the other forms that are open in the same Claude session, or in the same pane, the oldest first.
+
+    A session may be resumed by a second client, in a pane of its own: then two panes show its forms.
+    """
     return [
         other
         for other in near(store, question.session_id, question.session)
@@ -211,23 +214,12 @@ def forms_beside(store: DocumentStore, question: Question) -> list[Question]:
     ]
 
 
-def reads_alike(question: Question, other: Question) -> bool:
-    """Whether two forms have words that no screen tells apart. Of the other kinds each is known by its tool call."""
-    return question.kind == other.kind == QUESTION and _words(question) == _words(other)
-
-
-def _words(question: Question) -> list[object]:
-    from hookrouter.answering.labels import recorded_label
-    from hookrouter.answering.likeness import key
-
-    return [
-        [
-            key(form["question"]),
-            bool(form.get("multiSelect")),
-            [key(recorded_label(option["label"])) for option in form["options"]],
-        ]
-        for form in question.questions
-    ]
+def is_elsewhere(question: Question, other: Question) -> bool:
+    """Whether two questions are certainly drawn in different panes, whatever the terminal's sessions are called."""
+    one, two = question.terminal, other.terminal
+    if one is None or two is None:
+        return False
+    return (one.backend, one.server, one.target) != (two.backend, two.server, two.target)
 
 
 def shown_form(questions: list[dict[str, Any]]) -> list[dict[str, str]]:
