@@ -70,6 +70,8 @@ def _is_zombie(pid: int) -> bool:
 _STOPPED = b"T", b"t"
 _GROUP, _FOREGROUND = 2, 5
 """Where the process's group stands, and the one in its terminal's foreground, behind the terminal itself."""
+_BEGAN = 19
+"""Where the moment stands at which it began, in ticks since the boot."""
 
 
 def _stat(pid: int) -> list[bytes]:
@@ -82,12 +84,35 @@ def _stat(pid: int) -> list[bytes]:
         return []
 
 
-def is_another_alive(pid: int, host: str, own: int) -> bool:
+def is_another_alive(pid: int, host: str, own: int, saved_at: str = "") -> bool:
     """Whether a client that runs has this process id, which counts in ``host``, and is not the client ``own``.
 
-    False if that cannot be known: of an id that is not known (0), or another container's.
+    False if that cannot be known: of an id that is not known (0), or another container's. Also of one that belongs to
+    a process that began after ``saved_at`` (ISO 8601), when the client ran, as ids are given again after a boot.
     """
-    return pid > 0 and own > 0 and pid != own and host == process_space() and not is_gone(pid)
+    if not (pid > 0 and own > 0 and pid != own and host == process_space()) or is_gone(pid):
+        return False
+    if not saved_at:
+        return True
+    from hookrouter.util.clock import seconds
+
+    saved, began = seconds(saved_at), _began(pid)
+    return saved is None or began is None or began <= saved + _CLOCK_SECONDS
+
+
+_CLOCK_SECONDS = 60.0
+"""By so much the clock may have been set while a client ran."""
+
+
+def _began(pid: int) -> float | None:
+    """Return when a process began, in seconds since 1970; None where the system does not say."""
+    state = _stat(pid)
+    try:
+        with open("/proc/stat", "rb") as file:
+            [boot] = [int(line.split()[1]) for line in file if line.startswith(b"btime ")]
+        return boot + int(state[_BEGAN]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def process_space() -> str:
