@@ -269,11 +269,13 @@ class GuardingTerminal(Protocol):
     that was decided before, on a screen that showed the client, reaches that shell.
     """
 
-    def guard_program(self, address: TerminalAddress) -> None:
+    def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
         """Have ``press`` and ``paste`` of this object act only while the program runs that now is in the foreground.
 
         If another one is, they raise TerminalGone, and nothing arrives: whether it is must be found out by the terminal
-        itself, as a part of the act. It holds until the next call for this pane, or the end of a hold. Raises
+        itself, as a part of the act. ``client_pid`` is the client's process id, 0 if it is not known: where a shell
+        without job control has started it, the terminal calls the shell its foreground, so they also raise TerminalGone
+        once that process has ended. It holds until the next call for this pane, or the end of a hold. Raises
         TerminalGone and TerminalError.
         """
 
@@ -581,6 +583,8 @@ class AnswerRequest(NamedTuple):
     beside: Callable[[], Beside] = Beside
     """What else the client may be asking by now: to be asked before each key, as another call may have begun since the
     one before. Raises HookrouterError if that cannot be known; then no key may be pressed."""
+    client_pid: int = 0
+    """The process id of the client that asks; 0 if it is not known, or is one of another machine or container."""
 
 
 EVERY_KIND = "*"

@@ -16,7 +16,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.engine import durable_together
-from hookrouter.util.claude_process import is_gone, is_in_background, process_space
+from hookrouter.util.claude_process import is_gone, process_space
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
@@ -30,6 +30,7 @@ __all__ = [
     "ANSWER_LOCK",
     "PendingAnswer",
     "Question",
+    "client_here",
     "delete_pending",
     "delete_question",
     "find_question",
@@ -38,7 +39,7 @@ __all__ = [
     "holding",
     "is_being_answered",
     "is_client_gone",
-    "is_client_in_background",
+    "is_elsewhere",
     "is_form",
     "is_open",
     "is_young",
@@ -50,7 +51,6 @@ __all__ = [
     "own_name",
     "question_of",
     "read_pending",
-    "reads_alike",
     "remove",
     "remove_left_behind",
     "save_pending",
@@ -167,9 +167,9 @@ def is_client_gone(question: Question) -> bool:
     return question.client_host == process_space() and is_gone(question.client_pid)
 
 
-def is_client_in_background(question: Question) -> bool:
-    """Whether what is typed at a question's terminal certainly goes to another program than its client."""
-    return question.client_host == process_space() and is_in_background(question.client_pid)
+def client_here(question: Question) -> int:
+    """Return the process id of the client that asked; 0 if it is not known, or does not count here."""
+    return question.client_pid if question.client_host == process_space() else 0
 
 
 def is_young(question: Question) -> bool:
@@ -201,7 +201,10 @@ def _is_question(question: object) -> bool:
 
 
 def forms_beside(store: DocumentStore, question: Question) -> list[Question]:
-    """Return the other forms that are open in the same Claude session, or in the same pane, the oldest first."""
+    """Return the other forms that are open in the same Claude session, or in the same pane, the oldest first.
+
+    A session may be resumed by a second client, in a pane of its own: then two panes show its forms.
+    """
     return [
         other
         for other in near(store, question.session_id, question.session)
@@ -211,23 +214,12 @@ def forms_beside(store: DocumentStore, question: Question) -> list[Question]:
     ]
 
 
-def reads_alike(question: Question, other: Question) -> bool:
-    """Whether two forms have words that no screen tells apart. Of the other kinds each is known by its tool call."""
-    return question.kind == other.kind == QUESTION and _words(question) == _words(other)
-
-
-def _words(question: Question) -> list[object]:
-    from hookrouter.answering.labels import recorded_label
-    from hookrouter.answering.likeness import key
-
-    return [
-        [
-            key(form["question"]),
-            bool(form.get("multiSelect")),
-            [key(recorded_label(option["label"])) for option in form["options"]],
-        ]
-        for form in question.questions
-    ]
+def is_elsewhere(question: Question, other: Question) -> bool:
+    """Whether two questions are certainly drawn in different panes, whatever the terminal's sessions are called."""
+    one, two = question.terminal, other.terminal
+    if one is None or two is None:
+        return False
+    return (one.backend, one.server, one.target) != (two.backend, two.server, two.target)
 
 
 def shown_form(questions: list[dict[str, Any]]) -> list[dict[str, str]]:

@@ -154,9 +154,12 @@ class Handover(NamedTuple):
             return None
         return answer if token is None or answer.get("to", token) == token else None
 
-    def take(self, token: str) -> Mapping[str, Any] | None:
-        """Take the answer that was given to this hook; None if there is none, or it was taken back."""
-        answer = self.peek(token)
+    def take(self, token: str, seen: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
+        """Take the answer that was given to this hook; None if there is none, or it was taken back.
+
+        With ``seen`` only that one, as :meth:`peek` returned it: another may stand in its place by now.
+        """
+        answer = self.peek(token) if seen is None else seen
         return answer if answer is not None and self._mark(answer, "taken") else None
 
     def refuse(self, token: str, reason: str) -> None:
@@ -177,10 +180,10 @@ class Handover(NamedTuple):
     def take_back(self) -> bool:
         """Remove the answer again; False if the hook has taken it already."""
         answer = self.peek()
-        if answer is None and self.refused():
-            return self.store.delete(ANSWER, self.name)
         # A hook of an older version takes an answer by removing it.
-        return answer is not None and self._mark(answer, "withdrawn") and self.store.delete(ANSWER, self.name)
+        is_ours = answer is not None and self._mark(answer, "withdrawn")
+        # The hook may refuse it at this very moment.
+        return (is_ours or self.refused() != "") and self.store.delete(ANSWER, self.name)
 
     def _mark(self, answer: Mapping[str, Any], mark: str, value: object = True) -> bool:
         """Mark the answer; False if it has a mark already, or is another one by now."""

@@ -198,7 +198,7 @@ def _settled(
 
 def _is_anothers(question: Question, pid: int) -> bool:
     """Whether a client other than the one with this process id asked, and still runs."""
-    return is_another_alive(question.client_pid, question.client_host, pid)
+    return is_another_alive(question.client_pid, question.client_host, pid, question.saved_at)
 
 
 def _is_replaced(older: Question, pid: int, terminal: TerminalAddress | None) -> bool:

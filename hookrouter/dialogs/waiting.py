@@ -56,13 +56,14 @@ def wait_for_answer(
     *,
     agent_id: str = "",
     longest: float = float("inf"),
+    taken: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> R | None:
     """Wait for the answer that is handed over here and return the reply that ``make`` makes of it.
 
     ``agent_id`` is of the subagent that asks, empty for the main conversation. ``make`` gets what ``hookrouter answer``
-    handed over, and returns None for what cannot be used. None, and a reason in the journal, if the dialog has ended,
-    the client is gone, ``[answer] wait`` or ``longest`` seconds have passed, or another hook waits for the same. Raises
-    StoreError if the state folder fails.
+    handed over, and returns None for what cannot be used. ``taken`` is called with the answer that is given in
+    the end. None, and a reason in the journal, if the dialog has ended, the client is gone, ``[answer] wait`` or
+    ``longest`` seconds have passed, or another hook waits for the same. Raises StoreError if the state folder fails.
     """
     if not may_wait(context):
         return None
@@ -73,8 +74,12 @@ def wait_for_answer(
             stack.enter_context(handover.lock(patience))
             token = handover.begin(context.session, context.session_id, client_pid(context.environ), agent_id)
             stack.callback(handover.end)
-            reply = _wait(make, handover, token, context, seconds)
-            if reply is not None:
+            found = _wait(make, handover, token, context, seconds)
+            reply = None
+            if found is not None:
+                reply, answer = found
+                if taken is not None:
+                    taken(answer)
                 # Until then whoever handed the answer over can see whether it was given.
                 stack.callback(handover.given)
                 context.after_reply(stack.pop_all().close)
@@ -87,7 +92,7 @@ def wait_for_answer(
 
 def _wait(
     make: Callable[[Mapping[str, Any]], R | None], handover: Handover, token: str, context: Context, seconds: float
-) -> R | None:
+) -> tuple[R, Mapping[str, Any]] | None:
     from hookrouter.messaging.spawn import push
 
     store, deadline = context.store, time.monotonic() + seconds
@@ -102,9 +107,9 @@ def _wait(
             if answer is not None and (answer.get("by") == "person" or not pauses.is_paused(store, context.session)):
                 reply = _made(make, answer, handover, token, context)
                 # Taken once the reply is made: whatever fails before leaves the answer to who gave it.
-                if reply is not None and handover.take(token) is not None:
+                if reply is not None and handover.take(token, answer) is not None:
                     _note(answer, context)
-                    return reply
+                    return reply, answer
             left = deadline - time.monotonic()
             if not handover.is_wanted():
                 context.note("outcome", "not needed")

@@ -71,7 +71,7 @@ class PromptRequest(NamedTuple):
     session_id: str
     """Claude Code's id of the session."""
     client_pid: int
-    """The client's process id; 0 if it is not known."""
+    """The client's process id; 0 if it is not known, or is one of another machine or container."""
     client_version: tuple[int, ...] | None
     """The version of Claude Code, as the client's registry or the transcript says; None if neither does."""
     folder: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering.interfaces import TerminalAddress
-from hookrouter.util.claude_process import is_gone, is_in_background, process_space
+from hookrouter.util.claude_process import is_gone, is_suspended, process_space
 from hookrouter.util.clock import iso, now
 from hookrouter.util.field_docs import with_field_docs
 
@@ -29,7 +29,7 @@ __all__ = [
     "SessionRecord",
     "change_record",
     "is_client_gone",
-    "is_client_in_background",
+    "is_client_suspended",
     "list_records",
     "prune_records",
     "read_record",
@@ -141,9 +141,14 @@ def is_client_gone(record: SessionRecord) -> bool:
     return record.client_host == process_space() and is_gone(record.client_pid)
 
 
-def is_client_in_background(record: SessionRecord) -> bool:
-    """Whether what is typed at the session's terminal certainly goes to another program than its client."""
-    return record.client_host == process_space() and is_in_background(record.client_pid)
+def is_client_suspended(record: SessionRecord) -> bool:
+    """Whether the session's client was stopped, as by Ctrl-Z; False if that cannot be known from here."""
+    return record.client_host == process_space() and is_suspended(record.client_pid)
+
+
+def client_here(record: SessionRecord) -> int:
+    """Return the process id of the session's client; 0 if it is not known, or does not count here."""
+    return record.client_pid if record.client_host == process_space() else 0
 
 
 def watch_records(store: DocumentStore) -> DocumentWatch:

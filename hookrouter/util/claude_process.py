@@ -14,6 +14,7 @@ __all__ = [
     "is_another_alive",
     "is_gone",
     "is_in_background",
+    "is_suspended",
     "parent_watch",
     "process_space",
     "set_hook_parent",
@@ -44,12 +45,21 @@ def is_gone(pid: int) -> bool:
 
 
 def is_in_background(pid: int) -> bool:
-    """Whether what is typed at a process's terminal certainly goes to another one: it was stopped, as Ctrl-Z does."""
+    """Whether what is typed at a process's terminal certainly goes to another one.
+
+    It was stopped, as Ctrl-Z does, or never was in the foreground, as what ``&`` starts: this says nothing of what
+    reaches it otherwise.
+    """
     state = _stat(pid)
     if len(state) <= _FOREGROUND:
         return False
     has_terminal = state[_FOREGROUND - 1] != b"0" and not state[_FOREGROUND].startswith((b"-", b"0"))
-    return state[0] in (b"T", b"t") or (has_terminal and state[_FOREGROUND] != state[_GROUP])
+    return state[0] in _STOPPED or (has_terminal and state[_FOREGROUND] != state[_GROUP])
+
+
+def is_suspended(pid: int) -> bool:
+    """Whether a process was stopped, as Ctrl-Z does; False where the system does not say."""
+    return _stat(pid)[:1] in [[state] for state in _STOPPED]
 
 
 def _is_zombie(pid: int) -> bool:
@@ -57,8 +67,11 @@ def _is_zombie(pid: int) -> bool:
     return _stat(pid)[:1] in ([b"Z"], [b"X"])
 
 
+_STOPPED = b"T", b"t"
 _GROUP, _FOREGROUND = 2, 5
 """Where the process's group stands, and the one in its terminal's foreground, behind the terminal itself."""
+_BEGAN = 19
+"""Where the moment stands at which it began, in ticks since the boot."""
 
 
 def _stat(pid: int) -> list[bytes]:
@@ -71,12 +84,35 @@ def _stat(pid: int) -> list[bytes]:
         return []
 
 
-def is_another_alive(pid: int, host: str, own: int) -> bool:
+def is_another_alive(pid: int, host: str, own: int, saved_at: str = "") -> bool:
     """Whether a client that runs has this process id, which counts in ``host``, and is not the client ``own``.
 
-    False if that cannot be known: of an id that is not known (0), or another container's.
+    False if that cannot be known: of an id that is not known (0), or another container's. Also of one that belongs to
+    a process that began after ``saved_at`` (ISO 8601), when the client ran, as ids are given again after a boot.
     """
-    return pid > 0 and own > 0 and pid != own and host == process_space() and not is_gone(pid)
+    if not (pid > 0 and own > 0 and pid != own and host == process_space()) or is_gone(pid):
+        return False
+    if not saved_at:
+        return True
+    from hookrouter.util.clock import seconds
+
+    saved, began = seconds(saved_at), _began(pid)
+    return saved is None or began is None or began <= saved + _CLOCK_SECONDS
+
+
+_CLOCK_SECONDS = 60.0
+"""By so much the clock may have been set while a client ran."""
+
+
+def _began(pid: int) -> float | None:
+    """Return when a process began, in seconds since 1970; None where the system does not say."""
+    state = _stat(pid)
+    try:
+        with open("/proc/stat", "rb") as file:
+            [boot] = [int(line.split()[1]) for line in file if line.startswith(b"btime ")]
+        return boot + int(state[_BEGAN]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def process_space() -> str:

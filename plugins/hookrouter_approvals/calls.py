@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.dialogs.documents import find_question
+from hookrouter.dialogs.documents import find_question, is_elsewhere
 from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.transcript import OPEN, UNKNOWN, question_state, transcript_of
 from hookrouter.util.clock import iso, now
@@ -95,6 +95,9 @@ def other_calls(store: DocumentStore, question: Question) -> list[Mapping[str, A
         if tool_use_id == question.tool_use_id or question_state(transcript, tool_use_id) not in (OPEN, UNKNOWN):
             continue
         other = find_question(store, question.session_id, tool_use_id)
+        if other is not None and is_elsewhere(question, other):
+            # Of a second client, which has resumed the session in a pane of its own.
+            continue
         if other is not None:
             found.append(other.request)
         else:

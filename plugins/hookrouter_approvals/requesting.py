@@ -94,8 +94,9 @@ def form_requested(event: events.Elicitation, context: Context) -> ElicitationRe
     reply = wait_for_answer(
         context,
         Handover.of_call(context.store, context.session_id, own_id),
-        lambda answer: _form_reply(answer, question, context),
+        _form_reply,
         longest=context.settings(ApprovalsSettings).elicitation_wait,
+        taken=lambda answer: context.after_reply(lambda: _form_replied(context, question, answer)),
     )
     if reply is None and documents.is_open(context.store, question.session, own_id):
         _close(context, question, "unanswered", "nobody decided in time, so the dialog was opened", by="nobody")
@@ -184,25 +185,24 @@ def _permission_reply(question: Question, answer: Mapping[str, Any]) -> Permissi
     )
 
 
-def _form_reply(answer: Mapping[str, Any], question: Question, context: Context) -> ElicitationReply | None:
-    """Return the reply to a server's form, and see that its end is noted once it is written: nothing else tells it."""
+def _form_reply(answer: Mapping[str, Any]) -> ElicitationReply | None:
+    """Return the reply to a server's form; None for what cannot be used."""
     decision = answer.get("decision")
     action = decision.get("action") if isinstance(decision, dict) else None
     if not isinstance(decision, dict) or action not in ("submit", "decline", "cancel"):
         return None
-    by = "person" if answer.get("by") == "person" else "agent"
-    context.after_reply(lambda: _form_replied(context, question, decision, by))
     if action == "submit":
         return ElicitationReply.accept(decision.get("content") or {})
     return ElicitationReply.decline() if action == "decline" else ElicitationReply.cancel()
 
 
-def _form_replied(context: Context, question: Question, decision: Mapping[str, Any], by: str) -> None:
-    """Close a form whose answer is written to Claude Code."""
+def _form_replied(context: Context, question: Question, answer: Mapping[str, Any]) -> None:
+    """Close a form whose answer is written to Claude Code: nothing else tells of its end."""
     from hookrouter.dialogs.comparison import Comparison, QuestionResult
     from hookrouter_approvals.comparing import meaning
 
-    said = meaning(decision)
+    said = meaning(answer["decision"])
+    by = "person" if answer.get("by") == "person" else "agent"
     result = QuestionResult(question.questions[0]["question"], "match", said, said)
     comparison = Comparison(True, "reply", (result,), (), "")
     with documents.holding(context.store, question.session):

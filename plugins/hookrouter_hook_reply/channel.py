@@ -10,6 +10,7 @@ from hookrouter.answering.interfaces import EVERY_KIND, AnswerOutcome, AnswerSta
 from hookrouter.answering.recording import recorded_answer
 from hookrouter.dialogs.handover import ANSWER, WAITING, Handover
 from hookrouter.storage.interface import StoreError
+from hookrouter.util.claude_process import process_space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,6 +58,8 @@ class ReplyChannel:
         waiting = self._waiting(request, handover)
         if waiting is None:
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, "no hook is waiting beside the dialog")
+        if _is_anothers(request, waiting):
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the hook that waits is one of another client")
         if waiting.get("disputed"):
             return AnswerOutcome(
                 AnswerStatus.UNAVAILABLE,
@@ -106,6 +109,13 @@ def _handover(request: AnswerRequest, store: DocumentStore) -> Handover:
     return Handover.of_call(store, request.session_id, request.tool_use_id)
 
 
+def _is_anothers(request: AnswerRequest, waiting: Mapping[str, Any]) -> bool:
+    """Whether the hook that waits is certainly that of another client, which has the same session."""
+    pid = waiting.get("client_pid")
+    is_known = isinstance(pid, int) and pid > 0 and request.client_pid > 0
+    return is_known and waiting.get("client_host") == process_space() and pid != request.client_pid
+
+
 def _wait_until_taken(
     request: AnswerRequest, handover: Handover, waiting: Mapping[str, Any], watch: DocumentWatch
 ) -> None:
@@ -128,7 +138,7 @@ def _is_given(request: AnswerRequest, handover: Handover, waiting: Mapping[str, 
             given = _is_over_soon(request)
             handover.given()
             return given
-    return True
+    return not handover.refused()
 
 
 def _is_over_soon(request: AnswerRequest) -> bool:

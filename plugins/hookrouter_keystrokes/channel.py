@@ -97,6 +97,8 @@ class KeysChannel:
         if isinstance(script, str):
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, script)
         typist = _Typist(request, address, terminal, script, self._timing, self._clock, self._sleep)
+        if reason := typist.hold.elsewhere():
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, reason)
         try:
             return typist.run()
         except HookrouterError as error:
@@ -231,7 +233,7 @@ class _Typist:
         self._timing = timing
         self._clock = clock
         self._sleep = sleep
-        self.hold = Hold(terminal, address, timing)
+        self.hold = Hold(terminal, address, timing, request.client_pid)
         self._watch = _Watch(timing)
         self._reaction = Reaction(timing)
         self._taken: list[Taken] = []
@@ -260,7 +262,7 @@ class _Typist:
 
     def _turn(self) -> AnswerOutcome | None:
         """Look once and act at most once; return how it ended, or None to go on."""
-        if reason := self._request.stopped():
+        if reason := self._request.stopped() or self.hold.elsewhere():
             return self._refuse(reason)
         view = self._look()
         now = self._clock()
@@ -275,7 +277,7 @@ class _Typist:
         if isinstance(outstanding, GiveUp):
             return self._refuse(outstanding.why)
         if isinstance(outstanding, Press):
-            self._press(outstanding)
+            return self._test(outstanding, view, now)
         return self._decide(view, now) if outstanding is None else None
 
     def _look(self) -> View:
@@ -300,15 +302,30 @@ class _Typist:
         self._waiting_since = None
         # Asked first, so that the hold's time and the dialog's own pass at once.
         others_are_out = self._others_are_out(step, view, now)
-        if not others_are_out or not self._may_act(step, now) or self._clock() - now > self._timing.stale_seconds:
+        if not others_are_out or not self._may_act(step, now) or self._is_stale(now):
             return None
         if len(self._taken) >= self._budget:
             return self._refuse(f"the dialog is not answered after {len(self._taken)} keys")
         # Asked after the look: whatever has drawn a dialog by then had begun before.
         if reason := self._script.mistakable(view, self._taken, self._request.beside()):
             return self._refuse(reason)
-        self._act(step, view, now)
+        # That question may take long where the documents are another machine's: then it is looked again.
+        if not self._is_stale(now):
+            self._act(step, view, now)
         return None
+
+    def _test(self, arrow: Press, view: View, now: float) -> AnswerOutcome | None:
+        """Press the arrow that tells whether a key was lost: it must not move another dialog's cursor either."""
+        if reason := self._script.mistakable(view, self._taken, self._request.beside()):
+            return self._refuse(reason)
+        # If the key shows its effect by now, it needs no test.
+        if not self._is_stale(now) or self._look().state == view.state:
+            self._press(arrow)
+        return None
+
+    def _is_stale(self, now: float) -> bool:
+        """Whether a look that was taken at this time is too old to decide a key."""
+        return self._clock() - now > self._timing.stale_seconds
 
     def _wait(self, step: Wait, now: float) -> AnswerOutcome | None:
         if self._waiting_since is None:

@@ -1,10 +1,11 @@
-"""Keeps a person's keys out of the pane while an answer is entered, and ours in the client, if the terminal can."""
+"""Keeps a person's keys out of the pane while an answer is entered, and ours in the client, as far as that can be."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.interfaces import GuardingTerminal, HoldingTerminal
+from hookrouter.util.claude_process import is_in_background
 
 if TYPE_CHECKING:
     from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
@@ -12,16 +13,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Hold"]
 
+_ELSEWHERE = "Claude Code is in the background of its terminal: what is typed there goes to another program"
+
 
 class Hold:
     """The hold of one delivery on its pane; it begins with the first key."""
 
-    def __init__(self, terminal: TerminalBackend, address: TerminalAddress, timing: Timing) -> None:
-        """Hold nothing yet."""
+    def __init__(
+        self, terminal: TerminalBackend, address: TerminalAddress, timing: Timing, client_pid: int = 0
+    ) -> None:
+        """Hold nothing yet. ``client_pid`` is the client's process id; 0 if it is not known."""
         self._terminal = terminal if isinstance(terminal, HoldingTerminal) else None
         self._guarding = terminal if isinstance(terminal, GuardingTerminal) else None
         self._address = address
         self._timing = timing
+        self._client_pid = client_pid
         self._since: float | None = None
         self._until = 0.0
 
@@ -33,7 +39,11 @@ class Hold:
     def guard(self) -> None:
         """See to it that keys reach only the program that is looked at from now on. Raises what the terminal raises."""
         if self._guarding is not None:
-            self._guarding.guard_program(self._address)
+            self._guarding.guard_program(self._address, self._client_pid)
+
+    def elsewhere(self) -> str:
+        """Return why what is typed now would go to another program than the client; empty if nothing says so."""
+        return _ELSEWHERE if is_in_background(self._client_pid) else ""
 
     def is_quiet(self, now: float) -> bool:
         """Take the pane if it is not held yet; return whether keys from before have had the time to show."""

@@ -99,6 +99,7 @@ class TmuxBackend:
         self._timeout = timeout
         self._held: dict[TerminalAddress, str] = {}
         self._guarded: dict[TerminalAddress, str] = {}
+        self._clients: dict[TerminalAddress, int] = {}
         self._flushers: dict[TerminalAddress, InputFlusher] = {}
 
     def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:
@@ -182,9 +183,11 @@ class TmuxBackend:
                 self._run(address, ["delete-buffer", "-b", buffer])
             raise
 
-    def guard_program(self, address: TerminalAddress) -> None:
+    def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
         """Have keys and pastes of this object reach only the program that is now in the pane's foreground.
 
+        And only while the process ``client_pid`` runs, if it is known: tmux sees no difference where a shell without
+        job control has started it.
         Raises TerminalGone if the pane is gone or its program has ended.
         """
         # Here, so that a hook that only asks where it is does not load it.
@@ -199,12 +202,14 @@ class TmuxBackend:
         if found != pane or dead != "0":
             raise TerminalGone(f"no program runs in pane {pane} of {address.server}")
         self._guarded[address] = program
-        if leader := foreground(int(pid)):
-            flusher = self._flushers[address] = InputFlusher(tty, leader)
+        self._clients[address] = client_pid
+        if watched := client_pid or foreground(int(pid)):
+            flusher = self._flushers[address] = InputFlusher(tty, watched)
             flusher.start()
 
     def _unguard(self, address: TerminalAddress) -> None:
         self._guarded.pop(address, None)
+        self._clients.pop(address, None)
         if (flusher := self._flushers.pop(address, None)) is not None:
             flusher.stop()
 
@@ -299,6 +304,11 @@ class TmuxBackend:
         if (program := self._guarded.get(address)) is not None:
             own = f"if-shell -F -t {pane} {_literal(test)} {{ {then} }} {{ {otherwise} }}"
             acts = (f"#{{==:{_PROGRAM},{_escaped(program)}}}", own, "display-message -p another")
+        # Here, so that a hook that only asks where it is does not load it.
+        from hookrouter.util.claude_process import is_gone
+
+        if is_gone(self._clients.get(address, 0)):
+            raise TerminalGone(f"the client that was in pane {pane} has ended")
         said = self._tmux(address, *before, *leaves, "if-shell", "-F", "-t", pane, *acts, stdin=stdin)
         if said.strip() == "another":
             raise TerminalGone(f"another program than before runs in pane {pane}: the client that was there has ended")

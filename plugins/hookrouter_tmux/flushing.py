@@ -18,6 +18,8 @@ __all__ = ["InputFlusher", "foreground"]
 _POLL_SECONDS = 0.001
 _AFTER_SECONDS = 0.02
 """For what the terminal's server has taken to write before the end."""
+_LONGEST_SECONDS = 1.0
+"""For a process that ends slowly, as one that writes its core does."""
 _EXITING = 0x4
 """The kernel's flag of a process that runs no code of its own any more."""
 _FOREGROUND, _FLAGS = 5, 6
@@ -56,8 +58,12 @@ class InputFlusher(threading.Thread):
             while (said := _said(process)) and not _is_ending(said):
                 if self._over.wait(_POLL_SECONDS):
                     return
-            end = time.monotonic() + _AFTER_SECONDS
-            while _said(process)[:1] not in ([], [b"Z"], [b"X"]) or time.monotonic() < end:
+            begun = time.monotonic()
+            while (age := time.monotonic() - begun) < _AFTER_SECONDS or (
+                age < _LONGEST_SECONDS
+                and _said(process)[:1] not in ([], [b"Z"], [b"X"])
+                and not self._over.wait(_POLL_SECONDS)
+            ):
                 termios.tcflush(terminal, termios.TCIFLUSH)
 
 

@@ -87,7 +87,7 @@ class Misspelt(TmuxBackend):
 class Unguarded(TmuxBackend):
     """Sends to whatever program is there."""
 
-    def guard_program(self, address: TerminalAddress) -> None:
+    def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
         pass
 
 

@@ -136,6 +136,7 @@ def deliver(
     terminal: Any = "some",
     stopped: str = "",
     is_last: bool = False,
+    client_pid: int = 0,
     still_open: Callable[[], bool] = lambda: True,
 ) -> Any:
     return ReplyChannel().deliver(
@@ -153,5 +154,6 @@ def deliver(
             store=store,
             stopped=lambda: stopped,
             is_last=is_last,
+            client_pid=client_pid,
         )
     )

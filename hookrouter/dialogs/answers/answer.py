@@ -111,7 +111,8 @@ def answer(
             given = kind.chosen(question, check_decisions(decide(question, form), form))
         result = result._replace(kind=kind.name, questions=kind.intended(question, given))
         if not author.is_present and (refusal := kind.refusal(question, given, app.config)):
-            _journal_refusal(app, question, given, author, refusal)
+            if not dry_run:
+                _journal_refusal(app, question, given, author, refusal)
             return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=refusal)
         typed = tuple(map(from_json, given)) if kind.name == documents.QUESTION else ()
         channels = find_channels(app, channel)
@@ -129,7 +130,7 @@ def answer(
         ):
             return _Answering(app, checked, result, kind).run(wait)
     except DecisionError as error:
-        if question is not None:
+        if question is not None and not dry_run:
             _journal_refusal(app, question, [], author, str(error))
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=str(error))
     except FormError as error:

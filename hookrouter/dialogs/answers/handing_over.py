@@ -11,8 +11,9 @@ from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.channels import unknown_parts
 from hookrouter.dialogs.answers.choosing import listed, not_over
 from hookrouter.dialogs.form import form_of
+from hookrouter.dialogs.handover import identity
 from hookrouter.dialogs.stories.story import shown_id
-from hookrouter.dialogs.transcript import OPEN, client_version, question_state
+from hookrouter.dialogs.transcript import OPEN, client_version, question_state, transcript_of
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import now, seconds
@@ -48,14 +49,16 @@ class HandingOver:
         """The pause that has kept a channel from delivering."""
 
     def mixed_up(self) -> str:
-        """Return why this answer could reach another question that reads alike; empty if it cannot.
+        """Return why this answer could reach another question of exactly the same words; empty if it cannot.
 
-        Two that are certainly both open are for the channels to tell apart. But one of which the transcript does not
-        say so may be over, and its answer would go to the other.
+        Two that are certainly both open are for the channels to tell apart, as are two whose words differ in what no
+        screen shows. But one of which the transcript does not say so may be over, and its answer would go to the other.
         """
-        twins = [other for other in self._forms_beside() if documents.reads_alike(self._question, other)]
-        asked = [self._question, *twins]
-        if not twins or all(question_state(one.transcript_path, one.tool_use_id) == OPEN for one in asked):
+        if self._question.kind != documents.QUESTION:
+            return ""
+        words = _name(self._question)
+        asked = [self._question, *(other for other in self._forms_beside() if _name(other) == words)]
+        if len(asked) == 1 or all(_is_surely_open(one) for one in asked):
             return ""
         return (
             f"the session has asked the same words more than once ({listed(asked)}), and its transcript does not show "
@@ -68,7 +71,8 @@ class HandingOver:
     def _beside(self) -> Beside:
         """Return what else the client may be asking by now. Raises StoreError and FormError."""
         if self._question.kind == documents.QUESTION:
-            return Beside(forms=tuple(map(form_of, self._forms_beside())))
+            on_screen = [one for one in self._forms_beside() if not documents.is_elsewhere(self._question, one)]
+            return Beside(forms=tuple(map(form_of, on_screen)))
         asked = self._kind.asked(self._question, self._answer.given, self._app.store)
         return Beside(requests=() if asked is None else asked.others)
 
@@ -85,12 +89,7 @@ class HandingOver:
                 changes.wait(_LOOK_SECONDS)
 
     def stopped(self) -> str:
-        """Return why no more may be done: the session is paused, which counts for no person, or its client suspended.
-
-        Raises nothing.
-        """
-        if documents.is_client_in_background(self._question):
-            return "Claude Code is in the background of its terminal: what is typed there goes to another program"
+        """Return why no more may be done: the session is paused, which counts for no person. Raises nothing."""
         if self._answer.author.is_person:
             return ""
         try:
@@ -146,6 +145,7 @@ class HandingOver:
             reply=self._answer.reply,
             dialog=self._answer.dialog,
             beside=self._beside,
+            client_pid=documents.client_here(self._question),
         )
         serving = {
             name: channel for name, channel in self._answer.channels.items() if serves(channel, self._question.kind)
@@ -186,3 +186,14 @@ class HandingOver:
                 who=self._answer.author.name,
             ),
         )
+
+
+def _name(question: documents.Question) -> str:
+    """Return what a hook that waits for its answer knows a question by."""
+    return identity(question.session_id, {"questions": question.questions})
+
+
+def _is_surely_open(question: documents.Question) -> bool:
+    """Whether the transcript that has the call says so."""
+    path = transcript_of(question.transcript_path, question.agent_id)
+    return question_state(path, question.tool_use_id) == OPEN

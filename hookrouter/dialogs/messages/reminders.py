@@ -121,12 +121,16 @@ def silent_since(
 
 
 def refused_answers(question: Question, records: Iterable[Mapping[str, object]]) -> dict[str, object] | None:
-    """Return how many answers to a question were refused, and when and why the last one was; None if none was."""
+    """Return how many answers of agents to a question were refused, and when and why the last one was.
+
+    None if none was. A person was told at once, and tries again.
+    """
     found = [
         record
         for record in records
         if (record.get("event"), record.get("outcome"), record.get("tool_use_id"))
         == ("answer", "invalid", question.tool_use_id)
+        and record.get("by") != "person"
     ]
     if not found:
         return None

@@ -16,7 +16,7 @@ from hookrouter.sessions.records import (
     GONE,
     IDLE,
     is_client_gone,
-    is_client_in_background,
+    is_client_suspended,
     read_record,
 )
 from hookrouter.sessions.running_clients import WAITING, process_environ, running_client
@@ -118,8 +118,8 @@ def why_not_by_hooks(sight: Sight) -> str:
         return "no hook of the session has come yet"
     if sight.is_gone:
         return "the session's client has ended"
-    if is_client_in_background(record):
-        return "Claude Code is in the background of its terminal, such as after Ctrl-Z"
+    if is_client_suspended(record):
+        return "Claude Code is suspended, such as after Ctrl-Z"
     if sight.dialogs:
         return "a dialog of the session is open"
     return "Claude works" if record.state == BUSY else ""

@@ -15,6 +15,7 @@ from hookrouter.queue.channels import PromptRequest, sees_idle
 from hookrouter.queue.delivery.readiness import why_not, why_not_yet, why_withdrawn
 from hookrouter.queue.delivery.terminal import backend_of
 from hookrouter.queue.items import DELIVERING
+from hookrouter.sessions.records import client_here
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import now
 from hookrouter.util.text import version_numbers
@@ -56,7 +57,7 @@ class PromptRequests:
             item=item,
             session=self._queue.session,
             session_id=record.session_id,
-            client_pid=record.client_pid,
+            client_pid=client_here(record),
             client_version=self._client_version(record),
             folder=record.cwd,
             transcript_path=record.transcript_path,

@@ -131,7 +131,7 @@ class _Typist:
         self._timing = timing
         self._clock = clock
         self._sleep = sleep
-        self.hold = Hold(terminal, address, timing)
+        self.hold = Hold(terminal, address, timing, request.client_pid)
         self._entry: Entry = entry_of(request.item)
         self._phase, _, away = request.item.phase.partition(" ")
         self._is_draft_away = away == _AWAY
@@ -238,7 +238,7 @@ class _Typist:
             self._sleep(self._timing.poll_seconds)
 
     def _may_go_on(self, now: float) -> None:
-        if why := self._request.stopped():
+        if why := self._request.stopped() or self.hold.elsewhere():
             raise self._backed_out(why)
         if now >= self._request.deadline:
             raise self._backed_out("the time was up before it was submitted")
@@ -273,11 +273,17 @@ class _Typist:
             self._request.save_phase(f"{phase} {_AWAY}" if phase and self._is_draft_away else phase)
             self._phase = phase
 
+    def _check_place(self) -> None:
+        if why := self.hold.elsewhere():
+            raise TerminalError(why)
+
     def _press(self, key: str, why: str) -> None:
+        self._check_place()
         self._terminal.press(self._address, key)
         self._steps.append(f"{key}: {why}")
 
     def _paste(self, text: str, why: str) -> None:
+        self._check_place()
         self._terminal.paste(self._address, text)
         self._steps.append(f"paste {len(text)} characters: {why}")
 
@@ -462,6 +468,8 @@ class _Typist:
     def _decided_by_mark(self) -> bool:
         """Find out whether an Enter was lost or is late; return whether it was taken. If it was lost, take all out."""
         text = self._entry.text
+        if not self._look().is_box:
+            raise _Ended(PromptStatus.UNCERTAIN, "Enter was pressed, and no prompt box is on the screen since")
         self._paste(_MARK, "see whether Enter was lost")
 
         def is_decided(area: PromptArea) -> bool:

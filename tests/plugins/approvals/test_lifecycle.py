@@ -10,7 +10,7 @@ import pytest
 from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs.answers.identity import Author
-from hookrouter.dialogs.handover import end_all
+from hookrouter.dialogs.handover import Handover, end_all
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import Verdict, list_verdicts, save_verdict
 from hookrouter.messaging import pauses
@@ -372,6 +372,29 @@ def test_the_same_form_again_is_another_dialog_and_a_repeated_one_is_not(asking:
     assert second.tool_use_id != first.tool_use_id
     assert asking.decide({"action": "cancel"}, wait=10).outcome == "verified"
     assert [one.outcome for one in list_verdicts(asking.app.store)] == ["verified", "verified"]
+
+
+def test_what_is_noted_of_a_form_is_the_decision_that_was_given(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one was taken back while its reply was made, and another one given."""
+    take = Handover.take
+    replaced: list[str] = []
+
+    def late(handover: Handover, token: str, *seen: Any) -> Any:
+        if not replaced:
+            replaced.append(token)
+            assert handover.take_back()
+            handover.give({"decision": {"action": "decline"}, "by": "person"}, {"token": token}, "any")
+        return take(handover, token, *seen)
+
+    monkeypatch.setattr(Handover, "take", late)
+    fields = {"mcp_server_name": "demo", "message": "Your name?", "mode": "form", "requested_schema": SCHEMA}
+    question = asking.wait("elicitation", **fields)
+    handover = Handover.of_call(asking.app.store, "s-1", question.tool_use_id)
+    handover.give({"decision": {"action": "submit", "content": {"name": "bob"}}, "by": "agent"}, {}, "any")
+    assert asking.given() == ElicitationReply.decline()
+    [verdict] = list_verdicts(asking.app.store)
+    assert (verdict.outcome, verdict.by) == ("verified", "person")
+    assert [one["intended"] for one in verdict.verification["questions"]] == ["decline"]
 
 
 def test_a_form_that_nobody_answers_is_left_to_the_dialog(asking: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from hookrouter.cli.dialogs import commands
 from hookrouter.dialogs.answers.answer import answer
+from hookrouter.dialogs.answers.identity import Author
 
 
 def questions(ask_session: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, str]:
@@ -39,3 +40,15 @@ def test_an_answer_that_does_not_fit_is_journalled_and_listed(
     listed, shown = questions(ask_session, capsys, monkeypatch)
     assert (listed["count"], listed["reason"]) == (2, refused.reason)
     assert re.search("an answer refused 2 times, .* ago: ", shown)
+
+
+def test_what_a_person_mistypes_and_a_dry_run_are_no_refused_answers(
+    ask_session: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_session.ask()
+    assert answer(ask_session.app, "main", "nonsense", dry_run=True).exit_code == 2
+    assert [one for one in ask_session.app.journal.records("s-1") if one.get("event") == "answer"] == []
+    assert answer(ask_session.app, "main", "nonsense", author=Author("person", "eve", is_present=True)).exit_code == 2
+    assert questions(ask_session, capsys, monkeypatch)[0] is None
+    answer(ask_session.app, "main", "nonsense")
+    assert questions(ask_session, capsys, monkeypatch)[0]["count"] == 1

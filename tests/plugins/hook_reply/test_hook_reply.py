@@ -19,7 +19,7 @@ from hookrouter.messaging import pauses
 from hookrouter.storage import documents
 from hookrouter.storage.documents import Store
 from hookrouter.tools import AskUserQuestionInput
-from hookrouter_hook_reply.channel import ReplyChannel, answer_document
+from hookrouter_hook_reply.channel import ReplyChannel, _is_given, answer_document
 from hookrouter_hook_reply.waiting import instead_of_a_dialog
 from support.changes import once_saved
 from support.pure import GONE
@@ -178,6 +178,62 @@ def test_the_very_same_question_twice_is_answered_by_no_hook(store: Store, monke
         assert delivery.status == AnswerStatus.UNAVAILABLE
         assert "twice" in delivery.reason
         assert first.thread.is_alive()
+
+
+def test_the_hook_of_another_client_of_the_same_session_gets_no_answer(store: Store) -> None:
+    """It was resumed in a second terminal, and both ask the same words."""
+    own, other = os.getpid(), os.getppid()
+    with waiting(store, ONE, client=own) as hook:
+        refused = deliver(store, ONE, Select(0), client_pid=other)
+        assert (refused.status, refused.reason) == (
+            AnswerStatus.UNAVAILABLE,
+            "the hook that waits is one of another client",
+        )
+        assert store.entries(ANSWER) == []
+        assert deliver(store, ONE, Select(1), client_pid=own).status == AnswerStatus.DELIVERED
+        assert hook.end().updated_input["answers"] == {"Which?": "B"}
+
+
+def test_only_the_answer_that_the_reply_was_made_of_is_taken(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    take = Handover.take
+    given: list[str] = []
+
+    def late(handover: Handover, token: str, *seen: Any) -> Any:
+        if not given:
+            given.append("B")
+            assert handover.take_back()
+            handover.give({"answers": {"Which?": "B"}, "annotations": {}}, {"token": token}, "toolu_1")
+        return take(handover, token, *seen)
+
+    monkeypatch.setattr(Handover, "take", late)
+    with waiting(store, ONE) as hook:
+        hook.handover.give({"answers": {"Which?": "A"}, "annotations": {}}, {}, "toolu_1")
+        assert hook.end().updated_input["answers"] == {"Which?": "B"}
+
+
+def test_an_answer_that_the_hook_refuses_at_the_last_moment_is_taken_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handover = Handover.of(store, SESSION, ONE)
+    handover.give({"answers": "A"}, {"token": "t"}, "toolu_1")
+    mark = Handover._mark
+
+    def late(self: Handover, answer: Any, what: str, *value: Any) -> bool:
+        if what == "withdrawn":
+            handover.refuse("t", "it has no answers")
+        return mark(self, answer, what, *value)
+
+    monkeypatch.setattr(Handover, "_mark", late)
+    assert handover.take_back()
+    assert store.entries(ANSWER) == []
+
+
+def test_an_answer_that_was_refused_is_not_told_as_given(store: Store) -> None:
+    handover = Handover.of(store, SESSION, ONE)
+    handover.give({"answers": "A"}, {"token": "t"}, "toolu_1")
+    handover.refuse("t", "it has no answers")
+    with store.watch(ANSWER, handover.name) as watch:
+        assert not _is_given(None, handover, {}, watch)  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -131,6 +131,7 @@ def test_of_two_open_forms_that_read_alike_none_gets_a_key(
 
 
 MEANT = form(question("Shall I deploy? 🟢", "Yes", "No"))
+TWO = form(question("What first?", "A", "B"), question("And then?", "C", "D"))
 OTHERS = {
     "emoji": form(question("Shall I deploy? 🔴", "Yes", "No")),
     "equal": MEANT,
@@ -212,6 +213,62 @@ def test_nothing_is_pressed_if_it_is_not_known_what_else_is_open() -> None:
     delivery = run.deliver(PLANNER)
     assert (delivery.status, delivery.reason) == (AnswerStatus.REFUSED, "the state folder cannot be read")
     assert run.terminal.log == []
+
+
+def test_a_look_is_too_old_once_it_took_long_to_learn_what_else_is_open() -> None:
+    """As from a database that is slow: meanwhile the dialog has closed, and a prompt box is there."""
+    run = Run(MEANT, MEANT, shown=MEANT)
+    asked: list[float] = []
+
+    def slowly() -> Beside:
+        asked.append(run.clock.now)
+        if len(asked) == 2:
+            run.terminal.opens_at = run.clock.now + 1000
+        run.clock.sleep(0.6 if len(asked) <= 2 else 0.0)
+        return Beside()
+
+    run.beside = slowly
+    assert run.deliver(PLANNER).status == AnswerStatus.REFUSED
+    assert (run.terminal.log, len(asked)) == ([], 2)
+
+
+def test_a_slow_store_delays_a_key_and_no_more() -> None:
+    run = Run(MEANT, MEANT, shown=MEANT)
+    delays = [0.6, 2.0]
+
+    def slowly() -> Beside:
+        run.clock.sleep(delays.pop() if delays else 0.1)
+        return Beside()
+
+    run.beside = slowly
+    assert run.deliver(PLANNER).status == AnswerStatus.DELIVERED
+    assert not delays
+
+
+def test_the_arrow_that_tests_for_a_lost_key_is_a_key_as_well() -> None:
+    """Another call's dialog, which reads the same, may have been drawn since the key."""
+    other = form(question("Shall I deploy?", "Yes", "No"))
+    run = Run(MEANT, other, shown=MEANT)
+    run.terminal.lost = {0}
+    run.beside = lambda: Beside(forms=(other,) if run.terminal.log else ())
+    delivery = run.deliver(PLANNER)
+    assert delivery.status == AnswerStatus.REFUSED
+    assert "reads like what is on the screen" in delivery.reason
+    assert len(run.terminal.log) == 1
+
+
+def test_a_key_that_shows_its_effect_while_it_is_asked_what_else_is_open_is_not_tested() -> None:
+    run = Run(TWO, MEANT, shown=TWO)
+    run.terminal.latency = 1.0
+
+    def slowly() -> Beside:
+        if run.terminal.log:
+            run.clock.sleep(0.6)
+        return Beside()
+
+    run.beside = slowly
+    run.deliver(PLANNER)
+    assert [what for _, what in run.terminal.log[:2] if what in ("Up", "Down")] == []
 
 
 WHOLE = [

@@ -7,15 +7,18 @@ import pytest
 from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
 from hookrouter.answering.decisions import Select
 from hookrouter.answering.interfaces import (
+    AnswerOutcome,
     AnswerRequest,
     AnswerStatus,
     Screen,
     StyledScreen,
+    StyledText,
     TerminalAddress,
     TerminalGone,
 )
 from hookrouter.queue.channels import PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
+from hookrouter.records import replace
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.hold import Hold
@@ -25,6 +28,7 @@ from hookrouter_keystrokes.timing import Timing
 from support.memory_storage import MemoryStore
 from support.prompt_model import ADDRESS, Clock, PromptModel, UnstyledPromptModel
 
+PID = 4711
 LINES = "\n".join(f"line {number} of a long text" for number in range(36))
 
 
@@ -37,8 +41,9 @@ class Guarding(PromptModel):
         self.of_the_shell: list[str] = []
         self.asked: list[str] = []
 
-    def guard_program(self, address: TerminalAddress) -> None:
+    def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
         self.asked.append("guard")
+        self.client_pid = client_pid
         self.guarded = self.program
 
     def capture_styled(self, address: TerminalAddress) -> StyledScreen:
@@ -55,12 +60,12 @@ class Guarding(PromptModel):
         super()._given(kind, what)
 
 
-def request(terminal: UnstyledPromptModel, text: str) -> PromptRequest:
+def request(terminal: UnstyledPromptModel, text: str, client_pid: int = 0) -> PromptRequest:
     return PromptRequest(
         item=new_item(text, by="agent"),
         session="work",
         session_id="11111111-2222-3333-4444-555555555555",
-        client_pid=0,
+        client_pid=client_pid,
         client_version=(2, 1, 330),
         folder="/project",
         transcript_path="",
@@ -92,6 +97,31 @@ def test_each_attempt_asks_anew() -> None:
     assert terminal.asked.count("guard") == 2
 
 
+def test_the_terminal_is_told_which_process_the_client_is() -> None:
+    clock = Clock()
+    terminal = Guarding(clock, 1000)
+    KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, "go on", PID))
+    assert terminal.client_pid == PID
+
+
+def test_nothing_is_pasted_to_test_enter_where_no_prompt_box_is() -> None:
+    """The client has died, and its outer shell is on the screen, of which tmux knows no difference."""
+    clock = Clock()
+
+    class Dying(PromptModel):
+        def capture_styled(self, address: TerminalAddress) -> StyledScreen:
+            found = super().capture_styled(address)
+            if ("key", "Enter") not in self.log:
+                return found
+            lines = ("$ ", *[""] * (found.screen.height - 1))
+            return StyledScreen(found.screen._replace(lines=lines), ((StyledText("$ "),), *[()] * (len(lines) - 1)))
+
+    terminal = Dying(clock)
+    outcome = KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, "go on"))
+    assert outcome.status == PromptStatus.UNCERTAIN
+    assert terminal.log[-1] == ("key", "Enter")
+
+
 def test_a_terminal_that_cannot_tell_is_typed_into_as_before() -> None:
     clock = Clock()
     terminal = UnstyledPromptModel(clock)
@@ -112,12 +142,15 @@ FORM = AskUserQuestionInput(
 )
 
 
+TWO = AskUserQuestionInput(questions=(FORM.questions[0], replace(FORM.questions[0], question="How far?", header="Far")))
+
+
 class GuardingDialog(FakeTerminal):
     """A dialog whose client has died before the first key; a picture of it is still there."""
 
     asked: tuple[str, ...] = ()
 
-    def guard_program(self, address: TerminalAddress) -> None:
+    def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
         self.asked += ("guard",)
 
     def capture(self, address: TerminalAddress) -> Screen:
@@ -128,10 +161,8 @@ class GuardingDialog(FakeTerminal):
         raise TerminalGone("another program runs in the pane")
 
 
-def test_an_answer_is_guarded_too() -> None:
-    clock = Clock()
-    terminal = GuardingDialog(DialogModel(FORM), clock, opens_at=clock())
-    outcome = KeysChannel(clock=clock, sleep=clock.sleep).deliver(
+def answered(terminal: FakeTerminal, clock: Clock, client_pid: int = 0) -> AnswerOutcome:
+    return KeysChannel(clock=clock, sleep=clock.sleep).deliver(
         AnswerRequest(
             session="work",
             tool_use_id="toolu_1",
@@ -140,10 +171,69 @@ def test_an_answer_is_guarded_too() -> None:
             address=ADDRESS,
             terminal=terminal,
             planner=GrammarPlanner(),
-            still_open=lambda: True,
+            still_open=lambda: terminal.model.outcome is None,
             deadline=clock() + 60,
+            client_pid=client_pid,
         )
     )
+
+
+def test_an_answer_is_guarded_too() -> None:
+    clock = Clock()
+    terminal = GuardingDialog(DialogModel(FORM), clock, opens_at=clock())
+    outcome = answered(terminal, clock)
     assert (outcome.status, outcome.steps) == (AnswerStatus.REFUSED, ())
     assert "another program" in outcome.reason
     assert terminal.asked[:2] == ("guard", "look")
+
+
+@pytest.fixture
+def background(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The processes that are in the background of their terminal."""
+    pids: set[int] = set()
+    monkeypatch.setattr("hookrouter_keystrokes.hold.is_in_background", lambda pid: pid in pids)
+    return pids
+
+
+def test_a_client_in_the_background_is_for_the_next_channel(background: set[int]) -> None:
+    background.add(PID)
+    clock = Clock()
+    terminal = FakeTerminal(DialogModel(FORM), clock, opens_at=clock())
+    outcome = answered(terminal, clock, PID)
+    assert (outcome.status, outcome.steps, terminal.log) == (AnswerStatus.UNAVAILABLE, (), [])
+    assert "in the background" in outcome.reason
+    assert answered(terminal, clock, PID + 1).status == AnswerStatus.DELIVERED
+
+
+def test_no_key_follows_once_the_client_is_in_the_background(background: set[int]) -> None:
+    clock = Clock()
+
+    class Suspended(FakeTerminal):
+        def press(self, address: TerminalAddress, key: str) -> None:
+            super().press(address, key)
+            background.add(PID)
+
+    terminal = Suspended(DialogModel(TWO), clock, opens_at=clock())
+    outcome = answered(terminal, clock, PID)
+    assert (outcome.status, len(terminal.log)) == (AnswerStatus.REFUSED, 1)
+    assert "in the background" in outcome.reason
+
+
+@pytest.mark.parametrize("suspended_at", range(14))
+def test_nothing_is_typed_for_a_client_in_the_background(background: set[int], suspended_at: int) -> None:
+    clock = Clock()
+    terminal = PromptModel(clock)
+
+    def act(number: int) -> None:
+        assert PID not in background
+        if number == suspended_at - 1:
+            background.add(PID)
+
+    if not suspended_at:
+        background.add(PID)
+    terminal.before = act
+    outcome = KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, LINES, PID))
+    assert len(terminal.log) <= max(0, suspended_at)
+    if PID in background and not terminal.submitted:
+        assert outcome.status in (PromptStatus.NOT_NOW, PromptStatus.UNCERTAIN)
+        assert "in the background" in outcome.reason

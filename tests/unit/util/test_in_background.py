@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookrouter.util import claude_process
-from hookrouter.util.claude_process import is_in_background
+from hookrouter.util.claude_process import is_in_background, is_suspended
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,4 @@ def test_a_client_that_is_not_in_the_foreground_gets_no_keys(
 ) -> None:
     monkeypatch.setattr(claude_process, "_stat", lambda _pid: said.encode().split())
     assert is_in_background(20) is expected
+    assert is_suspended(20) is said.startswith(("T", "t"))
