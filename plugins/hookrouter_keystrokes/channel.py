@@ -240,6 +240,7 @@ class _Typist:
         self._done: list[str] = []
         self._view: View | None = None
         self._waiting_since: float | None = None
+        self._away_since: float | None = None
         self._budget = _STEPS + _STEPS_PER_QUESTION * len(request.form.questions)
 
     def end(self, outcome: str, reason: str) -> AnswerOutcome:
@@ -262,8 +263,11 @@ class _Typist:
 
     def _turn(self) -> AnswerOutcome | None:
         """Look once and act at most once; return how it ended, or None to go on."""
-        if reason := self._request.stopped() or self.hold.elsewhere():
+        if reason := self._request.stopped():
             return self._refuse(reason)
+        if reason := self.hold.elsewhere():
+            return self._wait_for_client(reason)
+        self._away_since = None
         view = self._look()
         now = self._clock()
         self._watch.see(view, now)
@@ -279,6 +283,14 @@ class _Typist:
         if isinstance(outstanding, Press):
             return self._test(outstanding, view, now)
         return self._decide(view, now) if outstanding is None else None
+
+    def _wait_for_client(self, reason: str) -> AnswerOutcome | None:
+        """Press nothing while the client is away; it may be back in a moment, and half of an answer helps nobody."""
+        now = self._clock()
+        if self._away_since is None:
+            self._away_since = now
+        is_long = now - self._away_since >= self._timing.stuck_seconds
+        return self._refuse(f"the client does not react: {reason}") if is_long else None
 
     def _look(self) -> View:
         screen = self._terminal.capture(self._address)
