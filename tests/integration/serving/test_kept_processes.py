@@ -154,7 +154,7 @@ def test_a_plugin_that_says_nothing_of_that_ends_the_process_of_one_that_does(pl
 )
 def test_a_process_in_which_something_was_left_serves_no_further_call(teller: Place, lie: str) -> None:
     pid = teller.warmed()
-    assert teller.call(f"do {lie}").end == b"X\0\2"
+    assert teller.call(f"do {lie}").end[:2] == b"X\0"
     teller.rest()
     assert teller.ask()[0] != pid
 
