@@ -9,8 +9,8 @@ from hookrouter.answering.decisions import Chat, Select
 from hookrouter.answering.interfaces import EVERY_KIND, AnswerOutcome, AnswerStatus
 from hookrouter.answering.recording import recorded_answer
 from hookrouter.dialogs.handover import ANSWER, WAITING, Handover
-from hookrouter.storage.interface import StoreError
 from hookrouter.util.claude_process import process_space
+from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class ReplyChannel:
         handover = _handover(request, request.store)
         try:
             return self._deliver(request, handover)
-        except StoreError as error:
+        except HookrouterError as error:
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, f"the answer cannot be handed over: {error}")
 
     def is_waiting(self, store: DocumentStore, session_id: str, form: AskUserQuestionInput) -> bool:
@@ -60,7 +60,7 @@ class ReplyChannel:
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, "no hook is waiting beside the dialog")
         if _is_anothers(request, waiting):
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the hook that waits is one of another client")
-        if waiting.get("disputed"):
+        if waiting.get("disputed") or _is_asked_twice(request, handover):
             return AnswerOutcome(
                 AnswerStatus.UNAVAILABLE,
                 "the session asks the same question twice, and hooks cannot tell which is which",
@@ -107,6 +107,15 @@ def _handover(request: AnswerRequest, store: DocumentStore) -> Handover:
     if request.reply is None:
         return Handover.of(store, request.session_id, request.form.raw)
     return Handover.of_call(store, request.session_id, request.tool_use_id)
+
+
+def _is_asked_twice(request: AnswerRequest, handover: Handover) -> bool:
+    """Whether the client has another question of the same words open: its hook may only be about to wait.
+
+    Raises HookrouterError if that cannot be known.
+    """
+    store, session = handover.store, request.session_id
+    return any(Handover.of(store, session, form.raw).name == handover.name for form in request.beside().forms)
 
 
 def _is_anothers(request: AnswerRequest, waiting: Mapping[str, Any]) -> bool:

@@ -63,8 +63,9 @@ def test_no_key_goes_into_one_of_two_open_forms_that_read_alike(
     first, second = pair
     more = [form("And then?", "Then")] if second["question"] == "Shall I deploy?" else []
     live.ask_together([first], [second, *more])
-    ids = [payload["tool_use_id"] for payload in live.stage.payloads("PreToolUse")[-2:]]
-    nothing_goes_in(live, ids, len(more))
+    # Their hooks run at once, so the payloads come in any order.
+    payloads = sorted(live.stage.payloads("PreToolUse")[-2:], key=lambda one: len(one["tool_input"]["questions"]))
+    nothing_goes_in(live, [payload["tool_use_id"] for payload in payloads], len(more))
 
 
 def nothing_goes_in(live: Live, ids: list[str], more: int = 0) -> None:

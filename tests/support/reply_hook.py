@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from hookrouter.answering.decisions import Decision
-from hookrouter.answering.interfaces import AnswerRequest
+from hookrouter.answering.interfaces import AnswerRequest, Beside
 from hookrouter.config import AnswerConfig, Config
 from hookrouter.dialogs.handover import WAITING, Handover
 from hookrouter.storage.documents import Store
@@ -138,6 +138,7 @@ def deliver(
     is_last: bool = False,
     client_pid: int = 0,
     still_open: Callable[[], bool] = lambda: True,
+    beside: Sequence[dict[str, Any]] = (),
 ) -> Any:
     return ReplyChannel().deliver(
         AnswerRequest(
@@ -155,5 +156,6 @@ def deliver(
             stopped=lambda: stopped,
             is_last=is_last,
             client_pid=client_pid,
+            beside=lambda: Beside(forms=tuple(map(AskUserQuestionInput.from_json, beside))),
         )
     )

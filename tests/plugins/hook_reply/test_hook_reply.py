@@ -301,6 +301,15 @@ def test_a_paused_session_gets_no_answer_until_it_goes_on(store: Store) -> None:
         assert hook.end().updated_input["answers"] == {"Which?": "A"}
 
 
+def test_a_question_of_the_same_words_whose_hook_does_not_wait_yet_gets_no_answer_of_the_other(store: Store) -> None:
+    with waiting(store, ONE) as hook:
+        refused = deliver(store, ONE, Select(0), beside=[MANY, ONE])
+        assert (refused.status, "asks the same question twice" in refused.reason) == (AnswerStatus.UNAVAILABLE, True)
+        assert store.entries(ANSWER) == []
+        assert deliver(store, ONE, Select(1), beside=[MANY]).status == AnswerStatus.DELIVERED
+        assert hook.end().updated_input["answers"] == {"Which?": "B"}
+
+
 def test_an_answer_that_holds_too_little_is_not_given(store: Store) -> None:
     with waiting(store, ONE) as hook:
         hook.handover.give({"answers": "A"}, {}, "toolu_1")
