@@ -23,6 +23,7 @@ from hookrouter.queue.spawn import is_delivering
 from hookrouter.sessions.records import SessionRecord, list_records
 from support.cleared import ForgetfulModel
 from support.forms import FORM
+from support.managed_client import press_until
 from support.queued import SESSION, Queued
 from support.resident import Resident
 from support.safety import safety
