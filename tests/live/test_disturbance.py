@@ -13,6 +13,7 @@ import pytest
 
 from hookrouter._sandbox.client import ClientSession, find_client
 from hookrouter._sandbox.waiting import wait_until
+from support.matrix import mostly_long
 from support.safety import safety
 
 if TYPE_CHECKING:
@@ -99,9 +100,7 @@ PERSON = {
 }
 
 
-@pytest.mark.parametrize(
-    "form", [pytest.param(form, marks=[pytest.mark.long] if form == "mixed" else []) for form in FORMS]
-)
+@pytest.mark.parametrize("form", mostly_long(FORMS, "typed"))
 @pytest.mark.parametrize("keys", PERSON)
 def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> None:
     """On a terminal that cannot keep a person's keys out."""
@@ -113,7 +112,7 @@ def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> Non
     right_or_reported(calm, asked, done, form)
 
 
-@pytest.mark.parametrize("form", ["typed", "ticks"])
+@pytest.mark.parametrize("form", mostly_long(["typed", "ticks"], "typed"))
 @pytest.mark.parametrize("key", ["Up", "Space", "x", "Escape"])
 def test_no_key_of_a_person_comes_into_a_text(form: str, key: str, calm: Live) -> None:
     asked = calm.ask(*FORMS[form][0])
@@ -226,7 +225,7 @@ def test_a_person_answers_half_way(calm: Live) -> None:
     assert done.returncode == 4 or calm.wait_wake("mismatch", asked)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", mostly_long(FORMS, "ticks"))
 def test_a_person_presses_escape_half_way(form: str, calm: Live) -> None:
     asked = calm.ask(*FORMS[form][0])
     with calm.paused(f"look {HALF_WAY[form]}", *FORMS[form][1], holds=False) as agent:
@@ -406,6 +405,8 @@ def test_a_chat_is_said_to_no_new_question(calm: Live) -> None:
     with calm.paused("look 6", {"action": "chat", "text": "let us talk"}) as agent:
         assert agent.reached, agent.finish()
         second = calm.asked(2, AREAS["question"])
+        # Its hook runs before it is drawn.
+        calm.client.wait_dialog(AREAS["question"])
         done = agent.finish()
     assert not is_recorded(calm, first)
     assert done.returncode == 4, done.stdout
@@ -424,7 +425,7 @@ def test_of_two_answers_at_once_one_wins(calm: Live) -> None:
     right(calm, asked, done, "typed")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", mostly_long(FORMS, "typed"))
 def test_an_answer_is_killed_at_every_step_and_given_again(form: str, calm: Live) -> None:
     for step in range(40):
         asked = calm.ask(*FORMS[form][0])

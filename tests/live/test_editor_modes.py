@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hookrouter._sandbox.scripted_model import ask
+from support.matrix import mostly_long
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("editor modes")]  # most share a client
 
@@ -32,7 +33,7 @@ def leave_in_normal_mode(live: Live, text: str) -> None:
 
 
 @pytest.mark.parametrize("left", ["", "left by somebody"], ids=["fresh", "left in normal mode"])
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", mostly_long(TEXTS, *TEXTS[2:]))
 def test_text_is_typed_in_vim_mode(vim: Live, text: str, left: str) -> None:
     single, multi = f"What about {text.split()[0]}{left[:4]}?", f"And which of {text.split()[0]}{left[:4]}?"
     asked = vim.ask(question(single), question(multi, multi=True))

@@ -16,6 +16,7 @@ from hookrouter._sandbox.waiting import wait_until
 from hookrouter._serving.token import TOKEN_VARIABLE, read_token
 from hookrouter.testing.plugins import write_plugin
 from support.managed_client import RULES, ManagedClient, once
+from support.matrix import mostly_long
 from support.ports import free_port
 from support.resident import Resident
 
@@ -84,7 +85,7 @@ def over_http(folder: Path, server: PrivateTmux, version: str | None = None, con
         yield one
 
 
-@pytest.mark.parametrize("version", [None, "2.1.150"])
+@pytest.mark.parametrize("version", mostly_long([None, "2.1.150"], None))
 def test_a_question_is_answered_over_http(tmp_path: Path, tmux_server: PrivateTmux, version: str | None) -> None:
     with over_http(tmp_path, tmux_server, version) as one:
         one.start()

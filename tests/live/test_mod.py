@@ -13,6 +13,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.waiting import wait_until
 from support.gate import Gate
 from support.managed_client import RULES, WORDS, ManagedClient, once
+from support.matrix import mostly_long
 from support.mod_stage import CLIENTS, client_environ, client_of, mod_path, short_folder
 from support.resident import Resident
 
@@ -68,7 +69,7 @@ def modded(
         yield one
 
 
-@pytest.mark.parametrize("version", [None, "2.1.310"])
+@pytest.mark.parametrize("version", mostly_long([None, "2.1.310"], None))
 def test_a_question_is_answered_through_the_mod(tmux_server: PrivateTmux, version: str | None) -> None:
     # A slow client may start entries before its settings hold, which are left alone, and may go on so in that session.
     for _ in range(CLIENTS):
@@ -121,7 +122,7 @@ def test_a_permission_is_decided_by_the_router_itself(tmux_server: PrivateTmux, 
             assert (tmp_path / name).exists() == (decision["action"] == "allow")
 
 
-@pytest.mark.parametrize("version", ["2.1.287", "2.1.300"])
+@pytest.mark.parametrize("version", mostly_long(["2.1.287", "2.1.300"]))
 def test_a_client_that_cannot_leave_entries_out_marks_the_calls(tmux_server: PrivateTmux, version: str) -> None:
     with modded(tmux_server, version) as one:
         one.gate.start()
@@ -135,7 +136,7 @@ def test_a_client_that_cannot_leave_entries_out_marks_the_calls(tmux_server: Pri
         assert one.handled() == once(), one.told()
 
 
-@pytest.mark.parametrize("version", [None, "2.1.310", "2.1.287"])
+@pytest.mark.parametrize("version", mostly_long([None, "2.1.310", "2.1.287"], None))
 def test_a_router_that_is_gone_at_the_start_costs_nothing(tmux_server: PrivateTmux, version: str | None) -> None:
     with modded(tmux_server, version) as one:
         one.start()

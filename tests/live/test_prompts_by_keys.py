@@ -17,6 +17,7 @@ from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.testing.contracts import PromptChannelContract
 from hookrouter_keystrokes.prompting.area import AreaKind
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
+from support.matrix import mostly_long
 from support.prompt_session import COMMAND, PromptSession, prompt_session
 from support.safety import safety
 
@@ -55,7 +56,7 @@ class TestKeysOnTheClient(PromptChannelContract):
         return Noted()
 
 
-@pytest.mark.parametrize("size", [(60, 20), (200, 50)], ids=["small", "large"])
+@pytest.mark.parametrize("size", mostly_long([(60, 20), (200, 50)], (60, 20)), ids=["small", "large"])
 @pytest.mark.parametrize("text", [TEXT, "word " * 1000 + "end", f"/{COMMAND}"], ids=["lines", "5 kB", "command"])
 def test_in_a_pane_of_any_size(one: PromptSession, size: tuple[int, int], text: str) -> None:
     one.resize(*size)
@@ -171,7 +172,7 @@ def test_a_model_is_switched_for_exactly_what_was_asked(one: PromptSession) -> N
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("act", range(4))
-@pytest.mark.parametrize("text", [TEXT, "!echo once"], ids=["lines", "shell"])
+@pytest.mark.parametrize("text", mostly_long([TEXT, "!echo once"], TEXT), ids=["lines", "shell"])
 def test_killed_at_any_act_it_is_submitted_once(one: PromptSession, text: str, act: int, when: str) -> None:
     outcome = one.attempt(text, [act, when])
     if outcome is None:

@@ -10,6 +10,7 @@ import pytest
 
 from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter.queue.documents import change_queue
+from support.matrix import mostly_long
 from support.mod_queued import ModQueued
 from support.mod_stage import short_folder
 from support.queued import SESSION
@@ -43,7 +44,7 @@ def modded(server: PrivateTmux, version: str | None = None) -> Iterator[ModQueue
         yield one
 
 
-@pytest.mark.parametrize("version", [None, "2.1.287"])
+@pytest.mark.parametrize("version", mostly_long([None, "2.1.287"], None))
 def test_texts_go_in_exactly_and_in_order(tmux_server: PrivateTmux, version: str | None) -> None:
     with modded(tmux_server, version) as one:
         one.send(*TEXTS)
@@ -57,7 +58,7 @@ def test_texts_go_in_exactly_and_in_order(tmux_server: PrivateTmux, version: str
 COMMANDS = ["/phase:next one two", "/context", "/rename a new name", "/compact keep the plan", "/clear", "go on"]
 
 
-@pytest.mark.parametrize("version", [None, "2.1.287"])
+@pytest.mark.parametrize("version", mostly_long([None, "2.1.287"], None))
 def test_commands_are_run(tmux_server: PrivateTmux, version: str | None) -> None:
     with modded(tmux_server, version) as one:
         one.send("something to compact", *COMMANDS)

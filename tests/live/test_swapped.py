@@ -17,6 +17,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
+from support.matrix import mostly_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +146,7 @@ def test_counted_keys_answer(counting: tuple[Stage, ScriptedModel, ClientSession
     verify(*counting, name)
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", mostly_long(FORMS, *list(FORMS)[:2]))
 def test_a_client_in_gnu_screen_is_answered_under_the_name_that_screen_gives(
     in_screen: tuple[Stage, ScriptedModel, ClientSession], name: str
 ) -> None:

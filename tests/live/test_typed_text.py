@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.answering.input_limits import MAX_TEXT
+from support.matrix import mostly_long
 from support.safety import safety
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def verified(live: Live, asked: str, done: subprocess.CompletedProcess[str]) -> 
     return recorded
 
 
-@pytest.mark.parametrize("names", groups(2, skip=LONG), ids=ids)
+@pytest.mark.parametrize("names", mostly_long(groups(2, skip=LONG), *groups(2, skip=LONG)[::3]), ids=ids)
 def test_any_text_is_recorded_in_both_kinds_of_questions(names: list[str], calm: Live) -> None:
     form, decisions, expected = [], [], {}
     for name in names:
