@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.fronts import FRONTS, Front, front_words, through
+from support.matrix import mostly_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(params=FRONTS)
+@pytest.fixture(params=mostly_long(FRONTS, "cold", "native"))
 def front(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Front]:

@@ -18,6 +18,7 @@ from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, FORM, SUBAGENT, ApprovalSession
 from support.cleared import ForgetfulModel
 from support.managed_client import press_until
+from support.matrix import mostly_long
 from support.shared import Shared
 
 pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
@@ -318,7 +319,7 @@ def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
     assert "do y" in Path(recorded["tool_response"]["filePath"]).read_text()
 
 
-@pytest.mark.parametrize("mode", [None, "default", "auto"])
+@pytest.mark.parametrize("mode", mostly_long([None, "default", "auto"], None, "auto"))
 def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
     one = start("plan", strict=False)
     use = one.planned("# Plan\n1. do x\n")

@@ -18,6 +18,7 @@ from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, SUBAGENT, ApprovalSession
 from support.cleared import ForgetfulModel
 from support.managed_client import press_until
+from support.matrix import mostly_long
 from support.shared import Shared
 
 pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
@@ -211,7 +212,9 @@ def test_another_calls_dialog_is_left_alone(one: ApprovalSession) -> None:
     assert "Do you want" in one.client.screen()
 
 
-@pytest.mark.parametrize("decision", [{"action": "approve"}, {"action": "approve", "mode": "default"}])
+@pytest.mark.parametrize(
+    "decision", mostly_long([{"action": "approve"}, {"action": "approve", "mode": "default"}], {"action": "approve"})
+)
 def test_a_plan_is_sent_back_then_approved(start: Start, decision: dict[str, Any]) -> None:
     one = start("plan", strict=False)
     use = one.planned("# Plan\n1. do x\n")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.live
 
 WIDTH, HEIGHT = 120, 40
-SEEDS = int(os.environ.get("HOOKROUTER_SEEDS", "3"))
+SEEDS = int(os.environ.get("HOOKROUTER_SEEDS", "1"))
 """How many clients are compared, each with forms and keys of its own."""
 FORMS = 6
 KEYS = 16

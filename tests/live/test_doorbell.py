@@ -28,6 +28,7 @@ from hookrouter.sessions.records import SessionRecord, list_records
 from hookrouter.storage.engine import open_store
 from hookrouter.util.program import script_argv
 from support.forms import FORM
+from support.matrix import mostly_long
 from support.mod_stage import short_folder
 from support.resident import Resident
 from support.safety import safety
@@ -368,7 +369,7 @@ def test_deliverers_that_are_killed_again_and_again_wake_claude_once_with_each(r
         assert (item.state == "done") == (name in woken) or item.reason, item
 
 
-@pytest.mark.parametrize("front", ["cold", "python", "native"])
+@pytest.mark.parametrize("front", mostly_long(["cold", "python", "native"], "native"))
 def test_it_rings_through_each_front_and_the_router(tmux_server: PrivateTmux, front: str) -> None:
     with _rung(tmux_server, front) as rung, Resident(rung.stage.environ) as router:
         calls = router.status()["calls"]

@@ -29,6 +29,7 @@ def pre_tool_use_bash(event, tool_input, context):
 
 
 @pytest.mark.xdist_group("generated")
+@pytest.mark.long
 def test_its_own_live_test_passes(generated: Generated) -> None:
     program = find_client()
     assert program is not None

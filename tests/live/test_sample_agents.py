@@ -97,6 +97,7 @@ def test_claude_itself_is_the_llm(tmp_path: Path, tmux_server: PrivateTmux) -> N
 
 @pytest.mark.openclaw
 @pytest.mark.xdist_group("openclaw")
+@pytest.mark.long
 def test_openclaw_answers_the_client(tmp_path: Path, tmux_server: PrivateTmux) -> None:
     """With the sample's configuration on both sides, and the skill as it is installed."""
     installed = find_openclaw()

@@ -174,6 +174,13 @@ class LayerPlugin:
         if left_out:
             config.hook.pytest_deselected(items=left_out)
             items[:] = chosen
+        if self._chosen == _REST:
+            # A test of minutes that begins last has all workers but one wait for it.
+            items.sort(key=self._place, reverse=True)
+
+    def _place(self, item: pytest.Item) -> int:
+        layer = layer_of(item.path, self._tests)
+        return -1 if layer is None else LAYERS.index(layer)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> _Phase:
