@@ -22,6 +22,7 @@ from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
 from hookrouter.util.clock import iso
 from support.fleet import ENGINES, Machine, made_engine
+from support.matrix import mostly_long
 from support.page import Served
 from support.ports import free_port
 from support.postgres import Server, postgres_server
@@ -139,7 +140,7 @@ def pages(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pages]:
         yield Pages(tmp_path, engine, stack)
 
 
-@pytest.mark.parametrize("pages", ENGINES, indirect=True)
+@pytest.mark.parametrize("pages", mostly_long(ENGINES, "postgresql"), indirect=True)
 def test_a_person_sees_what_another_machine_asks_and_answers_it(pages: Pages, browser: Browser) -> None:
     page = pages.served[0].log_in(browser, ignore_https_errors=True)
     page.get_by_text("Nothing waits").wait_for()

@@ -25,6 +25,7 @@ from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
 from support.fleet import ENGINES, Engine, Machine, at_terminal, made_engine
+from support.matrix import mostly_long
 from support.postgres import Server, postgres_server
 
 AGENT = """
@@ -44,7 +45,7 @@ def postgres() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=mostly_long(ENGINES, "postgresql"))
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
     return made_engine(request.param, tmp_path, lambda: request.getfixturevalue("postgres"))
 
