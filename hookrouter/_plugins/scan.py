@@ -168,7 +168,7 @@ def _announced() -> list[_Announced]:
     """Return the entry points of our group, by name."""
     found: dict[str, _Announced] = {}
     seen = set()
-    for distribution in distributions():
+    for distribution in _in_question():
         try:
             label = distribution.metadata["Name"]
             # The first distribution of a name on the path is the one that imports find.
@@ -191,6 +191,29 @@ def _announced() -> list[_Announced]:
             else:
                 found[name] = _Announced(name, value, (label,), version, files)
     return [found[name] for name in sorted(found)]
+
+
+def _in_question() -> list[Distribution]:
+    """Return the distributions that announce something for us, and those that may hide them from imports.
+
+    Reading the metadata of all distributions takes longer than anything else of a scan.
+    """
+    every = [(_folder_name(each), each) for each in distributions()]
+    ours = {name for name, each in every if _may_announce(each)}
+    return [each for name, each in every if name in ours]
+
+
+def _folder_name(distribution: Distribution) -> str:
+    """Return a distribution's name in one spelling, as its metadata folder begins; empty if it has none."""
+    name = os.path.basename(str(getattr(distribution, "_path", ""))).removesuffix(".egg-info").partition("-")[0]
+    return name.replace(".", "_").lower()
+
+
+def _may_announce(distribution: Distribution) -> bool:
+    try:
+        return ENTRY_POINT_GROUP in (distribution.read_text("entry_points.txt") or "")
+    except Exception:  # noqa: BLE001 - whatever is wrong with it shows where it is read
+        return True
 
 
 def _value(entry: EntryPoint) -> str:

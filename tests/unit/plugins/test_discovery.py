@@ -228,3 +228,41 @@ def test_what_is_known_of_the_hooks_of_a_guard_stays_known(home: Home, tmp_path:
         # Its settings are not known any more, so that none says that it does not wait.
         assert set(info.hooks) == {"user_prompt_submit", "worktree_create", "notification", "pre_tool_use"}
         assert (info.if_known, info.matching) == ({"worktree_create"}, {"notification": ("idle_prompt",)})
+
+
+def announcing(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
+    for folder in reversed(folders):
+        monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, folders)))
+
+
+@pytest.mark.parametrize("spelling", ["halfway", "Halfway"])
+def test_a_distribution_that_comes_first_hides_another_one_of_its_name(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    metadata = tmp_path / "first" / f"{spelling}-0.9.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: halfway\nVersion: 0.9\n")
+    announcing(monkeypatch, tmp_path / "first", tmp_path / "site")
+    assert "halfway" not in [plugin.name for plugin in load_index(home, os.environ, anew=True)]
+
+
+@pytest.mark.parametrize("left", [b"", b"Name:\n", b"\xff\x00"], ids=ascii)
+def test_what_is_left_of_a_distribution_hides_none(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: bytes
+) -> None:
+    metadata = tmp_path / "first" / "halfway-0.9.dist-info"
+    metadata.mkdir(parents=True)
+    if left:
+        (metadata / "METADATA").write_bytes(left)
+    announcing(monkeypatch, tmp_path / "first", tmp_path / "site")
+    assert "halfway" in [plugin.name for plugin in load_index(home, os.environ, anew=True)]
+
+
+def test_the_metadata_of_a_stranger_is_not_read(home: Home, tmp_path: Path) -> None:
+    before = load_index(home, os.environ, anew=True)
+    for number in range(3):
+        metadata = tmp_path / "site" / f"stranger{number}-1.0.dist-info"
+        (metadata / "METADATA").mkdir(parents=True)
+        (metadata / "entry_points.txt").write_text("[console_scripts]\nstranger = stranger:main\n")
+    assert load_index(home, os.environ, anew=True) == before
