@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._contract.hook_names import WAKE_VARIABLE
@@ -56,18 +57,21 @@ def hook_command(script: Sequence[str], home: str | None, event_word: str, *, wa
     return f"{prefix}{shlex.join(script)} run {event_word}"
 
 
+@cache
+def _words(command: str) -> tuple[str, ...]:
+    """Return the words of a command line; none if a quote is not closed. The same few are asked for many times."""
+    try:
+        return tuple(shlex.split(command))
+    except ValueError:
+        return ()
+
+
 def parse_command(command: str, arguments: Sequence[str] | None = None) -> OurCommand | None:
     """Take a command of ours apart; None for any other, also for one that does more than run hookrouter.
 
     ``arguments`` are the handler's ``args``; with them, ``command`` is the program alone.
     """
-    if arguments is not None:
-        words = [command, *arguments]
-    else:
-        try:
-            words = shlex.split(command)
-        except ValueError:
-            return None
+    words = list(_words(command)) if arguments is None else [command, *arguments]
     home = None
     while words and _ASSIGNMENT.match(words[0]):
         name, _, value = words.pop(0).partition("=")
