@@ -28,7 +28,9 @@ def column_widths(line: str) -> Iterator[int]:
 
 def text_width(line: str) -> int:
     """Return the columns of one line."""
-    return len(line) if line.isascii() else sum(column_widths(line))
+    if line.isascii():
+        return len(line)
+    return sum(column_widths(line) if _JOINER in line else map(_width, line))
 
 
 @lru_cache(maxsize=4096)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from hookrouter import _wiring
 from hookrouter._contract.document import recorded
 from hookrouter._contract.tables import EVENT_NAMES, EVENTS
+from hookrouter._routing.hook_process import call_exit_functions
 from hookrouter._routing.hook_run import handle
 from hookrouter.util import fastjson
 from support.stepped_time import SteppedTime
@@ -156,3 +159,10 @@ def test_any_payload_gets_silence_or_one_document_and_one_record(
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
     place.check(len(seeds))
+
+
+def test_what_was_registered_for_the_end_of_the_process_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = []
+    monkeypatch.setitem(sys.modules, "atexit", SimpleNamespace(_run_exitfuncs=lambda: called.append("it")))
+    call_exit_functions()
+    assert called == ["it"]
