@@ -9,6 +9,7 @@ import pytest
 
 from hookrouter import _wiring
 from hookrouter._contract.hook_names import hook_names
+from hookrouter._isolation.progress import RunProgress
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
 from hookrouter._routing import router
@@ -143,3 +144,13 @@ def test_an_argument_may_have_a_default(tmp_path: Path, plugin: object) -> None:
     result = routed(tmp_path, aa=plugin)
     assert result.fault == ""
     assert "Bash" in result.output.stdout
+
+
+def test_no_call_of_a_wrapper_is_at_work_once_it_has_handed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(RunProgress, "tell", lambda _progress, *message: told.append(" ".join(map(str, message[:2]))))
+    routed(tmp_path, wrapper=OptionalWrapper(), other=Denies())
+    # The first two are the imports.
+    assert told[2:] == ["begins wrapper", "idle", "begins other", "begins wrapper", "idle"]
