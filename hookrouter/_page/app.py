@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from hookrouter.cli.application import Application
 
@@ -51,7 +52,12 @@ def make_app(make: Callable[[], Application]) -> Starlette:
         routes=[*routes, Mount("/static", StaticFiles(directory=_STATIC))],
         middleware=[Middleware(Guard, page=state.page)],
         lifespan=lifespan,
-        exception_handlers={HTTPException: _refused, SeveralMachinesError: _not_guessed, Exception: _failed},
+        exception_handlers={
+            HTTPException: _refused,
+            SeveralMachinesError: _not_guessed,
+            ClientDisconnect: _gone,
+            Exception: _failed,
+        },
     )
     app.state.page = state
     return app
@@ -69,6 +75,11 @@ async def _not_guessed(request: Request, error: Exception) -> Response:
     return state_of(request).draw(
         request, "problem.html", 409, what="It is not known which machine is meant.", why=f"{error}."
     )
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    """Answer a request that did not come whole: nobody reads it, and nothing has failed."""
+    return Response(status_code=400)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
