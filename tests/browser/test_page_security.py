@@ -152,7 +152,7 @@ def test_a_cookie_is_for_the_path_of_the_page_alone(served: Served, visitor: Vis
         assert requests.get(host + path, headers=stolen, timeout=SECONDS).status_code in (401, 404)
 
 
-def test_logins_are_listed_and_ended_one_by_one(served: Served) -> None:
+def test_logins_are_listed_and_ended_one_by_one(home: Home, served: Served) -> None:
     first, second = Visitor(served), Visitor(served, "view")
     listed = json.loads(served.run("open", "--logins", "--json"))["logins"]
     assert sorted(one["role"] for one in listed) == ["full", "view"]
@@ -160,7 +160,13 @@ def test_logins_are_listed_and_ended_one_by_one(served: Served) -> None:
     assert first.get("/logins").text.count("Visitor/1") == 2
     assert second.post("/logins", csrf=first.csrf("/logins"), id=listed[0]["id"]).status_code == 403
     [viewing] = [one["id"] for one in listed if one["role"] == "view"]
-    assert first.post("/logins", csrf=first.csrf("/logins"), id=viewing).status_code == 303
+    with second.session.get(f"{second.base}/live", stream=True, timeout=SECONDS) as stream:
+        lines = stream.iter_lines(chunk_size=1)
+        assert any(line == b"event: history" for line in lines)
+        assert first.post("/logins", csrf=first.csrf("/logins"), id=viewing).status_code == 303
+        home.ask("work", "Which way?")
+        # It ends with the login.
+        assert b"event: dialogs" not in list(lines)
     assert (first.get("/").status_code, second.get("/").status_code) == (200, 401)
     cookie = first.session.cookies.copy()
     assert first.post("/logout").status_code == 303

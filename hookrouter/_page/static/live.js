@@ -18,6 +18,7 @@ function connect() {
     tell("error");
     // A browser gives up for good if the answer was an error; it is tried again.
     if (source.readyState !== EventSource.CLOSED) return;
+    tell("refused");
     source = null;
     setTimeout(connect, 2000);
   });

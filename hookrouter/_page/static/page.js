@@ -29,9 +29,19 @@
     }, REST_MS);
   }
 
+  // A login that is over has the whole page say so.
+  async function askWhetherLoggedIn() {
+    const answer = await fetch(body.dataset.root + "/logins", { method: "HEAD" });
+    if (answer.status === 401) window.location.reload();
+  }
+
   function hear(what) {
     if (what === "error") {
       stale.hidden = false;
+      return;
+    }
+    if (what === "refused") {
+      askWhetherLoggedIn().catch(() => hear("error"));
       return;
     }
     heard = Date.now();
@@ -57,6 +67,7 @@
       source.addEventListener("error", () => {
         hear("error");
         if (!source || source.readyState !== EventSource.CLOSED) return;
+        hear("refused");
         source = null;
         setTimeout(open, 2000);
       });
