@@ -179,6 +179,15 @@ class ServeConfig(Value):
     """Whether it takes calls of the client's module over HTTP on its own socket."""
 
 
+DEFAULT_PORTS = {"http": 80, "https": 443}
+"""The ports that an address goes without."""
+
+
+def origin_at(scheme: str, place: str) -> str:
+    """Return the address of a server at ``HOST:PORT`` as browsers write it: small, and without a default port."""
+    return f"{scheme}://{place.lower().removesuffix(f':{DEFAULT_PORTS[scheme]}')}"
+
+
 class PageConfig(Value):
     """``[page]``: the page for people, which the resident router serves."""
 
@@ -204,7 +213,7 @@ class PageConfig(Value):
     @property
     def base_url(self) -> str:
         """How people reach it, without a slash at the end."""
-        return self.url or f"{'https' if self.certificate else 'http'}://{self.address}"
+        return self.url or origin_at("https" if self.certificate else "http", self.address)
 
 
 class MonitorConfig(Value):

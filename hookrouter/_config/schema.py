@@ -199,7 +199,8 @@ def _page_url(value: object) -> str:
         raise wrong(value, _PAGE_URL.words)
     if parts.path not in ("", "/") or "@" in parts.netloc or port == 0:
         raise wrong(value, _PAGE_URL.words)
-    return text.rstrip("/")
+    # As browsers write it: in small letters, and without the port that goes without saying.
+    return values.origin_at(parts.scheme, parts.netloc.removesuffix(":"))
 
 
 def _header(value: object) -> str:

@@ -23,6 +23,7 @@ SHARED = {
         "last-wake",
         "last-told",
         "paused",
+        "login",
     ),
     OUTBOX: (MESSAGE,),
 }

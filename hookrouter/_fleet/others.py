@@ -82,6 +82,12 @@ class Others:
         open_ones = [Elsewhere(name, question) for name, question in found if question is not None]
         return sorted(open_ones, key=lambda one: (one.machine, one.question.session, one.question.saved_at))
 
+    def documents(self, kind: str) -> list[tuple[str, dict[str, object]]]:
+        """Return name and document of all of one kind that stand in the engine of them."""
+        return [
+            (name, document) for machine, name, document in self._everywhere.entries("", kind) if machine != self.here
+        ]
+
     def changed(self, kinds: Collection[str], since: object | None) -> tuple[object, set[str]]:
         """Return where the changes of them are by now, and which of these kinds have changed ``since`` then.
 

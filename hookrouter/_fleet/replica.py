@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._fleet import comparing
 from hookrouter._fleet.kinds import FLEET, SHARED
+from hookrouter._fleet.remembered import Remembered
 from hookrouter.messaging.spawn import KIND as MESSAGE
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.interface import StoreBusy, StoreError
@@ -101,7 +102,13 @@ class Replica:
         """Of each document that is in the engine, the stamp of the file that it was read from."""
         self._id = os.urandom(16).hex()
         self._number = 0
-        """How many transactions of this object are known to be saved."""
+        """How many transactions of this id are known to be saved."""
+        self._remembered = Remembered(self._local[""])
+        self._recalled: set[_Place] = set()
+        """Those of which a former process knew what is in the engine, until the names there are looked at."""
+        self._is_new = True
+        self._is_more_known = False
+        """Whether something is known by now that was not written down."""
         self.go_on_with(storage)
 
     def go_on_with(self, storage: Storage) -> None:
@@ -155,10 +162,11 @@ class Replica:
         if there is not None and (here is None or there.get("id") != here.get("id")):
             raise ReplicaError(self._not_this_home(there))
 
-    def settle(self) -> None:
+    def settle(self, *, compare: bool = False) -> None:
         """See that they are this home's from now on. Call it with the lock in hand, before the first round that writes.
 
-        Raises as :meth:`check_home` does.
+        ``compare``: the first round compares all, whatever a former process has left. Raises as :meth:`check_home`
+        does.
         """
         self.check_home()
         here, there = self._identities()
@@ -168,14 +176,24 @@ class Replica:
         if there is None:
             self._own.write(FLEET, _HOME, here)
         brought = self._own.read(FLEET, _BROUGHT) or {}
+        if self._is_new and not compare and (recalled := self._remembered.recall(brought)) is not None:
+            self._id, self._number, self._known = recalled
+            self._recalled = set(self._known)
+        self._is_new = False
         number = brought.get("number")
         if brought.get("by") == self._id and isinstance(number, int) and number >= self._number:
             # Of one that broke off it is not known whether it was saved: what it brought is brought again.
             self._number = number
             return
-        self._known.clear()
-        self._number = 0
+        self._forget()
+        # A new one: what was left under the former does not hold any more.
+        self._id, self._number = os.urandom(16).hex(), 0
+        self._remembered.begin(self._id)
         self._own.write(FLEET, _BROUGHT, self._count(0))
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._recalled.clear()
 
     def _count(self, number: int) -> dict[str, object]:
         return {"version": 1, "by": self._id, "number": number}
@@ -195,20 +213,21 @@ class Replica:
         here = self._identity()
         self._local[""].write(FLEET, _HOME, here)
         self._own.write(FLEET, _HOME, here)
-        self._known.clear()
+        self._forget()
         return found
 
     def bring(self, *, dry_run: bool = False, beside: Callable[[], None] | None = None) -> Brought:
         """Bring what has changed since the last round. Raises StoreError; what was not brought then is brought later.
 
-        The first round compares each document with the engine's, and so does one that was asked for it
+        The first round compares each document with the engine's, unless a former process has left what is there
+        (:mod:`hookrouter._fleet.remembered`), and so does one that was asked for it
         (:mod:`hookrouter._fleet.comparing`). It brings what is open before it compares the rest. ``dry_run``: only say
         what would be done. ``beside`` is called in the last transaction, and writes what belongs to it.
         """
         found, batch = Brought(), list[_Change]()
         asked = "" if dry_run else comparing.asked(self._local[""])
         if asked:
-            self._known.clear()
+            self._forget()
         for place in _PLACES:
             if batch and not dry_run and place[1] not in _OPEN and place not in self._known:
                 found += self._brought(batch, None)
@@ -221,9 +240,12 @@ class Replica:
                     same += 1
             found += Brought(same=same)
         if dry_run:
-            self._known.clear()
+            self._forget()
             return found + _sum(batch)
         found += self._brought(batch, beside)
+        self._is_more_known |= found != Brought()
+        if self._is_more_known and self._remembered.write(self._id, self._known):
+            self._is_more_known = False
         if asked:
             comparing.answer(self._local[""], asked, found._asdict())
         return found
@@ -246,6 +268,10 @@ class Replica:
             there = dict(self._engine[area].entries(kind))
             self._known[place] = dict.fromkeys(there)
         known = self._known[place]
+        if place in self._recalled:
+            names = self._engine[area].stamps(kind)
+            known = self._known[place] = {name: known.get(name) for name in names}
+            self._recalled.discard(place)
         changed = {name for name, stamp in stamps.items() if known.get(name) != stamp}
         if changed:
             for name, document in self._local[area].entries(kind, changed.__contains__):
@@ -265,6 +291,7 @@ class Replica:
             if change.document is not None:
                 # It may be there from now on, whatever is heard of it: if its file goes, it is removed there.
                 self._known[change.place][change.name] = None
+        self._remembered.note(self._id, self._number + 1, is_done=False)
         with self._storage.together():
             for change in batch:
                 area, kind = change.place
@@ -279,6 +306,7 @@ class Replica:
                 # As one may that goes on with a copy which lagged behind, and says nothing of it.
                 raise StoreError(f"the engine has lost what was brought last under the name {self._machine!r}")
         self._number += 1
+        self._remembered.note(self._id, self._number, is_done=True)
         for change in batch:
             if change.document is None:
                 self._known[change.place].pop(change.name, None)

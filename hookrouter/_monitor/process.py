@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from hookrouter._serving import control
@@ -16,17 +14,12 @@ from hookrouter.storage.home import Home, HomeError
 from hookrouter.util.process_log import begin, take_over_logging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
 WATCH_SECONDS = 1.0
 """Seconds between two looks at the router."""
-
-MOST = 32
-"""Requests at one moment; whoever comes on top of them is told so."""
-
-_KEEP_ALIVE = 30
 
 
 def main(argv: Sequence[str]) -> int:
@@ -46,44 +39,15 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _serve(home: Home, router: int, listener: socket.socket) -> None:
-    import uvicorn
-
     from hookrouter._monitor.app import MonitorApp
+    from hookrouter._serving.http_server import Ending, HttpServer, allow_many_files
 
-    class _Server(uvicorn.Server):
-        """A server that leaves signals to the monitor."""
-
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            """Take none."""
-            yield
-
+    allow_many_files()
     app = MonitorApp(lambda: Application.from_environ(share=False), await asyncio.to_thread(_boot, home))
-    config = uvicorn.Config(
-        app,
-        http="h11",
-        ws="none",
-        loop="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        limit_concurrency=MOST,
-        timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=1,
-    )
-    server, ending = _Server(config), asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, ending.set)
-    serving = asyncio.create_task(server.serve([listener]))
-    while not ending.is_set() and os.getppid() == router and not serving.done():
-        with suppress(TimeoutError):
-            await asyncio.wait_for(ending.wait(), WATCH_SECONDS)
-    server.should_exit = True
-    await serving
+    server, ending = HttpServer("monitor", app, listener, end_seconds=1), Ending(router)
+    while not ending.is_due and not server.has_ended:
+        await ending.wait(WATCH_SECONDS)
+    await server.end()
 
 
 def _boot(home: Home) -> str:

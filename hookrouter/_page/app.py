@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from hookrouter._page.machines import SeveralMachinesError
 from hookrouter._page.security.guard import Guard
+from hookrouter._page.security.logins import PATH
 from hookrouter._page.state import PageState, state_of
 from hookrouter._page.views import events, health, history, links, login, plugins, probes, sessions, statistics, waiting
+from hookrouter._page.views.access import root_of
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from hookrouter.cli.application import Application
 
@@ -49,9 +52,14 @@ def make_app(make: Callable[[], Application]) -> Starlette:
     routes = [route for module in _ROUTES for route in module.ROUTES]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=_STATIC))],
-        middleware=[Middleware(Guard, page=state.page)],
+        middleware=[Middleware(Guard, page=state.page, root=lambda: state.logins.root)],
         lifespan=lifespan,
-        exception_handlers={HTTPException: _refused, SeveralMachinesError: _not_guessed, Exception: _failed},
+        exception_handlers={
+            HTTPException: _refused,
+            SeveralMachinesError: _not_guessed,
+            ClientDisconnect: _gone,
+            Exception: _failed,
+        },
     )
     app.state.page = state
     return app
@@ -60,6 +68,9 @@ def make_app(make: Callable[[], Application]) -> Starlette:
 async def _refused(request: Request, error: Exception) -> Response:
     """Say that an address is no page's, or takes nothing."""
     status = error.status_code if isinstance(error, HTTPException) else 400
+    if status == 404 and request.url.path.startswith(PATH) and not root_of(request):
+        # The path of a former secret: whoever has it bookmarked has to log in anew.
+        return state_of(request).draw(request, "no_login.html", 401)
     what = "There is no such page." if status == 404 else "This cannot be done here."
     return state_of(request).draw(request, "problem.html", status, what=what, why="")
 
@@ -71,9 +82,14 @@ async def _not_guessed(request: Request, error: Exception) -> Response:
     )
 
 
+async def _gone(_request: Request, _error: Exception) -> Response:
+    """Answer a request that did not come whole: nobody reads it, and nothing has failed."""
+    return Response(status_code=400)
+
+
 async def _failed(request: Request, error: Exception) -> Response:
     """Say that something of the page is broken; the journal has what."""
     state = state_of(request)
-    state.former_services.warn(f"page {request.url.path}: {describe_error(error)}")
+    state.former_services.warn(f"page {request.url.path.removeprefix(root_of(request))}: {describe_error(error)}")
     why = "The journal says more: hookrouter logs --level warning"
     return state.draw(request, "problem.html", 500, what="The page has failed.", why=why)

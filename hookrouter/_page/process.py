@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-import uvicorn
-
 from hookrouter._page.app import make_app
+from hookrouter._serving.http_server import Ending, HttpServer, allow_many_files
 from hookrouter._serving.page_tls import check_files
 from hookrouter.util.process_log import take_over_logging
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from starlette.applications import Starlette
 
@@ -42,6 +39,7 @@ def run(make: Callable[[], Application], router: int, listener: int) -> int:
     """
     os.set_inheritable(listener, False)
     take_over_logging()
+    allow_many_files()
     page = make().config.page
     if page.certificate:
         # The server would ask the terminal for the password of a key that has one.
@@ -52,43 +50,16 @@ def run(make: Callable[[], Application], router: int, listener: int) -> int:
 
 
 async def _serve(app: Starlette, page: PageConfig, router: int, listener: socket.socket) -> None:
-    config = uvicorn.Config(
-        app,
-        http="h11",
-        ws="none",
-        loop="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=END_SECONDS,
-        ssl_certfile=os.path.expanduser(page.certificate) or None,
-        ssl_keyfile=os.path.expanduser(page.private_key) or None,
+    files = os.path.expanduser(page.certificate), os.path.expanduser(page.private_key)
+    server = HttpServer(
+        "page", app, listener, lifespan=True, certificate=files if page.certificate else None, end_seconds=END_SECONDS
     )
-    server = _Server(config)
-    ending = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, ending.set)
-    serving = asyncio.create_task(server.serve([listener]))
+    ending = Ending(router)
     idle, answered = 0.0, 0
-    while not ending.is_set() and os.getppid() == router and not serving.done() and idle < IDLE_SECONDS:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(ending.wait(), WATCH_SECONDS)
+    while not ending.is_due and not server.has_ended and idle < IDLE_SECONDS:
+        await ending.wait(WATCH_SECONDS)
         # A probe is over between two looks; it is to find a page that runs, and not wait for one each ten minutes.
-        seen, answered = answered, server.server_state.total_requests
-        idle = 0.0 if server.server_state.connections or answered != seen else idle + WATCH_SECONDS
+        seen, answered = answered, server.answered
+        idle = 0.0 if server.connections or answered != seen else idle + WATCH_SECONDS
     app.state.page.live.end()
-    server.should_exit = True
-    await serving
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the page."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Take none."""
-        yield
+    await server.end()

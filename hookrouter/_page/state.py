@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -19,11 +20,12 @@ from hookrouter._page.reading.health import Health
 from hookrouter._page.reading.sessions import Sessions
 from hookrouter._page.reading.stories import StoryIndex
 from hookrouter._page.security.guard import user_of
-from hookrouter._page.security.limits import WrongTokens
+from hookrouter._page.security.login_records import KIND as LOGIN
 from hookrouter._page.security.logins import COOKIE, VIEW, Logins
 from hookrouter._page.tasks import Tasks
 from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.pages import PageRequest
+from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import local, now, seconds
 from hookrouter.util.text import duration, printable
 
@@ -53,11 +55,10 @@ class PageState:
         self._services = make()
         self._read_at = time.monotonic()
         self.page = self._services.config.page
-        self.logins = Logins(self._services.home, self.page)
+        self.logins = Logins(self._services.home, self.page, self._services.store)
         self.tasks = Tasks(self._services.environ)
         self.machines = Machines()
         self.live = Live(self._services.store, self._changes)
-        self.wrong_tokens = WrongTokens()
         self.sessions = Sessions(self.machines)
         self.health = Health()
         self.stories = StoryIndex(self._services.journal, self._services.store)
@@ -96,9 +97,16 @@ class PageState:
         nothing: tuple[object, set[str]] = None, set()
         return self.machines.ask(self.services, lambda others: others.changed(kinds, since), nothing)
 
+    def look_for_logins(self) -> None:
+        """Read what other machines keep of logins, if it is time: their pages and this one may be one. In a thread."""
+        records, services = self.logins.records, self.services
+        records.is_shared = bool(self.page.secret_file and self.machines.here(services))
+        if records.is_shared and records.is_due:
+            records.put_elsewhere(self.machines.ask(services, lambda others: others.documents(LOGIN), None))
+
     def login(self, request: Request) -> Login | None:
-        """Return who is logged in at a browser. Raises OSError if the secret cannot be read."""
-        cookie = request.cookies.get(COOKIE, "")
+        """Return who is logged in at a browser. Raises OSError and StoreError if that cannot be read."""
+        cookie = request.cookies.get(COOKIE, "") if request.scope.get("root_path") else ""
         return self.logins.login(cookie) if cookie else None
 
     def user(self, request: Request) -> str:
@@ -112,11 +120,14 @@ class PageState:
 
     def draw(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page, or of one that htmx asks for only the part that it puts into the page."""
-        login = self.login(request)
+        login: Login | None = None
+        with suppress(StoreError):
+            login = self.login(request)
         text = self._templates.get_template(template).render(
             login=login,
+            root=request.scope.get("root_path", ""),
             csrf=self.logins.csrf_token(login.id) if login is not None else "",
-            path=request.url.path,
+            path=request.url.path.removeprefix(request.scope.get("root_path", "")),
             plugin_links=self.plugin_pages.contributed.links,
             is_part=request.headers.get("hx-request") == "true",
             **values,

@@ -1,4 +1,4 @@
-"""``hookrouter storage init|migrate|check|copy``: the engine that keeps the documents."""
+"""``hookrouter storage init|migrate|check|copy|forget``: the engine that keeps the documents."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from hookrouter._fleet import comparing, state
+from hookrouter._fleet.forgetting import forget as forget_machine
 from hookrouter._fleet.replica import Brought, Replica, problems
 from hookrouter._fleet.spawn import SHARING
 from hookrouter._plugins.storage_engines import machine_name, open_engine
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.interface import Storage
 
-__all__ = ["app", "check", "copy", "init", "migrate"]
+__all__ = ["app", "check", "copy", "forget", "init", "migrate"]
 
 app = typer.Typer(
     add_completion=False,
@@ -190,6 +191,42 @@ def copy(
     typer.echo(f"{brought.written} {would}written{gone}, {brought.same} there already{process}")
 
 
+@app.command("forget")
+def forget(
+    machine: Annotated[str, typer.Argument(metavar="MACHINE", help="Its name, as 'storage check' lists it.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove the documents of a machine that is gone for good from the engine.
+
+    Nobody is told of its questions and sessions any more, and what it had queued or not yet sent is lost. Its history
+    stays. A machine that is at work is refused; one that comes back all the same brings its documents again.
+
+    With --json: engine, machine (this one), forgotten, dry_run, and removed: how many documents, by kind.
+
+    \b
+    Examples:
+      hookrouter storage forget build-3 --dry-run
+      hookrouter storage forget build-3
+
+    \b
+    Exit codes:
+      0  they are removed
+      2  no engine but files is configured, it cannot be used, or there is no such machine, or it is at work
+    """
+    application, storage = _storage()
+    config = application.config.storage
+    here = machine_name(config)
+    removed = _guarded(lambda: forget_machine(storage, machine, here, application.warn, dry_run=dry_run))
+    if as_json:
+        found = {"forgotten": machine, "dry_run": dry_run, "removed": removed}
+        echo_json({"engine": config.engine, "machine": here, **found})
+        return
+    would = "would be " if dry_run else ""
+    what = ", ".join(f"{count} {kind}" for kind, count in removed.items())
+    typer.echo(f"{printable(machine)}: {would}removed: {what}")
+
+
 def _brought(application: Application, storage: Storage, *, is_back: bool, dry_run: bool) -> tuple[Brought, str | None]:
     """Return what was brought, and by which other process."""
     replica = Replica(application.home, storage, machine_name(application.config.storage), application.warn)
@@ -203,7 +240,7 @@ def _brought(application: Application, storage: Storage, *, is_back: bool, dry_r
         try:
             # Whoever holds it is the one that brings documents.
             with application.store.lock(*SHARING, 0), replica.lock(_LOCK_SECONDS):
-                replica.settle()
+                replica.settle(compare=True)
                 return replica.bring(), None
         except StoreBusy as busy:
             by = busy.holder

@@ -20,6 +20,7 @@ from hookrouter.messaging import trace_context
 from hookrouter.messaging.environment import is_claudes
 from hookrouter.messaging.fields import FilePath, Seconds, refuse
 from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.http import redact
 from hookrouter.messaging.secrets import SecretError, named_secret, read_secret, secret_faults
 from hookrouter.storage.home import Home
 from hookrouter.storage.logs import LOG_BYTES, LOG_FLAGS, prepare_log
@@ -34,8 +35,8 @@ __all__ = ["CommandGateway"]
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a program may run if the table names no ``timeout``."""
 
-TAIL_BYTES = 2000
-"""How much of the end of stderr becomes the reason of a failure."""
+TAIL = 2000
+"""How much of the end of stderr, in characters, becomes the reason of a failure."""
 
 STDERR_BYTES = 64 * 1024
 """How much of the end of stderr goes to the log."""
@@ -180,7 +181,9 @@ def _run(message: Message, settings: CommandSettings) -> SendResult:
     else:
         meaning = f" ({HOPELESS[code]})" if code in HOPELESS else ""
         reason = f"{argv[0]} exited with {code}{meaning}"
-    tail = printable(said[-TAIL_BYTES:].decode("utf-8", "replace").strip(), keep_newlines=True)
+    # Before it is cut, and written otherwise: a part of a secret is one, too.
+    shown = redact(said.decode("utf-8", "replace"), _secrets(settings, environ)).strip()[-TAIL:]
+    tail = printable(shown, keep_newlines=True)
     return SendResult(delivered=False, reason=f"{reason}: {tail}" if tail else reason, retry=code not in HOPELESS)
 
 
@@ -247,6 +250,13 @@ def _variables(settings: CommandSettings, environ: Mapping[str, str]) -> dict[st
         except SecretError as error:
             raise SecretError(f"set.{error}") from None
     return variables
+
+
+def _secrets(settings: CommandSettings, environ: Mapping[str, str]) -> list[str]:
+    """Return what no reason may show: the values of ``set`` that the table only names."""
+    names = [name for name, indirect in map(named_secret, settings.set) if indirect]
+    # A program may tell the lines of one apart.
+    return [part for name in names for part in (environ[name], *environ[name].splitlines())]
 
 
 def _set_faults(variables: Mapping[str, str]) -> list[str]:

@@ -36,7 +36,7 @@ def receipt_of(text: str, paths: Mapping[str, str]) -> dict[str, str] | str:
     found: dict[str, str] = {}
     for name, path in paths.items():
         value = _part(text, path)
-        if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value)) > LONGEST:
+        if isinstance(value, bool) or not isinstance(value, str | int) or not 0 < len(str(value)) <= LONGEST:
             return path
         found[name] = str(value)
     return found

@@ -13,7 +13,7 @@ from hookrouter.messaging.gateway import SendResult
 from hookrouter.messaging.secrets import SecretError
 from hookrouter_webhook.answers import is_accepted, receipt_of
 from hookrouter_webhook.settings import KEY, SIGNATURE, TIMESTAMP, Secrets, WebhookSettings, content_type, faults
-from hookrouter_webhook.templates import FIELDS, fill_body, fill_url, message_values
+from hookrouter_webhook.templates import FIELDS, AddressError, fill_body, fill_url, message_values
 
 if TYPE_CHECKING:
     from hookrouter.messaging.gateway import Message, Sent
@@ -79,7 +79,10 @@ class WebhookGateway:
             return SendResult(delivered=False, reason=str(error))
         own = message_values(message, text_bytes=settings.text_bytes, entities=settings.entities, closes=sent.id)
         values = {**sent.receipt, **own, **secrets.named}
-        url = fill_url(closed.url, values) if closed.url else secrets.url
+        try:
+            url = fill_url(closed.url, values) if closed.url else secrets.url
+        except AddressError as error:
+            return SendResult(delivered=False, reason=f"closed.url: {error}", retry=False)
         body: bytes | None = None
         if closed.body is not None:
             body = fill_body(closed.body, values, content_type(settings.headers))

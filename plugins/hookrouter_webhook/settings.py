@@ -14,7 +14,7 @@ from hookrouter.messaging import http
 from hookrouter.messaging.fields import FilePath, VariableName, Within, refuse
 from hookrouter.messaging.secrets import SecretError, named_secret, read_secret, secret_faults
 from hookrouter_webhook.answers import PATH
-from hookrouter_webhook.templates import ABOUT, CLOSES, FIELDS, NAME, fill_url, template_faults, url_form
+from hookrouter_webhook.templates import ABOUT, CLOSES, FIELDS, NAME, AddressError, fill_url, template_faults, url_form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,7 +195,10 @@ class Secrets:
             url = read_secret(settings, "url", os.environ)
             problems = http.url_faults(url, *_given("url", settings), allow_http=settings.allow_http)
         else:
-            url = fill_url(settings.url, named) if named else settings.url
+            try:
+                url = fill_url(settings.url, named) if named else settings.url
+            except AddressError as error:
+                raise SecretError(f"url: {error}") from None
             problems = http.url_faults(url, allow_http=settings.allow_http) if named else []
         if problems:
             raise SecretError(problems[0])
@@ -238,7 +241,7 @@ def faults(settings: WebhookSettings) -> list[str]:
         if settings.closed.url:
             problems += _address_faults("closed.url", settings.closed.url, later, settings)
         if settings.closed.body is not None:
-            problems += template_faults("closed.body", settings.closed.body, later, kind)
+            problems += template_faults("closed.body", settings.closed.body, later, kind, settings.receipt)
     elif settings.receipt:
         problems.append("receipt: found without closed; allowed: with it, whose templates name the parts")
     return problems + secret_faults(settings, "secret", "the secret that signs", required=False)
@@ -251,7 +254,10 @@ def _address_faults(
     if not Template(template).is_valid():
         return [f"{key}: allowed: an address in which $ begins $name or ${{name}}, and $$ stands for the sign itself"]
     problems = template_faults(key, template, names)
-    filled = "" if problems else fill_url(template, dict.fromkeys(names, "x"))
+    try:
+        filled = "" if problems else fill_url(template, dict.fromkeys(names, "x"))
+    except AddressError:
+        return [f"{key}: allowed: an address without a part that is . or .."]
     return problems or http.url_faults(filled, key, allow_http=settings.allow_http)
 
 
@@ -291,6 +297,8 @@ def _header_faults(headers: Mapping[str, str]) -> list[str]:
             problems.append(f"headers: {name} is set by hookrouter")
         elif name.lower() in seen:
             problems.append(f"headers: {name} is there twice")
+        elif indirect and name.lower() == "content-type":
+            problems.append(f"headers: found {key}; allowed: Content-Type itself, by which values are written")
         elif indirect:
             problems += [f"headers.{fault}" for fault in secret_faults({key: value}, name, "the header")]
         elif not _HEADER_VALUE.fullmatch(value):

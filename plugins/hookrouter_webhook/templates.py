@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from string import Template
 from typing import TYPE_CHECKING
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from hookrouter.messaging.gateway import Message
+from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-__all__ = ["FIELDS", "NAME", "fill_body", "fill_url", "message_values", "template_faults", "url_form"]
+__all__ = ["FIELDS", "NAME", "AddressError", "fill_body", "fill_url", "message_values", "template_faults", "url_form"]
 
 FIELDS = tuple(field for field in Message._fields if field not in ("gateway", "data"))
 """The fields of a message that a template may name, and that a body without a template has beside ``data``."""
@@ -28,7 +30,17 @@ CLOSES = "closes"
 NAME = re.compile(r"[a-z_][a-z0-9_]*")
 """How a name of one's own is written: of a secret, or of a part of an answer."""
 
+ESCAPED_TYPES = "JSON, application/x-www-form-urlencoded, XML, HTML, text/plain and text/markdown"
+"""The types of bodies of which it is known how a value is written in them."""
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no way to write (its production Char); HTML takes none of it either."""
+
 _CUT = "\n… (cut here; hookrouter has the whole)\n"
+
+
+class AddressError(HookrouterError):
+    """An address that a value would lead elsewhere."""
 
 
 def message_values(message: Message, *, text_bytes: int | None, entities: bool, closes: str = "") -> dict[str, str]:
@@ -50,15 +62,21 @@ def message_values(message: Message, *, text_bytes: int | None, entities: bool, 
 
 def fill_body(template: str, values: Mapping[str, str], content_type: str) -> bytes:
     """Return a template with its values, escaped as the content type wants it."""
-    escape = _escape(content_type)
-    text = Template(template).substitute({name: escape(value) for name, value in values.items()})
+    written = _writing(content_type) or str
+    text = Template(template).substitute({name: written(value) for name, value in values.items()})
     # Half of a surrogate pair has no UTF-8 form, and the payload may hold one.
     return text.encode("utf-8", "backslashreplace")
 
 
 def fill_url(template: str, values: Mapping[str, str]) -> str:
-    """Return an address with its values, in which no value ends a part of it."""
-    return Template(template).substitute({name: url_form(value) for name, value in values.items()})
+    """Return an address with its values, in which no value ends a part of it.
+
+    Raises AddressError if they make one of ``.`` or ``..``, which stand for other folders.
+    """
+    filled = Template(template).substitute({name: url_form(value) for name, value in values.items()})
+    if any(unquote(part) in (".", "..") for part in urlsplit(filled).path.split("/")):
+        raise AddressError("a value would lead the address elsewhere: a part of it would be . or ..")
+    return filled
 
 
 def url_form(value: str) -> str:
@@ -67,8 +85,14 @@ def url_form(value: str) -> str:
     return quote(value, safe=":", errors="backslashreplace")
 
 
-def template_faults(key: str, template: str, names: Collection[str], content_type: str = "") -> list[str]:
-    """Return what is wrong with a template that may name ``names``; with a JSON content type it must make JSON."""
+def template_faults(
+    key: str, template: str, names: Collection[str], content_type: str = "", numbers: Collection[str] = ()
+) -> list[str]:
+    """Return what is wrong with a template that may name ``names``, of which ``numbers`` may be whole numbers.
+
+    With a JSON content type it must make JSON, with another one it must be known how values are written in it; empty:
+    it is no body.
+    """
     problems = []
     for name in Template(template).get_identifiers():
         if name not in names:
@@ -76,9 +100,15 @@ def template_faults(key: str, template: str, names: Collection[str], content_typ
             problems.append(f"{key}: ${name} is unknown; {hint}")
     if not problems and _is_json(content_type):
         try:
-            json.loads(Template(template).substitute(dict.fromkeys(names, "1")))
+            # A text outside of quotes is no JSON; a number is.
+            json.loads(Template(template).substitute({name: "1" if name in numbers else "x" for name in names}))
         except ValueError as error:
             problems.append(f'{key}: the template makes no JSON: {error}; a text needs its quotes, as in "$text"')
+    if content_type and _writing(content_type) is None:
+        problems.append(
+            f"{key}: it is not known how a value is written in {content_type!r}; allowed: {ESCAPED_TYPES}, "
+            "or no body, for the message as JSON"
+        )
     return problems
 
 
@@ -86,12 +116,16 @@ def _is_json(content_type: str) -> bool:
     return "json" in content_type.lower()
 
 
-def _escape(content_type: str) -> Callable[[str], str]:
+def _writing(content_type: str) -> Callable[[str], str] | None:
+    """Return how a value is written in a body of a type so that it ends no part of it; None if that is not known."""
+    kind = content_type.partition(";")[0].strip().lower()
     if _is_json(content_type):
         return lambda value: json.dumps(value)[1:-1]
-    if "x-www-form-urlencoded" in content_type.lower():
+    if kind == "application/x-www-form-urlencoded":
         return lambda value: quote_plus(value, errors="backslashreplace")
-    return lambda value: value
+    if kind in ("application/xml", "text/xml", "text/html") or kind.endswith("+xml"):
+        return lambda value: escape(_NOT_XML.sub("\ufffd", value))
+    return str if kind in ("text/plain", "text/markdown") else None
 
 
 def _as_entities(text: str) -> str:

@@ -64,7 +64,9 @@ def main() -> int:
 def _visitor(served: Served) -> requests.Session:
     visitor = requests.Session()
     base, token = served.base, served.link()["url"].rpartition("/")[2]
-    visitor.post(f"{base}/login", data={"token": token}, headers={"Origin": base}, timeout=60).raise_for_status()
+    visitor.post(
+        f"{base}/login", data={"token": token}, headers={"Origin": base.rpartition("/")[0]}, timeout=60
+    ).raise_for_status()
     return visitor
 
 

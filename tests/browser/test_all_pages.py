@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from support.page import Home, Served
 
-PAGES = ("/", "/sessions", "/history", "/statistics", "/health")
+PAGES = ("/", "/sessions", "/history", "/statistics", "/health", "/logins")
 LONG = "a-name-that-goes-on-and-on-without-any-blank-in-it-at-all-for-eighty-characters-x"
 
 

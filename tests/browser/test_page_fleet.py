@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -94,14 +95,17 @@ class Visitor:
         self._pages = pages
         self._session = requests.Session()
         self._session.headers["Origin"] = pages.balancer.url
-        token = pages.served[0].link()["url"].rpartition("/")[2]
-        assert self.ask("POST", "/login", data={"token": token}).status_code == 200
+        self.token = pages.served[0].link()["url"].rpartition("/")[2]
+        self._root = ""
+        entered = self.ask("POST", "/login", data={"token": self.token})
+        assert entered.status_code == 200
+        self._root = entered.url.removeprefix(pages.balancer.url).rstrip("/")
 
     def ask(self, method: str, path: str, **options: Any) -> requests.Response:
         # Each request on a connection of its own, as of another browser: so each may come to the other page.
         return self._session.request(
             method,
-            self._pages.balancer.url + path,
+            f"{self._pages.balancer.url}{self._root}{path}",
             timeout=PATIENCE,
             verify=str(self._pages.balancer.pair.certificate),
             headers={"Connection": "close"},
@@ -118,7 +122,7 @@ class Visitor:
             return "Which way?" in text
 
         wait_until(is_there, PATIENCE, "the question on the page", lambda: text)
-        [address] = set(re.findall(r'action="(/waiting/[^"/]+)/review"', text))
+        [address] = set(re.findall(r'action="/~\w+(/waiting/[^"/]+)/review"', text))
         [csrf] = set(re.findall(r'name="csrf" value="([^"]+)"', re.split("<article", text)[1]))
         return address, csrf
 
@@ -156,7 +160,7 @@ def test_a_person_sees_what_another_machine_asks_and_answers_it(pages: Pages, br
     assert (story["outcome"], story["by"], story["questions"][0]["recorded"]) == ("verified", "person", "Left")
     # Both have taken part.
     assert all(one.pid > 0 for one in pages.served)
-    page.goto(f"{pages.balancer.url}/sessions")
+    page.goto(f"{pages.served[0].base}/sessions")
     page.get_by_text("on worker").first.wait_for()
     page.get_by_role("link", name=story["session"]).first.click()
     page.get_by_label("A prompt or command").fill("run the tests")
@@ -258,12 +262,13 @@ def test_an_action_is_done_on_the_machine_that_is_shown_whatever_page_it_comes_t
         # Whatever page is asked, it shows both.
         wait_until(lambda name=name: {session(name)[0] for _ in range(4)} == {200}, PATIENCE, f"the session of {name}")
         listed = {
-            frozenset(re.findall(r'href="(/sessions/[^"]*)"', visitor.ask("GET", "/sessions").text)) for _ in range(4)
+            frozenset(re.findall(r'href="/~\w+(/sessions/[^"]*)"', visitor.ask("GET", "/sessions").text))
+            for _ in range(4)
         }
         assert listed == {frozenset({"/sessions/twin?machine=left", "/sessions/twin?machine=right"})}
     for at in range(4):
         _, text = session("left")
-        [address] = set(re.findall('action="(/sessions/[^"]*)"', text))
+        [address] = set(re.findall(r'action="/~\w+(/sessions/[^"]*)"', text))
         [csrf] = set(re.findall(r'name="csrf" value="([^"]+)"', text))
         do = ("pause", "resume")[at % 2]
         assert visitor.ask("POST", address, data={"csrf": csrf, "do": do}).status_code == 200
@@ -278,6 +283,24 @@ def test_an_action_is_done_on_the_machine_that_is_shown_whatever_page_it_comes_t
     # What names no machine is refused by both.
     for _ in range(2):
         assert visitor.ask("POST", "/sessions/twin", data={"csrf": csrf, "do": "pause"}).status_code == 409
+
+
+def test_a_login_holds_and_ends_at_every_page_and_its_link_works_at_one(pages: Pages) -> None:
+    visitor = Visitor(pages)
+
+    def logins(served: Served) -> list[dict[str, str]]:
+        listed: list[dict[str, str]] = json.loads(served.run("open", "--logins", "--json"))["logins"]
+        return listed
+
+    for served in pages.served:
+        wait_until(lambda served=served: len(logins(served)) == 1, PATIENCE, "the login at both machines")
+    assert {visitor.ask("GET", "/").status_code for _ in range(6)} == {200}
+    assert {visitor.ask("POST", "/login", data={"token": visitor.token}).status_code for _ in range(4)} == {403}
+    [login] = logins(pages.served[1])
+    pages.served[1].run("open", "--end", login["id"])
+    wait_until(
+        lambda: {visitor.ask("GET", "/").status_code for _ in range(4)} == {401}, PATIENCE, "the end of the login"
+    )
 
 
 class Frozen:

@@ -26,7 +26,8 @@ def test_a_question_is_answered_over_https(browser: Browser, tmp_path: Path) -> 
         assert page.url == f"{asking.served.base}/"
         assert page.url.startswith("https://")
         [cookie] = page.context.cookies()
-        assert (cookie["secure"], cookie["httpOnly"], cookie["sameSite"]) == (True, True, "Strict")
+        assert (cookie["secure"], cookie["httpOnly"], cookie["sameSite"]) == (True, True, "Lax")
+        assert asking.served.base.endswith(cookie["path"])
         page.get_by_text("Nothing waits").wait_for()
         asking.ask()
         page.get_by_text("Which way?").wait_for()

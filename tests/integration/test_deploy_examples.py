@@ -22,6 +22,7 @@ from hookrouter.cli.application import Application
 from hookrouter.config import PageConfig
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
+from support.memory_storage import MemoryStore
 from support.tls import made_pair, needed_program
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -197,9 +198,10 @@ def test_a_login_at_one_page_holds_at_the_other(tmp_path: Path) -> None:
     secret.write_text("5" * 64 + "\n")
     secret.chmod(0o440)
     page = PageConfig(secret_file=str(secret))
-    logins = [Logins(Home.in_folder(str(tmp_path / name)), page) for name in ("one", "two")]
-    link = logins[0].link_token("full")
-    _login, cookie = logins[0].cookie(link)
+    logins = [Logins(Home.in_folder(str(tmp_path / name)), page, MemoryStore()) for name in ("one", "two")]
+    logins[1].records.is_shared = True
+    assert logins[0].root == logins[1].root
+    _login, cookie = logins[0].enter(logins[0].link_token("full"), "anna", "")
     found = logins[1].login(cookie)
     assert found is not None
     assert found.role == "full"

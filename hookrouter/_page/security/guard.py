@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hmac
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 
 from hookrouter._serving.readiness import LIVE, READY
+from hookrouter.config import DEFAULT_PORTS, origin_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -57,15 +59,21 @@ _LONGEST_NAME = 100
 class Guard:
     """The outermost layer of the page."""
 
-    def __init__(self, app: ASGIApp, page: PageConfig) -> None:
-        """``page`` says under which names the page is reached."""
+    def __init__(self, app: ASGIApp, page: PageConfig, root: Callable[[], str]) -> None:
+        """``page`` says under which names the page is reached, ``root`` under which path what needs a login stands.
+
+        ``root`` may raise OSError: nobody is logged in then.
+        """
         self._app = app
+        self._root = root
         self._user_header = page.user_header
         port = page.address.rpartition(":")[2]
-        own = {page.address.lower(), f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
-        self._hosts = own | {_netloc(page.base_url)}
         scheme = "https" if page.certificate else "http"
-        self._origins = {f"{scheme}://{host}" for host in own} | {_origin(page.base_url)}
+        own = (page.address, f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}")
+        self._origins = {*(origin_at(scheme, host) for host in own), page.base_url}
+        # A default port goes without saying, and may be said.
+        hosts = {origin.partition("://")[::2] for origin in self._origins}
+        self._hosts = {host for _, host in hosts} | {f"{host}:{DEFAULT_PORTS[scheme]}" for scheme, host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -87,9 +95,19 @@ class Guard:
             await send(message)
 
         if refusal is None:
-            await self._app(scope, receive, with_headers)
+            await self._app({**scope, **self._below(scope["path"])}, receive, with_headers)
         else:
             await refusal(scope, receive, with_headers)
+
+    def _below(self, path: str) -> dict[str, str]:
+        """Return what the application is told of a path under the one for logins; nothing for another one."""
+        try:
+            root = self._root()
+        except OSError:
+            return {}
+        if path == root:
+            return {"root_path": root, "path": f"{root}/"}
+        return {"root_path": root} if path.startswith(f"{root}/") else {}
 
     def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
         if headers.get("host", "").lower() not in self._hosts:
@@ -123,11 +141,3 @@ def user_of(request: Request, page: PageConfig, otherwise: str) -> str:
 
 def _refused(status: int, text: str) -> PlainTextResponse:
     return PlainTextResponse(f"{text}\n", status, {"Connection": "close"})
-
-
-def _netloc(url: str) -> str:
-    return urlsplit(url).netloc.lower()
-
-
-def _origin(url: str) -> str:
-    return f"{urlsplit(url).scheme}://{_netloc(url)}"

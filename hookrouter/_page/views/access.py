@@ -6,10 +6,10 @@ import functools
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from hookrouter._page.security.guard import is_own_form, user_of
-from hookrouter._page.security.limits import Sender
+from hookrouter._page.security.guard import is_own_form
 from hookrouter._page.state import state_of
 from hookrouter.storage.interface import StoreError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     View = Callable[[Request], Awaitable[Response]]
 
-__all__ = ["acting", "field_of", "fields_of", "redirect", "seeing", "sender_of"]
+__all__ = ["acting", "field_of", "fields_of", "redirect", "root_of", "seeing"]
 
 MOST_FIELDS = 1000
 
@@ -31,10 +31,11 @@ def seeing(view: View) -> View:
     @functools.wraps(view)
     async def checked(request: Request) -> Response:
         state = state_of(request)
-        if state.login(request) is None:
-            return state.draw(request, "no_login.html", 401)
-        await state.plugin_pages.refresh(state.services)
         try:
+            await run_in_threadpool(state.look_for_logins)
+            if state.login(request) is None:
+                return state.draw(request, "no_login.html", 401)
+            await state.plugin_pages.refresh(state.services)
             return await view(request)
         except StoreError as error:
             return state.draw(request, "problem.html", 503, what="The state folder cannot be read.", why=str(error))
@@ -59,15 +60,14 @@ def acting(view: View) -> View:
     return checked
 
 
-def redirect(where: str) -> Response:
+def redirect(request: Request, where: str) -> Response:
     """Return the answer that sends a browser to another of the page's addresses."""
-    return RedirectResponse(where, 303)
+    return RedirectResponse(root_of(request) + where, 303)
 
 
-def sender_of(request: Request) -> Sender:
-    """Return who sent a request, as far as wrong tokens go: only the proxy's header is believed, if there is one."""
-    address = request.client.host if request.client is not None else "unknown"
-    return Sender(address, user_of(request, state_of(request).page, otherwise=""))
+def root_of(request: Request) -> str:
+    """Return what stands before the page's addresses: of what needs a login its own path."""
+    return str(request.scope.get("root_path", ""))
 
 
 async def fields_of(request: Request) -> dict[str, list[str]]:

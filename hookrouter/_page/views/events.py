@@ -11,6 +11,8 @@ from hookrouter._page.state import state_of
 from hookrouter._page.views.access import seeing
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from starlette.requests import Request
 
 __all__ = ["ROUTES"]
@@ -20,11 +22,19 @@ MOST_LISTENERS = 200
 
 @seeing
 async def _events(request: Request) -> Response:
-    live = state_of(request).live
+    state = state_of(request)
+    live = state.live
     if live.listeners >= MOST_LISTENERS:
         return Response(status_code=503, headers={"Retry-After": "30"})
-    stream = live.stream(request.headers.get("last-event-id", ""))
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    async def stream() -> AsyncIterator[bytes]:
+        async for event in live.stream(request.headers.get("last-event-id", "")):
+            if state.login(request) is None:
+                # It was ended meanwhile.
+                return
+            yield event
+
+    return StreamingResponse(stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 ROUTES = [Route("/live", _events)]

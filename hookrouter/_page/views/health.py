@@ -40,7 +40,7 @@ async def _do(request: Request) -> Response:
             request, f"Nothing was done: this page is that of {here}. Run hookrouter outbox {where}.", 409
         )
     done = await state_of(request).tasks.command(["outbox", what, "--", name])
-    return await _drawn(request, done.problem, 422) if done.problem else redirect("/health")
+    return await _drawn(request, done.problem, 422) if done.problem else redirect(request, "/health")
 
 
 def _here(request: Request) -> str:

@@ -48,6 +48,7 @@ async def _all(request: Request) -> Response:
         request,
         "history.html",
         found=found,
+        here="/history?" + urlencode(given.multi_items()),
         asked=asked,
         kinds=DIALOG_KINDS,
         outcomes=(*OUTCOMES, OPEN, UNKNOWN),

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.guard import is_own_form
 from hookrouter._page.state import state_of
-from hookrouter._page.views.access import field_of, sender_of
+from hookrouter._page.views.access import field_of
 from hookrouter._page.views.answering import ended, find, review, send, unreachable
 from hookrouter.dialogs.messages.answer_link import LinkError, read_link
 from hookrouter.storage.interface import StoreError
@@ -32,7 +32,7 @@ async def _show(request: Request) -> Response:
             return await ended(request, key)
     except StoreError as error:
         return unreachable(request, error)
-    return state.draw(request, "link.html", one=found, base=f"/link/{token}", link_csrf=_csrf(request))
+    return state.draw(request, "link.html", one=found, base=f"/link/{token}", link_csrf=_csrf(request), is_polled=True)
 
 
 async def _review(request: Request) -> Response:
@@ -59,15 +59,11 @@ async def _step(request: Request, *, is_last: bool) -> Response:
 
 def _key(request: Request) -> str | Response:
     """Return the key of the question that the link is for, or the page that says why it shows none."""
-    state, sender = state_of(request), sender_of(request)
-    if state.wrong_tokens.is_too_many(sender):
-        return state.draw(request, "problem.html", 429, what="Too many wrong links.", why="Wait a minute.")
+    state = state_of(request)
     services = state.services
     try:
         linked = read_link(services.home, services.config.page, request.path_params["token"])
     except LinkError as error:
-        if not error.expired:
-            state.wrong_tokens.note(sender)
         return state.draw(request, "problem.html", 410 if error.expired else 404, what=f"{error}.", why="")
     return key_of(linked.session, linked.session_id, linked.tool_use_id)
 

@@ -1,14 +1,17 @@
-"""Logging in with the link of ``hookrouter open``, and out."""
+"""Logging in with the link of ``hookrouter open``, and out; and the logins that there are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from hookrouter._page.security.logins import COOKIE, LoginError
 from hookrouter._page.state import state_of
-from hookrouter._page.views.access import field_of, redirect, sender_of
+from hookrouter._page.views.access import acting, field_of, redirect, root_of, seeing
+from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -23,32 +26,55 @@ async def _ask(request: Request) -> Response:
 
 
 async def _enter(request: Request) -> Response:
-    state, sender = state_of(request), sender_of(request)
+    state = state_of(request)
     token = await field_of(request, "token")
-    if state.wrong_tokens.is_too_many(sender):
-        problem = "Too many wrong links; wait a minute."
-        return state.draw(request, "login.html", 429, token="", problem=problem)
     try:
-        _, cookie = state.logins.cookie(token)
+        await run_in_threadpool(state.look_for_logins)
+        _, cookie = state.logins.enter(token, state.user(request), request.headers.get("user-agent", ""))
+        root = state.logins.root
     except LoginError as error:
-        state.wrong_tokens.note(sender)
-        return state.draw(request, "login.html", 403, token="", problem=str(error))
-    response = redirect("/")
+        return state.draw(request, "login.html", 403, token="", problem=f"{error}")
+    except StoreError as error:
+        return state.draw(request, "problem.html", 503, what="The state folder cannot be used.", why=str(error))
+    response = RedirectResponse(f"{root}/", 303)
     is_secure = state.page.base_url.startswith("https:")
+    # Lax: a link to the page in a chat finds its reader logged in. It can do no more than show the page, as whatever
+    # writes must come from the page itself.
     response.set_cookie(
-        COOKIE, cookie, max_age=state.logins.seconds, httponly=True, samesite="strict", secure=is_secure
+        COOKIE, cookie, max_age=state.logins.seconds, path=root, httponly=True, samesite="lax", secure=is_secure
     )
     return response
 
 
-async def _leave(_request: Request) -> Response:
-    response = redirect("/")
-    response.delete_cookie(COOKIE)
+async def _leave(request: Request) -> Response:
+    state = state_of(request)
+    try:
+        login = state.login(request)
+        if login is not None:
+            state.logins.records.end(login.id)
+    except StoreError as error:
+        return state.draw(request, "problem.html", 503, what="You are not logged out.", why=str(error))
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(COOKIE, path=root_of(request))
     return response
+
+
+@seeing
+async def _list(request: Request) -> Response:
+    state = state_of(request)
+    return state.draw(request, "logins.html", logins=state.logins.records.all())
+
+
+@acting
+async def _end(request: Request) -> Response:
+    state_of(request).logins.records.end(await field_of(request, "id"))
+    return redirect(request, "/logins")
 
 
 ROUTES = [
     Route("/login/{token}", _ask),
     Route("/login", _enter, methods=["POST"]),
     Route("/logout", _leave, methods=["POST"]),
+    Route("/logins", _list),
+    Route("/logins", _end, methods=["POST"]),
 ]

@@ -70,7 +70,7 @@ async def _do(request: Request) -> Response:
     fields = {key: values[0] for key, values in (await fields_of(request)).items()}
     words, text = _command(name, fields, f"person:{state.user(request)}")
     if not words:
-        return await _drawn(request, "This form cannot be read.", 422)
+        return await _drawn(request, "This form cannot be read.", 422, fields)
     try:
         machine = await _machine(request, is_sure=True)
     except StoreError as error:
@@ -80,8 +80,8 @@ async def _do(request: Request) -> Response:
         words = [words[0], f"{OPTION}={machine}", *words[1:]]
     done = await state.tasks.command(words, text, is_alone=is_here)
     if done.problem:
-        return await _drawn(request, done.problem, 422)
-    return redirect(_address(name, machine))
+        return await _drawn(request, done.problem, 422, fields)
+    return redirect(request, _address(name, machine))
 
 
 async def _machine(request: Request, *, is_sure: bool = False) -> str:
@@ -132,7 +132,10 @@ def _command(name: str, fields: Mapping[str, str], author: str) -> tuple[list[st
     return commands.get(what) or (of_items.get(what) if item else None) or ([], None)
 
 
-async def _drawn(request: Request, problem: str = "", status: int = 200) -> Response:
+async def _drawn(
+    request: Request, problem: str = "", status: int = 200, typed: Mapping[str, str] | None = None
+) -> Response:
+    """Draw the page; ``typed`` is what was refused of a form, so that nobody types it again."""
     state, name = state_of(request), request.path_params["name"]
     services = state.services
     here = state.machines.here(services)
@@ -150,13 +153,16 @@ async def _drawn(request: Request, problem: str = "", status: int = 200) -> Resp
         return state.draw(request, "problem.html", 404, what="There is no such session.", why="")
     # What plugins show of a session they read on its own machine.
     asked = state.asked(request, services)
-    panels = await state.plugin_pages.fill_panels(services, view, asked) if machine == here else []
+    # They are no part of what is renewed with each change, either.
+    is_part = request.headers.get("hx-request") == "true"
+    panels = await state.plugin_pages.fill_panels(services, view, asked) if machine == here and not is_part else []
     return state.draw(
         request,
         "session.html",
         status,
         view=view,
         problem=problem,
+        typed=typed or {},
         panels=panels,
         queued=QUEUED,
         machine=machine,

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from hookrouter._page.reading.waiting import waiting
 from hookrouter._page.state import state_of
-from hookrouter._page.views.access import acting, seeing
+from hookrouter._page.views.access import acting, root_of, seeing
 from hookrouter._page.views.answering import ended, find, review, send, unreachable
 from hookrouter.storage.interface import StoreError
 
@@ -33,7 +33,7 @@ async def _all(request: Request) -> Response:
         template,
         waiting=found[:MOST],
         more=max(len(found) - MOST, 0),
-        base="/waiting",
+        base=f"{root_of(request)}/waiting",
         alone=state.machines.problem,
     )
 
@@ -49,7 +49,7 @@ async def _one(request: Request) -> Response:
         return state.draw(request, "problem.html", 404, what="There is no such question.", why="")
     except StoreError as error:
         return unreachable(request, error)
-    return state.draw(request, "one.html", one=found, base="/waiting")
+    return state.draw(request, "one.html", one=found, base=f"{root_of(request)}/waiting")
 
 
 @acting
@@ -65,7 +65,7 @@ async def _send(request: Request) -> Response:
 async def _with_key(request: Request, *, is_last: bool) -> Response:
     key = request.path_params["key"]
     try:
-        return await (send if is_last else review)(request, key, "/waiting")
+        return await (send if is_last else review)(request, key, f"{root_of(request)}/waiting")
     except ValueError:
         return state_of(request).draw(request, "problem.html", 404, what="There is no such question.", why="")
     except StoreError as error:

@@ -57,7 +57,8 @@ class HookApi:
         self, host: str, token: str, environ: Mapping[str, str], bring: Callable[[BroughtCall], Awaitable[Outcome]]
     ) -> None:
         """``host`` is the address as the ``Host`` header has it, ``environ`` what all hooks have of the gate."""
-        self._host = host.lower()
+        # Clients leave out the port that goes without saying.
+        self._hosts = {host.lower(), host.lower().removesuffix(":80")}
         self._authorization = f"Bearer {token}".encode()
         self._environ = {name: value for name, value in environ.items() if not _STARTERS.fullmatch(name)}
         self._bring = bring
@@ -110,7 +111,7 @@ class HookApi:
     def _refusal(self, method: str, headers: Mapping[str, list[str]], *, is_known: bool) -> int:
         """Return the status with which a request is refused; 0 for one that is taken."""
         hosts, tokens = headers.get("host", []), headers.get("authorization", [])
-        if [host.lower() for host in hosts] != [self._host] or "origin" in headers:
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts or "origin" in headers:
             return 403
         if len(tokens) != 1 or not hmac.compare_digest(tokens[0].encode("latin-1"), self._authorization):
             return 401

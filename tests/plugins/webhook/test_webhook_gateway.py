@@ -7,10 +7,12 @@ import hmac
 import html
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -106,6 +108,59 @@ def test_a_template_makes_a_form_of_any_text(text: str) -> None:
     made = fill_body("a=1&text=$text&b=2", values(wake(text)), "application/x-www-form-urlencoded").decode("ascii")
 
     assert parse_qs(made, keep_blank_values=True) == {"a": ["1"], "text": [text], "b": ["2"]}
+
+
+@pytest.mark.parametrize("kind", ["application/xml", "text/xml; charset=utf-8", "application/atom+xml", "text/html"])
+@given(text=st.text(max_size=30))
+def test_a_template_makes_xml_of_any_text(kind: str, text: str) -> None:
+    made = fill_body('<a b="$text"><m>$text</m><m>end</m></a>', values(wake(text)), kind)
+    tree = ElementTree.fromstring(made.decode())
+
+    assert [one.tag for one in tree.iter()] == ["a", "m", "m"]
+    # XML reads every end of a line as \n, and has no way to write some characters.
+    plain = re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+    assert (tree[0].text or "") == plain.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/yaml", "text/csv", "application/octet-stream", "text/x-sh", "multipart/x"]
+)
+def test_a_template_of_a_type_in_which_nobody_knows_how_to_write_a_value_is_refused(kind: str) -> None:
+    headers = {"Content-Type": kind}
+    (problem,) = gateway().check({**GOOD, "body": "text: $text", "headers": headers})
+    assert problem.startswith(f"body: it is not known how a value is written in {kind!r}; allowed: JSON, ")
+    closing = {**CLOSING, "closed": {"body": "text: $text"}, "headers": headers}
+    assert [one.partition(":")[0] for one in gateway().check(closing)] == ["closed.body"]
+    assert gateway().check({**GOOD, "headers": headers}) == []
+    (named,) = gateway().check({**GOOD, "headers": {"Content-Type_env": "WEBHOOK_AUTH"}})
+    assert named.startswith("headers: found Content-Type_env; allowed: Content-Type itself")
+
+
+@pytest.mark.parametrize("body", ['{"text": $text}', "$text", '{"text": "a", $kind: 1}', '{"text": ${id}}'])
+def test_a_text_without_its_quotes_makes_no_json(body: str) -> None:
+    (problem,) = gateway().check({**GOOD, "body": body})
+    assert problem.startswith("body: the template makes no JSON")
+
+
+def test_a_part_of_an_answer_may_be_a_number_in_json() -> None:
+    closing = {**CLOSING, "closed": {"body": '{"message_id": $ts, "text": "$text"}'}}
+    assert gateway().check(closing) == []
+
+
+@pytest.mark.parametrize("part", ["..", ".", "%2e%2e", ".%2E"])
+def test_no_part_of_an_answer_leads_an_address_elsewhere(endpoint: Endpoint, part: str) -> None:
+    sent = Sent("17-1-0", {**SENT.receipt, "message": part})
+    url = f"{endpoint.origin}/rooms/$message/closed"
+    if "%" in part:
+        # It is written as it is, and so means no other folder.
+        assert close(endpoint, {"url": url}, sent).delivered
+        assert endpoint.requests[-1].path == f"/rooms/{part.replace('%', '%25')}/closed"
+        return
+    result = close(endpoint, {"url": url}, sent)
+    assert (result.delivered, result.retry, endpoint.requests) == (False, False, [])
+    assert result.reason.startswith("closed.url: a value would lead the address elsewhere")
+    (problem,) = gateway().check({**CLOSING, "closed": {"url": "https://example.org/a/../$ts"}})
+    assert problem == "closed.url: allowed: an address without a part that is . or .."
 
 
 def test_a_plain_text_is_sent_as_it_is(endpoint: Endpoint) -> None:

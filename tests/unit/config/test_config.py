@@ -664,6 +664,23 @@ def test_a_page_for_other_machines(file):
 
 
 @pytest.mark.parametrize(
+    ("table", "base"),
+    [
+        ('url = "https://Host.Example:443/"', "https://host.example"),
+        ('url = "http://host.example:80"', "http://host.example"),
+        ('url = "https://host.example:80"', "https://host.example:80"),
+        ('url = "HTTPS://[::1]:443"', "https://[::1]"),
+        ('url = "https://host.example:"', "https://host.example"),
+        ('address = "127.0.0.1:80"', "http://127.0.0.1"),
+        ('address = "127.0.0.1:443"\ncertificate = "/c.pem"\nprivate_key = "/k.pem"', "https://127.0.0.1"),
+    ],
+)
+def test_a_pages_address_is_written_as_browsers_write_it(file, table, base):
+    config = file.load(f"[page]\n{table}\n")
+    assert (config.problems, config.page.base_url) == ((), base)
+
+
+@pytest.mark.parametrize(
     ("table", "key"),
     [
         ('address = "0.0.0.0:9464"', "address"),

@@ -34,7 +34,9 @@ STEPS = st.lists(
         st.tuples(st.just("write"), KEYS, DOCUMENTS),
         st.tuples(st.just("delete"), KEYS, st.none()),
         st.tuples(
-            st.sampled_from(["bring", "away", "unheard", "anew", "reopened", "other", "keep", "lose", "lag"]),
+            st.sampled_from(
+                ["bring", "away", "unheard", "anew", "reopened", "other", "keep", "lose", "lag", "written"]
+            ),
             st.none(),
             st.none(),
         ),
@@ -160,6 +162,8 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
             storage.restore(backup)
             replica.go_on_with(storage)
             replica.settle()
+        elif step == "written":
+            replica._remembered._written_at = float("-inf")
         elif step == "lag":
             # The same, and nobody says so.
             storage.restore(backup)
@@ -197,6 +201,49 @@ def test_what_is_known_of_an_engine_is_not_read_again_when_it_is_opened_anew(hom
     replica.settle()
     assert replica.bring() == Brought(written=1, same=1)
     assert set(read) == {kind for kinds in SHARED.values() for kind in kinds}
+
+
+def test_a_process_that_begins_compares_nothing_if_the_last_one_has_left_what_is_there(home: Home) -> None:
+    storage, store = Away(), Store(home.state, pytest.fail)
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    for name in ("stays", "changes", "goes"):
+        store.write("question", name, {"session": name})
+    replica.bring()
+    # Killed before it wrote down what came later, and with a transaction of which it has not heard.
+    store.write("question", "late", {"session": "late"})
+    replica.bring()
+    store.write("question", "unheard", {"session": "unheard"})
+    storage.is_unheard = True
+    with pytest.raises(StoreError):
+        replica.bring()
+    read = counted(storage)
+    store.write("question", "changes", {"session": "otherwise"})
+    for name in ("goes", "late"):
+        store.delete("question", name)
+    following = Replica(home, storage, "one", pytest.fail)
+    following.settle()
+    assert following.bring() == Brought(written=2, deleted=2)
+    assert not read
+    assert brought(storage, "", "question") == held(home, "", "question")
+    assert following.bring() == Brought()
+
+
+@pytest.mark.parametrize("broken", [{}, {"version": 1, "id": "x"}, {"places": 3}, {"places": [["", "question"]]}])
+def test_what_was_left_and_does_not_hold_has_all_compared(home: Home, broken: dict[str, Any]) -> None:
+    storage, store = Away(), Store(home.state, pytest.fail)
+    store.write("question", "a", {"session": "a"})
+    replica = Replica(home, storage, "one", pytest.fail)
+    replica.settle()
+    replica.bring()
+    left = store.read(FLEET, "known") or {}
+    store.write(FLEET, "known", {**left, **broken} if broken else {})
+    following = Replica(home, storage, "one", pytest.fail)
+    following.settle()
+    assert following.bring() == Brought(same=1)
+    compared = Replica(home, storage, "one", pytest.fail)
+    compared.settle(compare=True)
+    assert compared.bring() == Brought(same=1)
 
 
 def test_an_engine_that_has_lost_something_in_silence_is_found_out_by_the_next_transaction(home: Home) -> None:
@@ -389,7 +436,7 @@ def test_a_comparison_that_is_asked_for_finds_what_the_engine_has_lost_and_what_
         brought = replica.bring()
         assert found.result() == brought._asdict() == Brought(written=1, deleted=1, same=1)._asdict()
     assert sorted(name for name, _ in there.entries("question")) == ["a", "b"]
-    assert store.stamps("fleet").keys() == {"home"}
+    assert store.stamps("fleet").keys() == {"home", "last", "known"}
     assert replica.bring() == Brought()
 
 

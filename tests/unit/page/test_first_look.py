@@ -63,9 +63,16 @@ def hold(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], threading.Event]:
 async def get(app: Starlette, path: str) -> tuple[int, str]:
     """Return status and text of what somebody gets who is logged in."""
     page = app.state.page
-    _, cookie = page.logins.cookie(page.logins.link_token(FULL))
+    _, cookie = page.logins.enter(page.logins.link_token(FULL), "anna", "")
     headers = [(b"host", page.page.address.encode()), (b"cookie", f"{COOKIE}={cookie}".encode())]
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers, "client": None}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": page.logins.root + path,
+        "query_string": b"",
+        "headers": headers,
+        "client": None,
+    }
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:

@@ -76,9 +76,9 @@ def app(tmp_path: Path) -> Starlette:
 
 def get(app: Starlette, address: str) -> tuple[int, str]:
     page = app.state.page
-    _, cookie = page.logins.cookie(page.logins.link_token(FULL))
+    _, cookie = page.logins.enter(page.logins.link_token(FULL), "anna", "")
     headers = [(b"host", page.page.address.encode()), (b"cookie", f"{COOKIE}={cookie}".encode())]
-    path, _, query = address.partition("?")
+    path, _, query = f"{page.logins.root}{address}".partition("?")
     scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers}
     sent: list[dict[str, Any]] = []
 

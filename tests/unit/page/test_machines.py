@@ -23,7 +23,7 @@ from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import Question
 from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.messaging.gateway import Message
-from hookrouter.queue.documents import change_queue
+from hookrouter.queue.documents import change_queue, read_queue
 from hookrouter.queue.editing import added, new_items
 from hookrouter.sessions.records import IDLE, SessionRecord, change_record
 from hookrouter.storage.interface import StoreError
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     @property
     def addresses(self) -> set[str]:
         """The addresses of sessions and questions that its links and forms name."""
-        found = re.findall(r'(?:href|action|hx-post)="(/(?:sessions/|waiting/|history\?session)[^"]*)"', self.text)
+        found = re.findall(r'(?:href|action|hx-post)="/~\w+(/(?:sessions/|waiting/|history\?session)[^"]*)"', self.text)
         return {html.unescape(one) for one in found if not one.startswith(("/sessions/list", "/waiting/list"))}
 
 
@@ -93,7 +93,7 @@ class Machine:
     def _cookie(self) -> str:
         logins = self.app.state.page.logins
         if not hasattr(self, "_logged_in"):
-            _, self._logged_in = logins.cookie(logins.link_token(FULL))
+            _, self._logged_in = logins.enter(logins.link_token(FULL), "anna", "")
         return str(self._logged_in)
 
     def get(self, address: str) -> Answer:
@@ -103,7 +103,7 @@ class Machine:
         return self._ask("POST", address, urlencode({"csrf": self.csrf, **fields}).encode())
 
     def _ask(self, method: str, address: str, body: bytes) -> Answer:
-        path, _, query = address.partition("?")
+        path, _, query = f"{self.app.state.page.logins.root}{address}".partition("?")
         headers = [(b"host", b"claude.example.org"), (b"cookie", f"{COOKIE}={self._cookie()}".encode())]
         headers += [(b"origin", b"https://claude.example.org"), (b"content-length", str(len(body)).encode())]
         scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": headers}
@@ -117,7 +117,8 @@ class Machine:
 
         asyncio.run(asyncio.wait_for(self.app({**scope, "client": None}, receive, send), PATIENCE))
         text = b"".join(one.get("body", b"") for one in sent[1:]).decode()
-        return Answer(sent[0]["status"], text, dict(sent[0]["headers"]).get(b"location", b"").decode())
+        location = dict(sent[0]["headers"]).get(b"location", b"").decode()
+        return Answer(sent[0]["status"], text, location.removeprefix(self.app.state.page.logins.root))
 
     def has(self, session: str, item: str = "") -> None:
         """Have a session with an item in its queue, which the others see as well."""
@@ -204,6 +205,24 @@ def test_an_action_is_done_on_the_machine_that_its_form_names(fleet: Fleet) -> N
         # Its own it does by itself, whatever else is called so; the other machine is named.
         assert is_alone == (name == machine.name)
         assert [word for word in words if word.startswith("--machine")] == ([] if is_alone else [f"--machine={name}"])
+
+
+@pytest.mark.parametrize("text", ["a\x07b", "\nfirst\n\nlast\n", "</textarea><b>&amp; x", "\u202e\U0001f7e2 '\"", " "])
+def test_a_refused_text_is_kept_where_it_was_typed(fleet: Fleet, text: str) -> None:
+    machine = fleet.one
+    machine.has("work", "an item")
+
+    async def refused(_words: list[str], _text: str | None = None, *, is_alone: bool = False) -> Done:
+        return Done(2, {"error": "it holds U+0007"}, "")
+
+    machine.app.state.page.tasks.command = refused
+    [item] = read_queue(machine.services.store, "work").items
+    for fields in ({"do": "send"}, {"do": "send-next"}, {"do": "edit", "item": item.id}):
+        shown = machine.post("/sessions/work?machine=one", text=text, **fields)
+        assert (shown.status, "it holds U+0007" in shown.text) == (422, True)
+        areas = [html.unescape(one) for one in re.findall("<textarea[^>]*>\n(.*?)</textarea>", shown.text, re.DOTALL)]
+        assert areas == ([text, ""] if "item" in fields else ["an item", text])
+        assert bool(re.search("<details[^>]* open>", shown.text)) == ("item" in fields)
 
 
 def test_what_names_no_machine_is_refused_if_several_could_be_meant(fleet: Fleet) -> None:

@@ -239,7 +239,9 @@ TEMPLATES = Environment(
     loader=FileSystemLoader(f"{page_state._FOLDER}/templates"), autoescape=True, undefined=StrictUndefined
 )
 TEMPLATES.filters |= {"shown": page_state.shown, "line": page_state.line}
-DRAW = TEMPLATES.from_string('{% from "blocks.html" import filled_in %}{{ filled_in(filled, name, "h2") }}')
+DRAW = TEMPLATES.from_string(
+    '{% from "blocks.html" import filled_in with context %}{{ filled_in(filled, name, "h2") }}'
+)
 OWN = (
     "<p",
     "<h2",
@@ -261,7 +263,7 @@ OWN = (
 
 @given(st.lists(BLOCKS, max_size=4), HOSTILE, HOSTILE)
 def test_whatever_is_shown_is_text(blocks: list[Any], name: str, problem: str) -> None:
-    drawn = DRAW.render(filled=Filled(name, name, read_content(blocks), problem), name=name)
+    drawn = DRAW.render(filled=Filled(name, name, read_content(blocks), problem), name=name, root="/~root")
     left = drawn
     for tag in OWN:
         left = left.replace(tag, "").replace(tag.replace("<", "</").strip(), "")

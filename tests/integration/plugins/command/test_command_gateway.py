@@ -149,6 +149,22 @@ def test_a_gateway_name_cannot_lead_the_log_elsewhere(hookrouter_home: Path) -> 
     assert [path.parent for path in hookrouter_home.parent.rglob("*x.log")] == [hookrouter_home / "logs"]
 
 
+def test_a_program_that_prints_its_environment_shows_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = tmp_path / "key"
+    key.write_text("a secret of a file\n")
+    key.chmod(0o600)
+    monkeypatch.setenv("OF_A_VARIABLE", "a secret\x01of a variable")
+    script = "import os, sys; sys.stderr.write(str(os.environ) + os.environ['B'] + 'x' * 1990); sys.exit(3)"
+
+    woken = run(script, set={"A_file": str(key), "B_env": "OF_A_VARIABLE", "C": "shown"}, env=["PATH"])
+
+    assert not [part for part in ("a secret", "of a file", "variable") if part in woken.reason]
+    shown = run(
+        "import os, sys; sys.exit(repr(os.environ['A'] + os.environ['C']))", set={"A_file": str(key), "C": "shown"}
+    )
+    assert shown.reason.endswith("'***shown'")
+
+
 def test_a_failing_program_is_reported_with_the_end_of_its_stderr(log: Path) -> None:
     woken = run("import sys; sys.stderr.write('x' * 100_000 + '\\nno such agent\\x1b[0m\\n'); sys.exit(3)")
 
