@@ -48,7 +48,8 @@ class Hold(NamedTuple):
     cause: str
     """What kind of thing it is: ``person`` (a prompt or key that is not ours), ``escape``, ``resumed`` (another session
     in this client, or this one goes on elsewhere), ``client_ended``, ``earlier_client`` (the queue is one that a client
-    left), ``unproven``, ``failed`` (a turn that ended in an error), ``limited`` (until a usage limit is over) or
+    left), ``unproven``, ``undelivered`` (no channel can bring the next item into the session as it is), ``failed`` (a
+    turn that ended in an error, or an item that no channel carries), ``limited`` (until a usage limit is over) or
     ``asked`` (by ``hookrouter queue hold``)."""
     reason: str
     """Why, in one sentence for an agent or a person."""

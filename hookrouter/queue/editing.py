@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from hookrouter.queue.documents import change_queue
 from hookrouter.queue.items import DROPPED, QUEUED, Item, ItemError, new_item
+from hookrouter.queue.transitions import ASKED
+from hookrouter.util.clock import iso
 from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
@@ -90,11 +92,20 @@ def moved(queue: Queue, name: str, *, before: str | None = None, first: bool = F
 
 
 def dropped(queue: Queue, names: Iterable[str], reason: str) -> Queue:
-    """Return the queue with items dropped. Raises EditError."""
-    for name in names:
-        _waiting(queue, name)
-        queue = queue.ended(name, DROPPED, reason=reason)
-    return queue
+    """Return the queue with items dropped; what held nothing but them ends, unless somebody has asked for it.
+
+    Raises EditError.
+    """
+    known, left = {item.id: item for item in queue.items}, set(names)
+    for name in left:
+        _check_waits(known.get(name), name)
+    at = iso()
+    items = tuple(
+        item._replace(state=DROPPED, ended_at=at, reason=reason) if item.id in left else item for item in queue.items
+    )
+    hold = queue.hold
+    is_idle = hold is not None and hold.cause != ASKED and all(item.is_ended for item in items)
+    return queue._replace(items=items, hold=None if is_idle else hold)
 
 
 def cleared(queue: Queue, reason: str) -> Queue:
@@ -104,7 +115,7 @@ def cleared(queue: Queue, reason: str) -> Queue:
 
 def hold(store: DocumentStore, session: str, reason: str) -> Queue:
     """Hold a session's queue, and return it; what held it before goes on holding it. Raises StoreError."""
-    return change_queue(store, session, lambda queue: queue.held("asked", reason))
+    return change_queue(store, session, lambda queue: queue.held(ASKED, reason))
 
 
 def end_hold(store: DocumentStore, session: str) -> Hold | None:
@@ -138,7 +149,10 @@ def find_id(name: str, ids: Iterable[str]) -> str:
 
 
 def _waiting(queue: Queue, name: str) -> Item:
-    item = queue.item(name)
+    return _check_waits(queue.item(name), name)
+
+
+def _check_waits(item: Item | None, name: str) -> Item:
     if item is None:
         raise EditError(f"item {name} has ended, or has left this queue")
     if item.state != QUEUED:

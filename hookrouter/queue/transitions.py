@@ -33,6 +33,7 @@ __all__ = [
     "FAILED_TURN",
     "PERSON",
     "RESUMED",
+    "UNDELIVERED",
     "UNPROVEN",
     "begun",
     "client_began",
@@ -51,11 +52,13 @@ __all__ = [
     "session_resumed",
     "turn_ended",
     "turn_failed",
+    "undelivered",
     "unproven",
 ]
 
 PERSON, ESCAPE, RESUMED, CLIENT_ENDED = "person", "escape", "resumed", "client_ended"
 EARLIER_CLIENT, UNPROVEN, FAILED_TURN, ASKED = "earlier_client", "unproven", "failed", "asked"
+UNDELIVERED = "undelivered"
 """Causes of holds, see :class:`hookrouter.queue.documents.Hold`."""
 
 _SHOWN = 500
@@ -98,6 +101,14 @@ def refused(queue: Queue, name: str, reason: str) -> Queue:
     if item is None or item.state not in (QUEUED, DELIVERING):
         return queue
     return queue.ended(name, FAILED, reason=reason).held(FAILED_TURN, reason)
+
+
+def undelivered(queue: Queue, name: str, reason: str) -> Queue:
+    """No channel can bring the item into the session as it is now: it stays the next one, until somebody resumes."""
+    item = queue.item(name)
+    if item is None or item.state != QUEUED:
+        return queue
+    return queue.with_item(item._replace(reason=reason)).held(UNDELIVERED, reason)
 
 
 def unproven(queue: Queue, name: str, reason: str) -> Queue:

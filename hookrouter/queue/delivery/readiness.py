@@ -37,6 +37,7 @@ __all__ = [
     "age",
     "client_mark",
     "is_over_unsaid",
+    "kept_untold",
     "look_at",
     "why_not",
     "why_not_by_hooks",
@@ -138,6 +139,23 @@ def _why_not_by_registry(sight: Sight) -> str:
     if client.status and client.status not in AT_REST:
         return f"the client is {client.status}"
     return ""
+
+
+def kept_untold(sight: Sight) -> str:
+    """Return what keeps items back and may do so for ever, and of which nobody is told otherwise; empty for nothing.
+
+    So is a client that is suspended, and a dialog of the client's own of which the registry alone tells. A turn that
+    runs ends, and who has paused or held the session, or opened a dialog that is known, has been heard of.
+    """
+    record, client = sight.record, sight.client
+    if record is None or sight.is_gone or sight.dialogs or why_withdrawn(sight):
+        return ""
+    if is_client_suspended(record):
+        return why_not_by_hooks(sight)
+    if record.state == BUSY or client is None:
+        return ""
+    is_other = client.session_id not in ("", record.session_id)
+    return _why_not_by_registry(sight) if is_other or client.status == WAITING else ""
 
 
 def why_withdrawn(sight: Sight) -> str:

@@ -191,3 +191,13 @@ def test_what_was_dropped_is_in_the_history_and_not_in_the_queue() -> None:
     change_queue(store, "work", lambda found: dropped(found, ["2026-a"], "not needed"))
     assert texts(read_queue(store, "work")) == ["b"]
     assert [(one.id, one.state, one.reason) for _, one in ended_items(store)] == [("2026-a", DROPPED, "not needed")]
+
+
+def test_what_held_the_items_that_are_dropped_ends_with_them_unless_somebody_has_asked_for_it() -> None:
+    held = queue("a", "b")._replace(hold=Hold("unproven", "nothing has proven it"))
+    assert dropped(held, ["2026-a"], "dropped").hold == held.hold
+    assert cleared(held, "cleared").hold is None
+    asked = held._replace(hold=Hold("asked", "not before noon"))
+    assert cleared(asked, "cleared").hold == asked.hold
+    begun = queue("a", "b", under_way=STARTED)._replace(hold=held.hold)
+    assert cleared(begun, "cleared").hold == held.hold
