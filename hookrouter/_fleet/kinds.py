@@ -38,6 +38,7 @@ LOCAL_KINDS = (
     "bell-offer",
     "stop-offer",
     "stop-replies",
+    "keys-typed",
     "plugins",
     "broken-config",
     "config",

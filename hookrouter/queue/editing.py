@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrouter.queue.client_commands import never_runs
 from hookrouter.queue.documents import change_queue
-from hookrouter.queue.items import DROPPED, QUEUED, Item, ItemError, new_item
+from hookrouter.queue.items import COMMAND, DROPPED, QUEUED, Item, ItemError, new_item
 from hookrouter.queue.transitions import ASKED
 from hookrouter.util.clock import iso
 from hookrouter.util.errors import HookrouterError
@@ -52,7 +53,7 @@ def new_items(texts: Sequence[str], *, by: str, who: str = "") -> list[Item]:
     items, faults = [], []
     for number, text in enumerate(texts, 1):
         try:
-            items.append(new_item(text, by=by, who=who))
+            items.append(_new_item(text, by=by, who=who))
         except ItemError as error:
             faults.append(f"text {number} of {len(texts)}: {error}" if len(texts) > 1 else str(error))
     if faults:
@@ -72,7 +73,7 @@ def edited(queue: Queue, name: str, text: str, *, by: str, who: str = "") -> Que
     Raises EditError, and ItemError for a text that is refused.
     """
     item = _waiting(queue, name)
-    made = new_item(text, by=by, who=who)
+    made = _new_item(text, by=by, who=who)
     return queue.with_item(item._replace(kind=made.kind, text=made.text, by=by, who=who))
 
 
@@ -146,6 +147,14 @@ def find_id(name: str, ids: Iterable[str]) -> str:
     if found:
         raise NotThereError(f"{len(found)} items have an id like {name!r}: {', '.join(found[:5])}")
     raise NotThereError(f"there is no item {name!r}; 'hookrouter queue list --all' shows them")
+
+
+def _new_item(text: str, *, by: str, who: str) -> Item:
+    """Return a new item. Raises ItemError, also for a command that would hold the session, or end it."""
+    item = new_item(text, by=by, who=who)
+    if item.kind == COMMAND and (why := never_runs(item.text)):
+        raise ItemError(f"{why}, so it is not queued")
+    return item
 
 
 def _waiting(queue: Queue, name: str) -> Item:

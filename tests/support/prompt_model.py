@@ -82,6 +82,8 @@ class UnstyledPromptModel:
         self.late: dict[int, float] = {}
         """Seconds by which such a key is late; what follows it waits for it."""
         self.enter_is_newline = False
+        self.draws: Callable[[str], str] = lambda text: text
+        """What the client draws of what stands in its box."""
         self.before: Callable[[int], None] = lambda number: None
         """Called before each key and paste of the channel, with its number in ``log``."""
         self.gone = False
@@ -196,7 +198,7 @@ class UnstyledPromptModel:
     # What it draws
 
     def _rows(self) -> list[str]:
-        return _wrap(self.text, self.width - 3)
+        return _wrap(self.draws(self.text), self.width - 3)
 
     def _menu(self) -> list[str]:
         if self.mode or not re.fullmatch(r"/\S*", self.text):

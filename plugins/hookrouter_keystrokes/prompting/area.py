@@ -58,6 +58,8 @@ class PromptArea(NamedTuple):
     """The row of the menu of commands that Enter would take; empty if no menu is open."""
     dialog: OtherDialog | None = None
     """The dialog, if it is one that is known by its name."""
+    above: str = ""
+    """The upper edge of the box if rows are above it: it counts them (2.1.330)."""
 
     @property
     def is_box(self) -> bool:
@@ -146,6 +148,7 @@ def _box(lines: list[str], bottom: int, styles: Sequence[Sequence[StyledText]] |
         is_busy=_is_busy(above, below),
         is_stashed=any(seen.text in line for seen in facts.STASHED for line in above[-2:]),
         menu=_menu(above, below),
+        above=lines[top] if hidden and top is not None else "",
     )
 
 
