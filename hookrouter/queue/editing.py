@@ -17,7 +17,7 @@ from hookrouter.util.clock import iso
 from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hookrouter.queue.documents import Hold, Queue
     from hookrouter.storage.interface import DocumentStore
@@ -133,15 +133,14 @@ def end_hold(store: DocumentStore, session: str) -> Hold | None:
     return held[0] if held else None
 
 
-def find_id(name: str, ids: Iterable[str]) -> str:
-    """Return the id that a name means: itself, or the one that begins so, or whose last part does.
+def find_id(name: str, ids: Mapping[str, object]) -> str:
+    """Return the id, one of the keys, that a name means: itself, or the one that begins so, or whose last part does.
 
     Raises NotThereError if that is none, or more than one.
     """
-    known = list(dict.fromkeys(ids))
-    if name in known:
+    if name in ids:
         return name
-    found = [one for one in known if name and (one.startswith(name) or one.partition(_MIDDLE)[2].startswith(name))]
+    found = [one for one in ids if name and (one.startswith(name) or one.partition(_MIDDLE)[2].startswith(name))]
     if len(found) == 1:
         return found[0]
     if found:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from hookrouter.answering.interfaces import StyledTerminal, TerminalError
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
 from hookrouter.queue.client_commands import EFFORT, MODEL, refused_command
-from hookrouter.queue.items import COMMAND, PROMPT, command_of
+from hookrouter.queue.items import COMMAND, PROMPT, SHELL, command_of
 from hookrouter.storage.interface import StoreError
 from hookrouter_keystrokes.hold import Hold
 from hookrouter_keystrokes.prompting.area import AreaKind, PromptArea, read_area
@@ -78,6 +78,8 @@ class KeysPromptChannel:
         item = request.item
         if item.kind == COMMAND and (why := refused_command(item.text, request.client_version)):
             return why
+        if item.kind == SHELL and item.text.startswith("!!"):
+            return "the client takes a second '!' for the key of its shell mode, too"
         if item.kind == PROMPT and item.text in ENDS:
             return f"typed alone, {item.text!r} ends the client"
         why = untypable(item.text)
@@ -444,7 +446,7 @@ class _Typist:
                 self._left.forget()
                 return
             why = reason or "a part of the text stands in the prompt box"
-            if not area.is_box:
+            if not area.is_box and not (area.kind == AreaKind.NOTHING and area.rows):
                 raise _not_now(f"{why}; it is still there, behind what is open now: {area.why}")
             typed = self._typed_in(area, entry or self._entry)
             if not self._is_alone and area.rows and not is_part(without_chips(area), typed):

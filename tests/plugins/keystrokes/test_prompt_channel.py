@@ -563,7 +563,7 @@ def drops_marks(text: str) -> str:
     return text.replace("~", "")
 
 
-@pytest.mark.parametrize("text", ["a~b", "~", "!~", f"{LONG}~", "first~\n\n\n\n\n\n\n\n\nlast"])
+@pytest.mark.parametrize("text", ["a~b", "~", "!~", "a~\n~\nb", f"{LONG}~", "first~\n\n\n\n\n\n\n\n\nlast"])
 def test_what_the_box_shows_otherwise_is_taken_out_again_and_counted(text: str) -> None:
     one = Session()
     one.terminal.draws = drops_marks
@@ -645,3 +645,21 @@ def test_what_is_no_character_is_refused_before_anything_is_typed(character: str
     outcome = one.submit(f"a{character}b")
     assert (outcome.status, outcome.steps) == (PromptStatus.REFUSED, ())
     assert f"U+{ord(character):04X}" in outcome.reason
+
+
+@pytest.mark.parametrize("text", ["a\nb\nc\nd\ne", "word " * 80 + "end"])
+def test_what_does_not_fit_the_pane_is_taken_out_again_and_counted(text: str) -> None:
+    one = Session(width=80)
+    one.terminal.room = 3
+    outcome = one.submit(text)
+    assert (outcome.status, outcome.is_try) == (PromptStatus.NOT_NOW, True)
+    assert "the pane is too small" in outcome.reason
+    assert one.terminal.text == ""
+    assert one.submit("go on").status == PromptStatus.SUBMITTED
+    assert one.submitted == ["go on"]
+
+
+@pytest.mark.parametrize("text", ["!!", "!!x"])
+def test_a_shell_command_that_begins_with_its_own_key_is_refused(text: str) -> None:
+    outcome = Session().submit(text)
+    assert (outcome.status, outcome.steps) == (PromptStatus.REFUSED, ())

@@ -162,8 +162,7 @@ def test_a_hold_of_an_empty_queue_is_kept_until_it_ends() -> None:
 )
 def test_ids_may_be_abbreviated(name: str, found: str) -> None:
     ids = ["20261124T221009-1a2b3c4d", "20261124T221010-9f000000", "ab", "abc"]
-    assert find_id(name, ids) == found
-    assert find_id(name, [*ids, *ids]) == found
+    assert find_id(name, dict.fromkeys(ids)) == found
 
 
 @pytest.mark.parametrize(
@@ -171,7 +170,7 @@ def test_ids_may_be_abbreviated(name: str, found: str) -> None:
 )
 def test_ids_that_mean_none_or_several(name: str, reason: str) -> None:
     with pytest.raises(NotThereError, match=reason):
-        find_id(name, ["20261124T221009-1a2b3c4d", "20261124T221010-9f000000"])
+        find_id(name, dict.fromkeys(["20261124T221009-1a2b3c4d", "20261124T221010-9f000000"]))
 
 
 @given(st.permutations("abcdef"), st.sampled_from("abcdef"), st.sampled_from("abcdef"))
