@@ -46,6 +46,7 @@ __all__ = [
     "phase_saved",
     "prompt_submitted",
     "proven",
+    "reason_over",
     "refused",
     "session_cleared",
     "session_parked",
@@ -93,6 +94,12 @@ def not_now(queue: Queue, name: str, reason: str) -> Queue:
     if item is None or item.state != DELIVERING:
         return queue
     return queue.with_item(item._replace(state=QUEUED, delivering_at="", boot="", reason=reason))
+
+
+def reason_over(queue: Queue, name: str) -> Queue:
+    """What kept a waiting item back is over: the session does something else now."""
+    item = queue.item(name)
+    return queue if item is None or item.state != QUEUED else queue.with_item(item._replace(reason=""))
 
 
 def refused(queue: Queue, name: str, reason: str) -> Queue:

@@ -91,7 +91,8 @@ def send(
     texts: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TEXT...]", help="Each is one item: a prompt, a /command, or ! with a command for the shell."
+            metavar="[TEXT...]",
+            help="Each is one item: a prompt, a /command, or ! with a command for the shell; - alone is stdin.",
         ),
     ] = None,
     session: Annotated[

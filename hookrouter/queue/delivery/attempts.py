@@ -79,6 +79,9 @@ class Attempts:
         if item is None:
             return IDLE_LOOK
         if why_not_by_hooks(sight):
+            if item.reason:
+                # What kept it back at its last attempt is over.
+                self._queue.change(lambda queue: transitions.reason_over(queue, item.id))
             if record.state == BUSY:
                 self._channels.prepare(sight.queue, record)
             return self._look_again(sight, record, item)

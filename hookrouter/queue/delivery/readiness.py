@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hookrouter.context import Services
     from hookrouter.dialogs.documents import Question
     from hookrouter.queue.documents import Queue
+    from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.sessions.running_clients import RunningClient
 
@@ -39,6 +40,7 @@ __all__ = [
     "is_over_unsaid",
     "kept_untold",
     "look_at",
+    "waits_for",
     "why_not",
     "why_not_by_hooks",
     "why_not_yet",
@@ -139,6 +141,20 @@ def _why_not_by_registry(sight: Sight) -> str:
     if client.status and client.status not in AT_REST:
         return f"the client is {client.status}"
     return ""
+
+
+def waits_for(services: Services, session: str, item: Item) -> str:
+    """Return what an item of a session's queue waits for now, in one sentence; empty if its delivery is due.
+
+    Raises StoreError.
+    """
+    sight = look_at(services, session)
+    under_way, first = sight.queue.under_way, sight.queue.next
+    if under_way is not None:
+        return f"item {under_way.id} is under way"
+    if first is not None and first.id != item.id:
+        return f"item {first.id} is the next one"
+    return why_not(sight) or item.reason
 
 
 def kept_untold(sight: Sight) -> str:

@@ -262,3 +262,20 @@ def test_a_channel_that_fails_in_the_store_is_asked_again(make: Make) -> None:
     one.world.send("go on")
     one.world.deliver_for(MINUTE)
     assert one.world.submitted == ["go on"]
+
+
+def test_what_kept_an_item_back_is_not_said_once_the_session_does_something_else(make: Make) -> None:
+    one = make(keys=WAITS)
+    item = one.world.send("go on")
+    one.world.deliver_for(5.0)
+    kept = one.world.queue.item(item.id)
+    assert kept is not None
+    assert kept.reason == WAITS.reason
+    one.world.box = "a person's prompt"
+    one.world.press_enter()
+    one.world.run_hooks()
+    one.world.resume()
+    one.world.deliver_for(5.0)
+    kept = one.world.queue.item(item.id)
+    assert kept is not None
+    assert kept.reason == ""
