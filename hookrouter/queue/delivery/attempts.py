@@ -92,12 +92,17 @@ class Attempts:
         left = self._not_before - time.monotonic()
         return left if left > 0 else self._attempt(sight, record, item)
 
-    def conclude(self, sight: Sight, record: SessionRecord, item: Item, outcome: PromptOutcome) -> float:
-        """Do what the end of a channel's attempt asks for: try again later, or wait for the proof."""
+    def conclude(
+        self, sight: Sight, record: SessionRecord, item: Item, outcome: PromptOutcome, began: float | None = None
+    ) -> float:
+        """Do what the end of a channel's attempt asks for: try again later, or wait for the proof.
+
+        ``began`` is when it did, of ``time.monotonic()``; None for just now.
+        """
         if outcome.status == PromptStatus.NOT_NOW:
             self._queue.put_back(item, outcome.reason)
             self.keeps_back(sight, record, item, outcome.reason)
-            if outcome.is_try and self._is_spent(item.channel, is_of_item=True):
+            if outcome.is_try and self._is_spent(item.channel, began, is_of_item=True):
                 self._refusals[item.channel] = f"it was tried again and again: {outcome.reason}"
             return self._retry_later(_PERSON_RETRY if outcome.is_person else 0.0)
         self._evidence.wait_for(sight, record, item, outcome)
@@ -109,9 +114,9 @@ class Attempts:
             self._told = item.id
             self._queue.tell_kept_back(sight, record, reason)
 
-    def _is_spent(self, channel: str, *, is_of_item: bool) -> bool:
-        """Count what a channel has tried in vain; return whether it has tried for long enough."""
-        before = self._tried.get(channel) or _Tried(0, time.monotonic(), is_of_item)
+    def _is_spent(self, channel: str, began: float | None, *, is_of_item: bool) -> bool:
+        """Count what a channel has tried in vain since ``began``; return whether it has tried for long enough."""
+        before = self._tried.get(channel) or _Tried(0, time.monotonic() if began is None else began, is_of_item)
         tried = self._tried[channel] = before._replace(times=before.times + 1, is_of_item=is_of_item)
         return tried.times >= _TRIES and time.monotonic() - tried.since >= _TRIED_SECONDS
 
@@ -145,12 +150,13 @@ class Attempts:
             begun = self._begin(record, item, channel)
             if begun is None or begun.state != DELIVERING:
                 return 0.0
+            began = time.monotonic()
             outcome = self._channels.submit(channel, record, begun)
             if outcome.status not in (PromptStatus.REFUSED, PromptStatus.UNAVAILABLE):
-                return self.conclude(sight, record, begun, outcome)
+                return self.conclude(sight, record, begun, outcome, began)
             self._queue.put_back(item, outcome.reason)
             refusals.append(f"{channel.name}: {outcome.reason}")
-            if outcome.status == PromptStatus.REFUSED or self._is_spent(channel.name, is_of_item=False):
+            if outcome.status == PromptStatus.REFUSED or self._is_spent(channel.name, began, is_of_item=False):
                 self._refusals[channel.name] = outcome.reason
             else:
                 may_come = True
