@@ -258,6 +258,12 @@ def _notes(app: Application, chosen: Chosen, author: Author) -> Iterator[str]:
     cwd = "" if view is None else view.cwd
     if view is None or view.is_gone:
         yield f"no client runs in session {chosen.session} now, so nothing is delivered before one starts there"
+    elif chosen.others:
+        processes = ", ".join(str(one.client_pid or "unknown") for one in chosen.others)
+        yield (
+            f"{len(chosen.others) + 1} clients run in session {chosen.session}: this goes to process "
+            f"{view.client_pid or 'unknown'}, and not to {processes}"
+        )
     if app.config.agent_for(chosen.session, cwd) is None and not author.is_person:
         yield (
             f"no agent of config.toml manages session {chosen.session}: nobody is told when a turn ends there, or that "

@@ -175,6 +175,21 @@ def test_without_any_client(machine: Machine, capsys: pytest.CaptureFixture[str]
     assert sent(capsys, "--any", "a", code=4)["reason"] == "no session has a client that runs"
 
 
+def test_of_several_clients_of_one_name_it_says_whose_it_is(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = ["aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"]
+    first, second = (machine.client(one) for one in ids)
+    machine.record("claude-aaaaaaaa", second, session_id=ids[1])
+    notes = sent(capsys, "--session", "claude-aaaaaaaa", "a", "--as", "person:kim")["notes"]
+    assert notes == [f"2 clients run in session claude-aaaaaaaa: this goes to process {second}, and not to {first}"]
+    assert main(["sessions"]) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if line.startswith("claude-aaaaaaaa")]
+    assert len(heads) == len(set(heads)) == 2
+    for pid in (first, second):
+        assert any(f"process {pid}, " in line for line in heads)
+
+
 def test_a_session_that_no_agent_manages(
     machine: Machine, capsys: pytest.CaptureFixture[str], hookrouter_home: Path
 ) -> None:
