@@ -102,7 +102,8 @@ class Attempts:
         if outcome.status == PromptStatus.NOT_NOW:
             self._queue.put_back(item, outcome.reason)
             self.keeps_back(sight, record, item, outcome.reason)
-            if outcome.is_try and self._is_spent(item.channel, began, is_of_item=True):
+            # Where nothing was even begun, it is the session that cannot take it.
+            if outcome.is_try and self._is_spent(item.channel, began, is_of_item=bool(outcome.steps)):
                 self._refusals[item.channel] = f"it was tried again and again: {outcome.reason}"
             return self._retry_later(_PERSON_RETRY if outcome.is_person else 0.0)
         self._evidence.wait_for(sight, record, item, outcome)

@@ -20,7 +20,10 @@ MINUTE = 60.0
 HOURS = 3 * 3600.0
 
 WAITS = PromptOutcome(PromptStatus.NOT_NOW, "somebody's text stands in the prompt box", is_person=True)
-TRIES = PromptOutcome(PromptStatus.NOT_NOW, "the prompt box shows something else than what was typed", is_try=True)
+TRIES = PromptOutcome(
+    PromptStatus.NOT_NOW, "the prompt box shows something else than what was typed", steps=("paste",), is_try=True
+)
+NOWHERE = PromptOutcome(PromptStatus.NOT_NOW, "there is no prompt box on the screen", is_try=True)
 CANNOT = PromptOutcome(PromptStatus.UNAVAILABLE, "no hook takes it")
 REFUSES = PromptOutcome(PromptStatus.REFUSED, "it holds a tab")
 
@@ -140,6 +143,16 @@ def test_what_no_channel_can_put_in_fails_and_is_told(make: Make) -> None:
     assert "shows something else than what was typed" in failed.reason
     assert one.world.queue.hold is None or one.world.queue.hold.cause == "failed"
     assert len(one.told) == 1
+
+
+def test_an_item_that_could_not_even_be_begun_stays_the_next_one(make: Make) -> None:
+    one = make(keys=NOWHERE)
+    item = one.world.send("go on")
+    one.world.deliver_for(MINUTE)
+    queue = one.world.queue
+    assert queue.hold is not None
+    assert queue.hold.cause == "undelivered"
+    assert [(kept.id, kept.state) for kept in queue.items] == [(item.id, QUEUED)]
 
 
 def test_the_next_item_has_a_budget_of_its_own(make: Make) -> None:
