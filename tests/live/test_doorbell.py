@@ -333,7 +333,9 @@ def test_an_item_that_no_hook_takes_goes_to_the_next_channel(tmux_server: Privat
         assert hold.cause == "undelivered", rung.state()
         assert "stop: it replies only when a turn ends" in hold.reason
         assert (rung.queue.items[0].id, rung.woken()) == (item.id, [])
-        outcomes = [one for one in rung.stage.journal() if one.get("event") == "queue" and one["channel"] == "doorbell"]
+        outcomes = [
+            one for one in rung.stage.journal() if one.get("event") == "queue" and one.get("channel") == "doorbell"
+        ]
         assert {(one["outcome"], one["steps"][-1]) for one in outcomes} == {("unavailable", "withdrawn")}
 
 

@@ -39,8 +39,8 @@ _PERSON_RETRY = 3.0
 """The same while a person is at the keyboard."""
 
 _TRIES, _TRIED_SECONDS = 2, 20.0
-"""How often a channel tries an item in vain, and for how long, before that counts as a refusal. A busy machine may
-spoil more than one try within some seconds."""
+"""How often a channel tries an item in vain, and how long after the first try by any of them, before that counts as a
+refusal. A busy machine may spoil more than one try within some seconds."""
 
 _TOLD_SECONDS = 40.0
 """Seconds after which it is told that an item is kept back: a person often goes on by then."""
@@ -50,8 +50,6 @@ class _Tried(NamedTuple):
     """What a channel has tried in vain with the next item."""
 
     times: int
-    since: float
-    """Of ``time.monotonic()``."""
     is_of_item: bool
     """Whether it is the item that cannot be brought, and not the session as it is."""
 
@@ -68,6 +66,8 @@ class Attempts:
         self._not_before = 0.0
         self._refusals: dict[str, str] = {}
         self._tried: dict[str, _Tried] = {}
+        self._tried_since = 0.0
+        """When the first of these tries began, of ``time.monotonic()``."""
         self._asked_at = ("", "", "")
         self._kept = Lasting()
         self._told = ""
@@ -116,10 +116,12 @@ class Attempts:
             self._queue.tell_kept_back(sight, record, reason)
 
     def _is_spent(self, channel: str, began: float | None, *, is_of_item: bool) -> bool:
-        """Count what a channel has tried in vain since ``began``; return whether it has tried for long enough."""
-        before = self._tried.get(channel) or _Tried(0, time.monotonic() if began is None else began, is_of_item)
-        tried = self._tried[channel] = before._replace(times=before.times + 1, is_of_item=is_of_item)
-        return tried.times >= _TRIES and time.monotonic() - tried.since >= _TRIED_SECONDS
+        """Count what a channel has tried in vain since ``began``; return whether the item was tried for long enough."""
+        if not self._tried:
+            self._tried_since = time.monotonic() if began is None else began
+        times = self._tried[channel].times + 1 if channel in self._tried else 1
+        self._tried[channel] = _Tried(times, is_of_item)
+        return times >= _TRIES and time.monotonic() - self._tried_since >= _TRIED_SECONDS
 
     def _retry_later(self, least: float = 0.0) -> float:
         self._retry = min(max(self._retry * 2, _SHORTEST_RETRY), _LONGEST_RETRY)
