@@ -39,6 +39,7 @@ LOCAL_KINDS = (
     "bell-offer",
     "stop-offer",
     "stop-replies",
+    "keys-typed",
     "plugins",
     "broken-config",
     "config",

@@ -27,7 +27,7 @@ from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._routing import hook_process
 from hookrouter._serving import protocol
 from hookrouter._serving.copied_pages import Written, copy_runs
-from hookrouter._serving.delivery import LaterDelivery, replace_environment
+from hookrouter._serving.delivery import WarmDelivery, replace_environment
 from hookrouter._serving.fitness import Fitness
 from hookrouter.storage.home import Home
 from hookrouter.util import fastjson, unix_socket
@@ -234,12 +234,12 @@ def _taken(connection: socket.socket, channel: Channel, place: _Place) -> _Call:
 def _run(call: _Call, channel: Channel, served: Served, written: Written | None, fitness: Fitness) -> None:
     """Run a call. Returns if this process is fit for another one, and has said so."""
     loaded, is_free = len(sys.modules), False
-    hook, delivery = hook_process.HookProcess(), LaterDelivery(served.wiring)
+    hook, delivery = hook_process.HookProcess(), WarmDelivery(served.wiring, served.deliver)
     try:
         hook.reply(call.event, delivery)
         call.replied(hook.exit_code, hook.unwritten)
         hook.finish()
-        delivery.start_with(served.deliver)
+        delivery.push()
         if hook.is_stateless and fitness.owes_nothing():
             is_free = hook.release() and fitness.holds()
             if is_free:

@@ -1,7 +1,9 @@
-"""A deliverer that a served call starts: forked from its warm process once the reply is written, not started anew.
+"""A deliverer that a served call starts: forked from its warm process, not started anew.
 
-Whether one is needed is looked at then, too. It has the environment of the hook, as one that a cold run starts. The
-lock, the times between two pushes and all else are those of :mod:`hookrouter.messaging.spawn`.
+It is forked as soon as something was put into the outbox, because the hook may then wait for an answer that only the
+deliverer's agent can give. Whether what an earlier delivery has left is due is looked at once the reply is written. It
+has the environment of the hook, as one that a cold run starts. The lock, the times between two pushes and all else are
+those of :mod:`hookrouter.messaging.spawn`.
 """
 
 from __future__ import annotations
@@ -25,21 +27,20 @@ if TYPE_CHECKING:
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
 
-__all__ = ["LaterDelivery", "become_deliverer", "fork_apart", "replace_environment"]
+__all__ = ["WarmDelivery", "become_deliverer", "fork_apart", "replace_environment"]
 
 
-class LaterDelivery:
-    """The wiring of a served call: another one, but that deliverers are started later, by :meth:`start_with`."""
+class WarmDelivery:
+    """The wiring of a served call: another one, but that deliverers are forked from this process."""
 
-    def __init__(self, wiring: Wiring) -> None:
-        """``wiring`` does all the rest."""
+    def __init__(self, wiring: Wiring, deliver: Callable[[Sequence[str]], int]) -> None:
+        """``wiring`` does all the rest; ``deliver`` runs a deliverer."""
         self._wiring = wiring
+        self._deliver = deliver
         self._asked: tuple[Mapping[str, str], Home] | None = None
         """Whose outbox is to be looked at."""
         self.shared: Runs = []
         """The pages of memory that this process shares again, because a deliverer was forked from it."""
-        self._warn: Callable[[str], None] | None = None
-        """Hears why none could be started; None if nothing was put into the outbox."""
 
     def outbox(self, services: Services) -> Outbox:
         """See :class:`hookrouter.context.Wiring`."""
@@ -54,11 +55,11 @@ class LaterDelivery:
         return self._wiring.announce_problems(services, has_screen=has_screen)
 
     def start_delivery(self, services: Services) -> None:
-        """Note that a deliverer is wanted, unless one is at work."""
-        self._asked, self._warn = (services.environ, services.home), services.warn
+        """Start a deliverer, unless one is at work. Raises OSError."""
+        spawn_delivery(services.environ, services.home, self._fork)
 
     def push_outbox(self, environ: Mapping[str, str], home: Home) -> None:
-        """See :class:`hookrouter.context.Wiring`."""
+        """Note that what was left behind is to be looked at, by :meth:`push`."""
         self._asked = environ, home
 
     def deliver_anew(self, environ: Mapping[str, str], home: Home, *, was_broken: bool) -> None:
@@ -71,34 +72,25 @@ class LaterDelivery:
     def start_sharing(self, environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
         """Do nothing: the router sees to it."""
 
-    def start_with(self, deliver: Callable[[Sequence[str]], int]) -> None:
-        """Start the deliverer that was asked for, if it is needed. It is no child of this process, which may go on.
-
-        Raises nothing: the messages are in the outbox, and the next deliverer takes them along.
-        """
+    def push(self) -> None:
+        """Start the deliverer of what was left behind, if one is due. Raises nothing."""
         if self._asked is None:
             return
         (environ, home), self._asked = self._asked, None
+        if may_hold(home, OUTBOX):
+            push(environ, home, self._fork)
 
-        def start(environ: Mapping[str, str], home: Home) -> int:
-            self.shared = own_runs()
-            between = os.fork()
-            if between:
-                os.waitpid(between, 0)
-                return between
-            try:
-                become_deliverer(environ, home, deliver)
-            finally:
-                os._exit(0)
-
-        if self._warn is None:
-            if may_hold(home, OUTBOX):
-                push(environ, home, start)
-            return
+    def _fork(self, environ: Mapping[str, str], home: Home) -> int:
+        """Fork a deliverer, which is no child of this process: that may go on. Raises OSError."""
+        self.shared = own_runs()
+        between = os.fork()
+        if between:
+            os.waitpid(between, 0)
+            return between
         try:
-            spawn_delivery(environ, home, start)
-        except OSError as error:
-            self._warn(f"no deliverer could be started: {error}")
+            become_deliverer(environ, home, self._deliver)
+        finally:
+            os._exit(0)
 
 
 def become_deliverer(environ: Mapping[str, str], home: Home, deliver: Callable[[Sequence[str]], int]) -> int:

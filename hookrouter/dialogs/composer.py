@@ -24,6 +24,7 @@ from hookrouter.dialogs.messages.outgoing import is_for_person
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.messages.surroundings import git_branch
 from hookrouter.dialogs.messages.to_person import Link, escalation_lead, person_message, person_reminder
+from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging.message import CLOSED as CLOSING
 from hookrouter.util.clock import now, seconds
@@ -59,7 +60,8 @@ class QuestionComposer:
     def catch_up(self, services: Services) -> None:
         """Bring what was asked while config.toml had problems to the agents that it names now; tell of killed clients.
 
-        That is, close the questions of those that have ended: the hook of another question has no time to look.
+        That is, close the questions of those that have ended: the hook of another question has no time to look. And
+        open those that could not be saved when they were asked.
         """
         found = documents.list_questions(services.store)
         if any(question.provisional for question in found):
@@ -68,6 +70,7 @@ class QuestionComposer:
             reroute(services, found)
             found = documents.list_questions(services.store)
         close_of_gone_clients(services, found)
+        open_unsaved(services)
 
     def compose(self, message: Message, attempt: int, services: Services) -> Message | None:
         """Return the message with what is known now; None if it is none of this plugin's, or its question has ended."""

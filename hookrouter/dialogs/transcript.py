@@ -24,6 +24,7 @@ __all__ = [
     "client_version",
     "is_prompt_said",
     "last_lines",
+    "open_call",
     "parsed",
     "question_state",
     "reason_of",
@@ -77,6 +78,27 @@ def question_state(path: str, tool_use_id: str) -> str:
             elif block.get("type") == "tool_result" and block.get("tool_use_id") == tool_use_id:
                 return _result_state(block)
     return state
+
+
+def open_call(path: str, tool: str) -> tuple[str, dict[str, Any]] | None:
+    """Return id and input of the first call of a tool in the newest turn that has no result yet; None for none.
+
+    Calls of subagents are left out. Never raises.
+    """
+    calls: dict[str, dict[str, Any]] = {}
+    for line in last_lines(path):
+        if parsed(line).get("isSidechain") is True:
+            continue
+        if _prompts(line):
+            # A turn in which a call was left open has ended.
+            calls.clear()
+        for block in _blocks(line):
+            own_id, tool_input = block.get("id"), block.get("input")
+            if block.get("type") == "tool_result":
+                calls.pop(str(block.get("tool_use_id")), None)
+            elif block.get("type") == "tool_use" and block.get("name") == tool and isinstance(own_id, str):
+                calls[own_id] = tool_input if isinstance(tool_input, dict) else {}
+    return next(iter(calls.items()), None)
 
 
 def result_text(path: str, tool_use_id: str) -> str:

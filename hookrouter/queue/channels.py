@@ -42,6 +42,10 @@ class PromptStatus:
     works. The item stays the next one. If ``item.phase`` is set, it says nothing of the attempt that was cut off."""
     REFUSED = "refused"
     """Nothing was submitted, and this channel will not carry this item into this session; the next channel may."""
+    UNAVAILABLE = "unavailable"
+    """Nothing was submitted: this channel cannot serve the session as it is now, whatever the item, such as one that
+    speaks only when a turn ends in a session that is idle. The next channel may. It is asked again for some seconds;
+    if none can, the queue is held, and the item stays the next one."""
     UNCERTAIN = "uncertain"
     """The act that submits may have been done. Nobody may try again before an event or record has decided it."""
 
@@ -58,6 +62,9 @@ class PromptOutcome(NamedTuple):
     """With ``NOT_NOW``: whether a person is at the keyboard, such as one whose half-typed text stands in the box."""
     steps: tuple[str, ...] = ()
     """What was done, one line a step, for the journal."""
+    is_try: bool = False
+    """With ``NOT_NOW``: whether the item was put in and taken out again, or the session showed nothing where it could
+    be, so that waiting alone may not help. Such attempts are counted: after some of them the next channel gets it."""
 
 
 @with_field_docs

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.queue.items import ENDED, QUEUED, STATES, Item
+from hookrouter.queue.items import QUEUED, STATES, Item
+from hookrouter.storage.interface import StoreBusy
 from hookrouter.util.clock import iso, now
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
 
-    from hookrouter.storage.interface import DocumentLock, DocumentStore, DocumentWatch
+    from hookrouter.storage.interface import DocumentStore, DocumentWatch
 
 __all__ = [
     "Hold",
     "Queue",
     "change_queue",
+    "end_many",
     "ended_items",
     "list_queues",
     "prune_ended",
@@ -48,7 +51,8 @@ class Hold(NamedTuple):
     cause: str
     """What kind of thing it is: ``person`` (a prompt or key that is not ours), ``escape``, ``resumed`` (another session
     in this client, or this one goes on elsewhere), ``client_ended``, ``earlier_client`` (the queue is one that a client
-    left), ``unproven``, ``failed`` (a turn that ended in an error), ``limited`` (until a usage limit is over) or
+    left), ``unproven``, ``undelivered`` (no channel can bring the next item into the session as it is), ``failed`` (a
+    turn that ended in an error, or an item that no channel carries), ``limited`` (until a usage limit is over) or
     ``asked`` (by ``hookrouter queue hold``)."""
     reason: str
     """Why, in one sentence for an agent or a person."""
@@ -124,15 +128,52 @@ def change_queue(store: DocumentStore, session: str, change: Callable[[Queue], Q
     returns as ended are kept as such first, and leave the queue. A queue with nothing in it, that nothing holds, is
     removed. Raises StoreError, StoreBusy if another process keeps the lock.
     """
+    return _changed(store, session, change, {})
+
+
+def end_many(store: DocumentStore, session: str, change: Callable[[Queue], Queue]) -> Queue:
+    """Change a queue as :func:`change_queue` does, by what may end thousands of items.
+
+    Those are kept as ended before the lock is taken, so that no hook waits for it, and in the system's memory: if the
+    machine goes down within seconds, they have left the queue, and what they were may be lost. Raises as ``change`` and
+    :func:`change_queue` do; then none has ended by it.
+    """
+    kept = {item.id: item for item in change(read_queue(store, session)).items if item.is_ended}
+    for item in kept.values():
+        # One that has ended meanwhile is kept as what it has come to.
+        store.create(ENDED_KIND, item.id, _ended_document(session, item), durable=False)
+    ended: set[str] = set()
+
+    def noted(queue: Queue) -> Queue:
+        after = change(queue)
+        ended.update(item.id for item in after.items if item.is_ended)
+        return after
+
+    try:
+        return _changed(store, session, noted, kept)
+    except BaseException:
+        ended.clear()
+        raise
+    finally:
+        for item in kept.values():
+            # Its delivery has begun meanwhile, or nothing was changed. What it has come to by now stays.
+            if item.id not in ended and (store.read(ENDED_KIND, item.id) or {}).get("state") == item.state:
+                store.delete(ENDED_KIND, item.id)
+
+
+def _changed(
+    store: DocumentStore, session: str, change: Callable[[Queue], Queue | None], kept: Mapping[str, Item]
+) -> Queue:
+    """See :func:`change_queue`; ``kept`` are the items that are kept as ended already."""
     with queue_lock(store, session):
         before = read_queue(store, session)
         after = change(before)
         if after is None or after == before:
             return before
         for item in after.items:
-            if item.state in ENDED:
-                store.write(ENDED_KIND, item.id, {**_document(item), "session": session, "version": VERSION})
-        after = after._replace(items=tuple(item for item in after.items if item.state not in ENDED))
+            if item.is_ended and item.id not in kept:
+                store.write(ENDED_KIND, item.id, _ended_document(session, item))
+        after = after._replace(items=tuple(item for item in after.items if not item.is_ended))
         if after.items or after.hold is not None:
             store.write(KIND, session, _queue_document(after))
         else:
@@ -148,9 +189,30 @@ def remove_queue(store: DocumentStore, session: str) -> Queue:
         return found
 
 
-def queue_lock(store: DocumentStore, session: str) -> DocumentLock:
-    """Return the lock under which a queue is changed."""
-    return store.lock(KIND, session, _LOCK_SECONDS)
+class queue_lock:  # noqa: N801 - it is used as a function is
+    """The lock under which a queue is changed, for one ``with`` block.
+
+    Entering raises StoreBusy, which names the lock and who holds it, and StoreError.
+    """
+
+    def __init__(self, store: DocumentStore, session: str) -> None:
+        """``session`` is the session's name."""
+        self._lock = store.lock(KIND, session, _LOCK_SECONDS)
+        self._session = session
+
+    def __enter__(self) -> None:
+        """Take the lock."""
+        try:
+            self._lock.__enter__()
+        except StoreBusy as busy:
+            holder = f"the lock on the queue of session {self._session} is held for longer than {_LOCK_SECONDS:g} s"
+            raise StoreBusy(f"{holder}, by {busy.holder}") from None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Release it."""
+        self._lock.__exit__(kind, error, trace)
 
 
 def watch_queue(store: DocumentStore, session: str | None = None) -> DocumentWatch:
@@ -182,6 +244,10 @@ def prune_ended(store: DocumentStore) -> None:
 
 def _document(item: Item) -> dict[str, object]:
     return {**item._asdict(), "proof": dict(item.proof)}
+
+
+def _ended_document(session: str, item: Item) -> dict[str, object]:
+    return {**_document(item), "session": session, "version": VERSION}
 
 
 def _queue_document(queue: Queue) -> dict[str, object]:

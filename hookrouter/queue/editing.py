@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrouter.queue.client_commands import never_runs
 from hookrouter.queue.documents import change_queue
-from hookrouter.queue.items import DROPPED, QUEUED, Item, ItemError, new_item
+from hookrouter.queue.items import COMMAND, DROPPED, QUEUED, Item, ItemError, new_item
+from hookrouter.queue.transitions import ASKED
+from hookrouter.util.clock import iso
 from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hookrouter.queue.documents import Hold, Queue
     from hookrouter.storage.interface import DocumentStore
@@ -50,7 +53,7 @@ def new_items(texts: Sequence[str], *, by: str, who: str = "") -> list[Item]:
     items, faults = [], []
     for number, text in enumerate(texts, 1):
         try:
-            items.append(new_item(text, by=by, who=who))
+            items.append(_new_item(text, by=by, who=who))
         except ItemError as error:
             faults.append(f"text {number} of {len(texts)}: {error}" if len(texts) > 1 else str(error))
     if faults:
@@ -70,7 +73,7 @@ def edited(queue: Queue, name: str, text: str, *, by: str, who: str = "") -> Que
     Raises EditError, and ItemError for a text that is refused.
     """
     item = _waiting(queue, name)
-    made = new_item(text, by=by, who=who)
+    made = _new_item(text, by=by, who=who)
     return queue.with_item(item._replace(kind=made.kind, text=made.text, by=by, who=who))
 
 
@@ -90,11 +93,20 @@ def moved(queue: Queue, name: str, *, before: str | None = None, first: bool = F
 
 
 def dropped(queue: Queue, names: Iterable[str], reason: str) -> Queue:
-    """Return the queue with items dropped. Raises EditError."""
-    for name in names:
-        _waiting(queue, name)
-        queue = queue.ended(name, DROPPED, reason=reason)
-    return queue
+    """Return the queue with items dropped; what held nothing but them ends, unless somebody has asked for it.
+
+    Raises EditError.
+    """
+    known, left = {item.id: item for item in queue.items}, set(names)
+    for name in left:
+        _check_waits(known.get(name), name)
+    at = iso()
+    items = tuple(
+        item._replace(state=DROPPED, ended_at=at, reason=reason) if item.id in left else item for item in queue.items
+    )
+    hold = queue.hold
+    is_idle = hold is not None and hold.cause != ASKED and all(item.is_ended for item in items)
+    return queue._replace(items=items, hold=None if is_idle else hold)
 
 
 def cleared(queue: Queue, reason: str) -> Queue:
@@ -104,7 +116,7 @@ def cleared(queue: Queue, reason: str) -> Queue:
 
 def hold(store: DocumentStore, session: str, reason: str) -> Queue:
     """Hold a session's queue, and return it; what held it before goes on holding it. Raises StoreError."""
-    return change_queue(store, session, lambda queue: queue.held("asked", reason))
+    return change_queue(store, session, lambda queue: queue.held(ASKED, reason))
 
 
 def end_hold(store: DocumentStore, session: str) -> Hold | None:
@@ -121,15 +133,14 @@ def end_hold(store: DocumentStore, session: str) -> Hold | None:
     return held[0] if held else None
 
 
-def find_id(name: str, ids: Iterable[str]) -> str:
-    """Return the id that a name means: itself, or the one that begins so, or whose last part does.
+def find_id(name: str, ids: Mapping[str, object]) -> str:
+    """Return the id, one of the keys, that a name means: itself, or the one that begins so, or whose last part does.
 
     Raises NotThereError if that is none, or more than one.
     """
-    known = list(dict.fromkeys(ids))
-    if name in known:
+    if name in ids:
         return name
-    found = [one for one in known if name and (one.startswith(name) or one.partition(_MIDDLE)[2].startswith(name))]
+    found = [one for one in ids if name and (one.startswith(name) or one.partition(_MIDDLE)[2].startswith(name))]
     if len(found) == 1:
         return found[0]
     if found:
@@ -137,8 +148,19 @@ def find_id(name: str, ids: Iterable[str]) -> str:
     raise NotThereError(f"there is no item {name!r}; 'hookrouter queue list --all' shows them")
 
 
+def _new_item(text: str, *, by: str, who: str) -> Item:
+    """Return a new item. Raises ItemError, also for a command that would hold the session, or end it."""
+    item = new_item(text, by=by, who=who)
+    if item.kind == COMMAND and (why := never_runs(item.text)):
+        raise ItemError(f"{why}, so it is not queued")
+    return item
+
+
 def _waiting(queue: Queue, name: str) -> Item:
-    item = queue.item(name)
+    return _check_waits(queue.item(name), name)
+
+
+def _check_waits(item: Item | None, name: str) -> Item:
     if item is None:
         raise EditError(f"item {name} has ended, or has left this queue")
     if item.state != QUEUED:

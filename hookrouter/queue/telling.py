@@ -8,7 +8,7 @@ from hookrouter.queue.messages import outgoing
 from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hookrouter.answering.interfaces import Screen
     from hookrouter.context import Services
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
 
-__all__ = ["queue_emptied", "queue_stopped", "turn_failed"]
+__all__ = ["queue_emptied", "queue_stopped", "queue_waits", "turn_failed"]
 
 
 def queue_stopped(
@@ -34,31 +34,27 @@ def queue_stopped(
     ``items`` are those that ended with it, ``status`` is what the client's registry says of the session, ``screen``
     what its pane shows, if that was looked at.
     """
-    if queue.hold is None:
+    hold = queue.hold
+    if hold is None:
         return
-    session_id = record.session_id if record is not None else queue.session_id
-    services.journal.write(
-        {
-            "level": "warning",
-            "event": "queue",
-            "outcome": "held",
-            "session": queue.session,
-            "session_id": session_id,
-            "cause": queue.hold.cause,
-            "reason": queue.hold.reason,
-            "items": [item.id for item in items],
-            "status": status,
-            "screen": [] if screen is None else [line for line in screen.lines if line.strip()],
-        },
-        session_id or None,
-    )
+    session_id, shown = record.session_id if record is not None else queue.session_id, _shown(screen)
+    facts = {"cause": hold.cause, "reason": hold.reason, "items": [item.id for item in items]}
+    _write(services, queue, session_id, "held", {**facts, "status": status, "screen": list(shown)})
     if record is not None:
-        shown = () if screen is None else tuple(line for line in screen.lines if line.strip())
         _tell(
             services,
             queue,
             lambda: outgoing.queue_held(services, record, queue, items, status=status, screen=shown),
         )
+
+
+def queue_waits(
+    services: Services, queue: Queue, record: SessionRecord, reason: str, *, status: str = "", screen: Screen | None
+) -> None:
+    """Say that the next item of a queue that nothing holds is kept back; ``status`` and ``screen`` as above."""
+    shown = _shown(screen)
+    _write(services, queue, record.session_id, "kept back", {"reason": reason, "status": status, "screen": list(shown)})
+    _tell(services, queue, lambda: outgoing.queue_waits(services, record, queue, reason, status=status, screen=shown))
 
 
 def queue_emptied(services: Services, queue: Queue, record: SessionRecord | None, items: tuple[Item, ...]) -> None:
@@ -71,20 +67,18 @@ def turn_failed(
     services: Services, queue: Queue, record: SessionRecord, decision: AfterFailure, items: tuple[Item, ...]
 ) -> None:
     """Say that a turn has ended in an error of which no hook has told; ``items`` are those that ended with it."""
-    services.journal.write(
-        {
-            "level": "warning",
-            "event": "queue",
-            "outcome": "failed",
-            "session": queue.session,
-            "session_id": record.session_id,
-            "cause": decision.cause,
-            "reason": decision.reason,
-            "items": [item.id for item in items],
-        },
-        record.session_id or None,
-    )
+    facts = {"cause": decision.cause, "reason": decision.reason, "items": [item.id for item in items]}
+    _write(services, queue, record.session_id, "failed", facts)
     _tell(services, queue, lambda: outgoing.turn_failed(services, record, queue, decision, items))
+
+
+def _shown(screen: Screen | None) -> tuple[str, ...]:
+    return () if screen is None else tuple(line for line in screen.lines if line.strip())
+
+
+def _write(services: Services, queue: Queue, session_id: str, outcome: str, facts: Mapping[str, object]) -> None:
+    entry = {"level": "warning", "event": "queue", "outcome": outcome, "session": queue.session}
+    services.journal.write({**entry, "session_id": session_id, **facts}, session_id or None)
 
 
 def _tell(services: Services, queue: Queue, tell: Callable[[], None]) -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "FAILED_TURN",
     "PERSON",
     "RESUMED",
+    "UNDELIVERED",
     "UNPROVEN",
     "begun",
     "client_began",
@@ -45,17 +46,20 @@ __all__ = [
     "phase_saved",
     "prompt_submitted",
     "proven",
+    "reason_over",
     "refused",
     "session_cleared",
     "session_parked",
     "session_resumed",
     "turn_ended",
     "turn_failed",
+    "undelivered",
     "unproven",
 ]
 
 PERSON, ESCAPE, RESUMED, CLIENT_ENDED = "person", "escape", "resumed", "client_ended"
 EARLIER_CLIENT, UNPROVEN, FAILED_TURN, ASKED = "earlier_client", "unproven", "failed", "asked"
+UNDELIVERED = "undelivered"
 """Causes of holds, see :class:`hookrouter.queue.documents.Hold`."""
 
 _SHOWN = 500
@@ -92,12 +96,26 @@ def not_now(queue: Queue, name: str, reason: str) -> Queue:
     return queue.with_item(item._replace(state=QUEUED, delivering_at="", boot="", reason=reason))
 
 
+def reason_over(queue: Queue, name: str) -> Queue:
+    """What kept a waiting item back is over: the session does something else now."""
+    item = queue.item(name)
+    return queue if item is None or item.state != QUEUED else queue.with_item(item._replace(reason=""))
+
+
 def refused(queue: Queue, name: str, reason: str) -> Queue:
     """No channel carries the item into this session, whatever the time."""
     item = queue.item(name)
     if item is None or item.state not in (QUEUED, DELIVERING):
         return queue
     return queue.ended(name, FAILED, reason=reason).held(FAILED_TURN, reason)
+
+
+def undelivered(queue: Queue, name: str, reason: str) -> Queue:
+    """No channel can bring the item into the session as it is now: it stays the next one, until somebody resumes."""
+    item = queue.item(name)
+    if item is None or item.state != QUEUED:
+        return queue
+    return queue.with_item(item._replace(reason=reason)).held(UNDELIVERED, reason)
 
 
 def unproven(queue: Queue, name: str, reason: str) -> Queue:

@@ -19,7 +19,15 @@ from hookrouter.util.field_docs import with_field_docs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DIALOG_OPEN", "WAITING", "RunningClient", "process_environ", "running_client", "running_clients"]
+__all__ = [
+    "DIALOG_OPEN",
+    "WAITING",
+    "RunningClient",
+    "process_environ",
+    "running_client",
+    "running_clients",
+    "transcript_path",
+]
 
 WAITING = "waiting"
 """The state of a session that a dialog has stopped."""
@@ -80,6 +88,17 @@ def running_client(environ: Mapping[str, str], pid: int, session_id: str = "") -
         return next((one for one in running_clients(environ) if session_id and one.session_id == session_id), None)
     found = _read(os.path.join(_client_folder(environ), "sessions", f"{pid}.json"))
     return None if found is None or is_gone(found.pid) else found
+
+
+def transcript_path(environ: Mapping[str, str], session_id: str) -> str:
+    """Return where a client has the transcript of a session; empty if there is none. Raises nothing."""
+    projects = os.path.join(_client_folder(environ), "projects")
+    try:
+        folders = os.listdir(projects)
+        paths = (os.path.join(projects, folder, f"{session_id}.jsonl") for folder in folders)
+        return next(filter(os.path.isfile, paths), "") if os.path.basename(session_id) == session_id else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def _client_folder(environ: Mapping[str, str]) -> str:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["form_requested", "permission_requested"]
 
 _PLAN_TOOL = "ExitPlanMode"
+_EMPTY_PLAN = "the plan's call has no input, and Claude Code ignores a hook's approval then: keys can give it"
+"""An empty ``updatedInput`` counts as none, and without one a plan is not approved; by keys it is (2.1.330)."""
 _REFUSAL = "A rule of the user forbids this."
 
 
@@ -45,7 +47,8 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     found = _ruling(context, event.tool_name, tool_input)
     if found is None:
         return None
-    if found.decide == ALLOW:
+    is_empty_plan = event.tool_name == _PLAN_TOOL and not tool_input
+    if found.decide == ALLOW and not is_empty_plan:
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == _PLAN_TOOL else None)
     if found.decide == DENY:
         return PermissionRequestReply.deny(f"{_REFUSAL} ({found.rule})")
@@ -59,6 +62,12 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         return None
     build = plan_request if event.tool_name == _PLAN_TOOL else permission_request
     question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules))
+    if is_empty_plan:
+        context.note("level", "warning")
+        context.note("reason", _EMPTY_PLAN)
+        if "keys" in context.config.answer.channels and context.terminal is not None:
+            # Without a hook that waits, the decision goes by keys, and the dialog is there for a person, too.
+            return None
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
     return wait_for_answer(
         context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id

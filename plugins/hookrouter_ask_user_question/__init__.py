@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.hookspecs.commands import Command, StatisticsSection
     from hookrouter.messaging.composer import MessageComposer
+    from hookrouter.sessions.watching import SessionWatcher
     from hookrouter.tools import AskUserQuestionInput
 
 __all__: list[str] = []
@@ -98,6 +99,15 @@ def message_composer() -> MessageComposer:
     from hookrouter.dialogs.composer import QuestionComposer
 
     return QuestionComposer()
+
+
+@hookimpl
+@stateless
+def session_watcher() -> SessionWatcher:
+    """Open the questions that could not be saved when they were asked."""
+    from hookrouter_ask_user_question.watcher import UnsavedWatcher
+
+    return UnsavedWatcher()
 
 
 @hookimpl

@@ -20,11 +20,11 @@ from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, Screen,
 from hookrouter.cli.scaffold.parts import PARTS
 from hookrouter.messaging.gateway import Message, Probe, SendResult
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
+from hookrouter.queue.client_commands import NOT_RUN
 from hookrouter.testing.contracts import __all__ as contracts
 from hookrouter.testing.contracts.terminal_backend import NAMED_KEYS
 from hookrouter.util.program import script_argv
 from hookrouter_command import program
-from hookrouter_keystrokes.prompting.commands import NOT_RUN
 from scripts.generate.plugin_pages import made_packages
 from support.command_lines import all_commands, check_calls, simple_commands
 from support.manual import DOCS, REPOSITORY, WRITTEN, anchors, blocks, links, prose, replace_part

@@ -68,8 +68,28 @@ def test_in_a_pane_of_any_size(one: PromptSession, size: tuple[int, int], text: 
         one.resize(100, 30)
 
 
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [((80, 10), "word " * 80 + "end"), ((80, 11), "a\nb\nc\nd\ne"), ((80, 24), "a" + "\n" * 10 + "b")],
+    ids=["400 characters", "5 lines", "9 empty lines"],
+)
+def test_what_the_pane_cannot_show_is_taken_out_again(one: PromptSession, size: tuple[int, int], text: str) -> None:
+    one.resize(*size)
+    try:
+        outcome = one.submit(text)
+        if outcome.status == PromptStatus.SUBMITTED:
+            assert one.submitted() == [text]
+            return
+        assert (outcome.status, outcome.is_try, outcome.is_person) == (PromptStatus.NOT_NOW, True, False), outcome
+        assert one.phases[-1] == "", outcome
+    finally:
+        one.resize(100, 30)
+    one.wait_area(lambda area: area.is_empty, "the empty box")
+    assert one.submitted() == []
+
+
 def test_what_the_client_would_change_is_refused_before_anything_is_typed(one: PromptSession) -> None:
-    for text in ("a\tb", "e\u0301", "a\u200bb", "see [Pasted text #1 +2 lines]", "/status", "/model", "/exit"):
+    for text in ("a\tb", "e\u0301", "a\u200bb", "see [Pasted text #1 +2 lines]", "/status", "/model", "/exit", "!!"):
         outcome = one.submit(text)
         assert outcome.status == PromptStatus.REFUSED, text
         assert outcome.steps == ()

@@ -260,7 +260,7 @@ KINDS = (
 )
 
 
-def _session_message(kind: str, text: str, *, to_person: bool) -> list[str]:
+def _session_message(kind: str, text: str, *, to_person: bool, is_held: bool) -> list[str]:
     record = SessionRecord(
         **dict.fromkeys(("session", "session_id", "cwd", "transcript_path", "permission_mode", "model"), text),
         **dict.fromkeys(("prompt_id", "last_message", "error"), text),
@@ -270,25 +270,28 @@ def _session_message(kind: str, text: str, *, to_person: bool) -> list[str]:
     )
     item = Item(text, "prompt", text, "agent", text, channel=text, reason=text, repeats=text)
     failure = Failure(text, text, "later", None, text)
-    queue = Queue(text, (item, item), Hold("person", text))
+    queue = Queue(text, (item, item), Hold("person", text) if is_held else None)
     news = News(text, (item,), failure, message=text, status=text, screen=(text, text))
     data = session_data(kind, "night", record, queue, news, ARGV, {}, to_person=to_person)
     data["context"] |= {"branch": text, "used": {"tokens": 10, "window": 100, "percent": 10}}
     data["suggestions"] = [{"text": text, "kind": "prompt"}]
-    return [message_text(data), message_text(data, "Judge well."), session_subject(kind, text, text)]
+    return [message_text(data), message_text(data, "Judge well."), session_subject(data)]
 
 
+@pytest.mark.parametrize("is_held", [False, True])
 @pytest.mark.parametrize("to_person", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_message_about_a_session_says_anothers_words_as_its_own(kind: str, to_person: bool) -> None:
+def test_no_message_about_a_session_says_anothers_words_as_its_own(kind: str, to_person: bool, is_held: bool) -> None:
     for text in HOSTILE:
-        for shown in _session_message(kind, text, to_person=to_person):
+        for shown in _session_message(kind, text, to_person=to_person, is_held=is_held):
             assert MARK not in own_voice(shown)
 
 
-@given(st.sampled_from(KINDS), st.booleans(), foreign_texts())
-def test_no_words_leave_their_place_in_a_message_about_a_session(kind: str, to_person: bool, text: str) -> None:
-    for shown in _session_message(kind, text, to_person=to_person):
+@given(st.sampled_from(KINDS), st.booleans(), st.booleans(), foreign_texts())
+def test_no_words_leave_their_place_in_a_message_about_a_session(
+    kind: str, to_person: bool, is_held: bool, text: str
+) -> None:
+    for shown in _session_message(kind, text, to_person=to_person, is_held=is_held):
         assert MARK not in own_voice(shown)
 
 

@@ -82,6 +82,10 @@ class UnstyledPromptModel:
         self.late: dict[int, float] = {}
         """Seconds by which such a key is late; what follows it waits for it."""
         self.enter_is_newline = False
+        self.room = 1000
+        """Rows of its text with which the box fits the pane; of more its lower edge is below that."""
+        self.draws: Callable[[str], str] = lambda text: text
+        """What the client draws of what stands in its box."""
         self.before: Callable[[int], None] = lambda number: None
         """Called before each key and paste of the channel, with its number in ``log``."""
         self.gone = False
@@ -196,7 +200,7 @@ class UnstyledPromptModel:
     # What it draws
 
     def _rows(self) -> list[str]:
-        return _wrap(self.text, self.width - 3)
+        return _wrap(self.draws(self.text), self.width - 3)
 
     def _menu(self) -> list[str]:
         if self.mode or not re.fullmatch(r"/\S*", self.text):
@@ -226,6 +230,8 @@ class UnstyledPromptModel:
         if len(drawn) > most and not self.old:
             edge = f"─── ↑ {len(drawn) - most} more ".ljust(self.width, "─")
             drawn = drawn[-most:]
+        if len(drawn) > self.room:
+            return [*lines, edge, *drawn[: self.room]]
         lines += [edge, *drawn, "─" * self.width]
         if menu and self.old:
             return lines + [f"  {row}" for row in menu]

@@ -114,6 +114,8 @@ class World:
         """What the client does next: a hook of an event, or, without a name, what comes after one."""
         self.contribution: object = _Contribution(self)
         """The plugin that brings the prompt channel."""
+        self.contributions: dict[str, object] = {}
+        """More such plugins, by name."""
         self.steps_left: int | None = None
         """After so many writes the process that runs is killed; None for never."""
         self.told: list[dict[str, object]] = []
@@ -212,9 +214,10 @@ class World:
         """The services of a process of hookrouter."""
         index = [
             DiscoveredPlugin(name="sessions", value=plugin.__name__, hooks=("stop",)),
-            DiscoveredPlugin(name="model", value="model", hooks=("prompt_channel",)),
         ]
-        objects: dict[str, object] = {"sessions": plugin, "model": self.contribution}
+        bringing = {"model": self.contribution, **self.contributions}
+        index += [DiscoveredPlugin(name=name, value=name, hooks=("prompt_channel",)) for name in bringing]
+        objects: dict[str, object] = {"sessions": plugin, **bringing}
         plugins = Plugins(index, self.config, self._fault, objects)
         return Application(
             home=self.home,
@@ -238,6 +241,10 @@ class World:
     def deliver(self, killed_after: int | None = None) -> None:
         """Run a deliverer until it ends, has nothing to do but wait, or is killed after so many steps."""
         self.cut_off(lambda: _Stepper(self).run(), killed_after)
+
+    def deliver_for(self, seconds: float) -> None:
+        """Run a deliverer until it ends, or has been at work for so many seconds of the world's time."""
+        self.cut_off(lambda: _Patient(self, seconds).run(), None)
 
     @property
     def session(self) -> str:
@@ -379,6 +386,22 @@ class _Stepper(QueueDeliverer):
         else:
             self._world.time.sleep(0.002)
         if self._waits > 20:
+            raise _Enough
+
+
+class _Patient(QueueDeliverer):
+    """The deliverer, whose waits take as long as they are to take, in the world's time."""
+
+    def __init__(self, world: World, seconds: float) -> None:
+        super().__init__(world.app, world.session)
+        self._world = world
+        self._end = world.time.monotonic() + seconds
+
+    def _wait(self, patience: float) -> None:
+        if patience <= 0:
+            return
+        self._world.time.sleep(patience)
+        if self._world.time.monotonic() >= self._end:
             raise _Enough
 
 

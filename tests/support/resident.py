@@ -21,7 +21,7 @@ from hookrouter.storage.home import Home
 from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv
 
-__all__ = ["CALLER_LEFT", "Called", "Caller", "Resident", "eventually"]
+__all__ = ["CALLER_LEFT", "PATIENCE", "Called", "Caller", "Resident", "eventually"]
 
 PATIENCE = 20.0 * float(os.environ.get("HOOKROUTER_TEST_PATIENCE", "1"))
 

@@ -374,7 +374,13 @@ def _listing(app: Application, session: str | None, tool_use_id: str | None) -> 
 
 
 def _bring_to_agents(app: Application) -> None:
-    """Bring what was asked while config.toml had problems to the agents that it names now. Raises StoreError."""
+    """Bring what was asked while config.toml had problems to the agents that it names now.
+
+    And what could not be saved when it was asked. Raises StoreError.
+    """
+    from hookrouter.dialogs.unsaved import open_unsaved
+
+    open_unsaved(app)
     found = documents.list_questions(app.store)
     if any(question.provisional for question in found):
         from hookrouter.dialogs.rerouting import reroute

@@ -98,7 +98,7 @@ def item_done_elsewhere(names: Sequence[str], line: Callable[[list[str]], tuple[
     def found(others: Others, application: Application) -> set[str]:
         stores = {others.here: application.store, **{name: others.store(name) for name in others.names()}}
         try:
-            places = [_place(name, stores) for name in names]
+            places = _places(names, stores)
         except NotThereError as error:
             raise CommandError(str(error)) from None
         ids[:] = [item for item, _ in places]
@@ -107,20 +107,19 @@ def item_done_elsewhere(names: Sequence[str], line: Callable[[list[str]], tuple[
     return _elsewhere(found, lambda: line(ids))
 
 
-def _place(name: str, stores: Mapping[str, DocumentStore]) -> tuple[str, str]:
-    """Return id and machine of an item. Raises NotThereError, and StoreError."""
+def _places(names: Sequence[str], stores: Mapping[str, DocumentStore]) -> list[tuple[str, str]]:
+    """Return id and machine of items. Raises NotThereError, and StoreError."""
     waiting = {
         item.id: machine for machine, store in stores.items() for one in list_queues(store) for item in one.items
     }
     try:
         # What waits is meant before what has ended.
-        found = find_id(name, waiting)
-        return found, waiting[found]
+        return [(found, waiting[found]) for found in (find_id(name, waiting) for name in names)]
     except NotThereError:
         ended = {item.id: machine for machine, store in stores.items() for _, item in ended_items(store)}
         known = {**ended, **waiting}
-        found = find_id(name, known)
-        return found, known[found]
+        ids = (name if name in waiting else find_id(name, known) for name in names)
+        return [(found, known[found]) for found in ids]
 
 
 def _knows(store: DocumentStore, session: str) -> bool:

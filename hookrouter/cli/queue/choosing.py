@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs.answers.choosing import AUTO, session_names
 from hookrouter.queue.overview import overview
+from hookrouter.sessions.records import read_record
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class Chosen(NamedTuple):
     """What is known of it; None if that is its name alone."""
     candidates: tuple[str, ...] = ()
     """The sessions of which one has to be named, if several could be meant."""
+    others: tuple[SessionView, ...] = ()
+    """What else runs under this name: a second client in the same terminal session."""
 
 
 def choose(app: Application, session: str, *, any_session: bool = False) -> Chosen:
@@ -37,9 +40,14 @@ def choose(app: Application, session: str, *, any_session: bool = False) -> Chos
     names = {view.session for view in views}
     if any_session or (session == AUTO and AUTO not in names | session_names(app)):
         return _only(views)
-    found = sorted((view for view in views if view.session == session), key=lambda view: view.is_gone)
+    record = read_record(app.store, session)
+    # Of several clients the one that hooks tell of has the queue.
+    own = 0 if record is None else record.client_pid
+    found = [view for view in views if view.session == session]
+    found.sort(key=lambda view: (view.is_gone, view.client_pid != own))
     if found or session in session_names(app):
-        return Chosen(session, view=found[0] if found else None)
+        others = tuple(view for view in found[1:] if not view.is_gone)
+        return Chosen(session, view=found[0] if found else None, others=others)
     running = sorted({view.session for view in views if not view.is_gone})
     hint = did_you_mean(session, sorted(names | session_names(app)))
     known = hint or (f"known are {', '.join(running)}" if running else "")

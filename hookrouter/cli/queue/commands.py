@@ -12,7 +12,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json, on_any_machine
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue import editing
-from hookrouter.queue.documents import change_queue, ended_items, list_queues, read_queue
+from hookrouter.queue.documents import change_queue, end_many, ended_items, list_queues, read_queue
 from hookrouter.queue.editing import EditError, NotThereError, find_id
 from hookrouter.queue.items import ItemError
 from hookrouter.storage.interface import StoreError
@@ -91,7 +91,8 @@ def send(
     texts: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TEXT...]", help="Each is one item: a prompt, a /command, or ! with a command for the shell."
+            metavar="[TEXT...]",
+            help="Each is one item: a prompt, a /command, or ! with a command for the shell; - alone is stdin.",
         ),
     ] = None,
     session: Annotated[
@@ -437,13 +438,14 @@ def drop(names: _Ids, author: _Who = None, as_json: Json = False) -> None:
     by = _author(author)
     _items_elsewhere(names, lambda ids: ["drop", *_as(author), *ids], as_json)
     services = Application.from_environ()
-    found = [_found(services, name) for name in names]
+    found = _found_all(services, names)
     queues = {session for session, _ in found}
     if len(queues) > 1:
         raise CommandError(f"these are items of several sessions: {', '.join(sorted(queues))}; drop them one by one")
     ids = list(dict.fromkeys(item.id for _, item in found))
     session = found[0][0]
-    _changed(services, session, lambda queue: editing.dropped(queue, ids, f"dropped by {_words(by)}"), as_json)
+    reason = f"dropped by {_words(by)}"
+    _changed(services, session, lambda queue: editing.dropped(queue, ids, reason), as_json, by=end_many)
     _record(services, "dropped", session, by, ids)
     _tell("dropped", ids, as_json)
 
@@ -523,7 +525,9 @@ def resume(session: _OfSession, author: _Who = None, as_json: Json = False) -> N
 
 @_command("clear")
 def clear(session: _OfSession, author: _Who = None, as_json: Json = False) -> None:
-    """Drop every item of a session's queue that waits. One whose delivery has begun stays, and so does a hold.
+    """Drop every item of a session's queue that waits. One whose delivery has begun stays.
+
+    What held nothing but these items ends with them; a hold that somebody has asked for stays.
 
     \b
     Examples:
@@ -542,10 +546,10 @@ def clear(session: _OfSession, author: _Who = None, as_json: Json = False) -> No
 
     def change(queue: Queue) -> Queue:
         after = editing.cleared(queue, f"dropped by {_words(by)}, who cleared the queue")
-        done.extend(item.id for item in after.items if item.is_ended)
+        done[:] = [item.id for item in after.items if item.is_ended]
         return after
 
-    left = _guarded(lambda: change_queue(services.store, name, change))
+    left = _guarded(lambda: end_many(services.store, name, change))
     _record(services, "dropped", name, by, done)
     if as_json:
         echo_json({"session": name, "dropped": done, "left": [item.id for item in left.items]})
@@ -590,16 +594,21 @@ def _as(author: str | None) -> list[str]:
 
 def _found(services: Application, name: str) -> tuple[str, Item]:
     """Return session and item of an id, or of the beginning of one. Raises CommandError."""
+    return _found_all(services, [name])[0]
 
-    def look() -> tuple[str, Item]:
+
+def _found_all(services: Application, names: Sequence[str]) -> list[tuple[str, Item]]:
+    """The same of several."""
+
+    def look() -> list[tuple[str, Item]]:
         known = {item.id: (queue.session, item) for queue in list_queues(services.store) for item in queue.items}
         try:
             # What waits is meant before what has ended.
-            return known[find_id(name, known)]
+            return [known[find_id(name, known)] for name in names]
         except NotThereError:
             ended = {item.id: (session, item) for session, item in ended_items(services.store)}
             everything = {**ended, **known}
-            return everything[find_id(name, everything)]
+            return [known[name] if name in known else everything[find_id(name, everything)] for name in names]
 
     try:
         return _guarded(look)
@@ -607,10 +616,16 @@ def _found(services: Application, name: str) -> tuple[str, Item]:
         raise CommandError(str(error)) from None
 
 
-def _changed(services: Application, session: str, change: Callable[[Queue], Queue], as_json: bool) -> None:
+def _changed(
+    services: Application,
+    session: str,
+    change: Callable[[Queue], Queue],
+    as_json: bool,
+    by: Callable[[DocumentStore, str, Callable[[Queue], Queue]], Queue] = change_queue,
+) -> None:
     """Change a queue, or end the command if that is not allowed."""
     try:
-        _guarded(lambda: change_queue(services.store, session, change))
+        _guarded(lambda: by(services.store, session, change))
     except ItemError as error:
         raise CommandError(str(error)) from None
     except EditError as error:

@@ -57,8 +57,9 @@ def list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: 
         document = {"sessions": [session_entry(view) for view in found]}
         echo_json(with_others(app, document, [*words, "--json"], ["sessions"], kept=kept))
         return 0
+    names = [view.session for view in found if not view.is_gone]
     for view in found:
-        for line in session_lines(view):
+        for line in session_lines(view, is_one_of_several=not view.is_gone and names.count(view.session) > 1):
             typer.echo(line)
     if not found:
         typer.echo("No session is known." if session is None else printable(f"No session {session} is known."))

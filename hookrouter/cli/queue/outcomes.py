@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.messaging.pauses import is_paused
+from hookrouter.queue.delivery.readiness import waits_for
 from hookrouter.queue.documents import ended_items, list_queues, read_queue, watch_queue
 from hookrouter.queue.items import DONE, DROPPED, FAILED, QUEUED, STARTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hookrouter.context import Services
     from hookrouter.messaging.pauses import Pause
     from hookrouter.queue.documents import Hold
     from hookrouter.queue.items import Item
-    from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["FAILED_CODE", "SUBMITTED", "ItemOutcome", "Sent", "Waiting", "in_time", "outcome_of"]
 
@@ -75,13 +76,16 @@ def outcome_of(sent: Sent, wanted: str) -> ItemOutcome | None:
     return None
 
 
-def in_time(sent: Sent) -> ItemOutcome:
-    """Return what is to be said of an item for which there was more to wait for when the time was over."""
+def in_time(sent: Sent, why: str = "") -> ItemOutcome:
+    """Return what is to be said of an item for which there was more to wait for when the time was over.
+
+    ``why`` is what one that was not delivered yet waits for, if that is known.
+    """
     state = sent.item.state
     if state == QUEUED and sent.hold is not None:
         return ItemOutcome("held", ExitCode.NOT_DELIVERED, f"the queue is held: {sent.hold.reason}")
     said = {
-        QUEUED: "it still waits in the queue, and will be delivered",
+        QUEUED: f"it still waits in the queue{f': {why}' if why else ', and will be delivered'}",
         STARTED: "it was submitted, and has not ended in time",
     }.get(state, "its delivery has begun, and nothing has proven in time that it was submitted")
     return ItemOutcome("not_confirmed", ExitCode.NOT_CONFIRMED, said)
@@ -103,9 +107,10 @@ def _failed(item: Item, wanted: str) -> ItemOutcome:
 class Waiting:
     """The wait for items that were put into a session's queue. The queue may go on under another name meanwhile."""
 
-    def __init__(self, store: DocumentStore, session: str, items: Sequence[Item]) -> None:
+    def __init__(self, services: Services, session: str, items: Sequence[Item]) -> None:
         """Nothing is read yet."""
-        self._store = store
+        self._services = services
+        self._store = services.store
         self._sent = {item.id: Sent(session, item) for item in items}
 
     def wait(self, wanted: str, patience: float) -> list[tuple[Sent, ItemOutcome]]:
@@ -117,8 +122,11 @@ class Waiting:
                 found = [(one, outcome_of(one, wanted)) for one in self._sent.values()]
                 left = deadline - time.monotonic()
                 if all(outcome is not None for _, outcome in found) or left <= 0:
-                    return [(one, outcome or in_time(one)) for one, outcome in found]
+                    return [(one, outcome or self._in_time(one)) for one, outcome in found]
                 changes.wait(min(left, _LOOK_SECONDS))
+
+    def _in_time(self, one: Sent) -> ItemOutcome:
+        return in_time(one, waits_for(self._services, one.session, one.item) if one.item.state == QUEUED else "")
 
     def now(self) -> list[Sent]:
         """Return the items as they were seen last."""

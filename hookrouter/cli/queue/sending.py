@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -173,6 +174,10 @@ def read_text(file: str) -> str:
         if file == "-":
             data = sys.stdin.buffer.read(_MOST_BYTES + 1)
         else:
+            if _is_named_pipe(file):
+                raise ValueError(
+                    f"{shown}: it is a named pipe, which may never end; allowed are a file, and - for stdin"
+                )
             with open(file, "rb") as stream:
                 data = stream.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
@@ -182,6 +187,12 @@ def read_text(file: str) -> str:
         raise ValueError(f"{shown}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{shown}: it is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _is_named_pipe(file: str) -> bool:
+    """Whether a file is a pipe that has a name of its own, and not one that a shell has made for this command."""
+    is_shells = os.path.abspath(file).startswith(("/dev/fd/", "/dev/stdin", "/proc/"))
+    return not is_shells and stat.S_ISFIFO(os.stat(file).st_mode)
 
 
 def _sent(sending: Sending) -> _Result:
@@ -232,7 +243,8 @@ def _checked(sending: Sending) -> tuple[Author, Sequence[str]]:
         raise _UsageError("give the texts either as arguments or with --file, not both")
     try:
         author = sender(sending.author)
-        texts = sending.texts if sending.file is None else [read_text(sending.file)]
+        file = "-" if sending.texts == ("-",) else sending.file
+        texts = sending.texts if file is None else [read_text(file)]
     except ValueError as error:
         raise _UsageError(str(error)) from None
     if not texts:
@@ -246,6 +258,12 @@ def _notes(app: Application, chosen: Chosen, author: Author) -> Iterator[str]:
     cwd = "" if view is None else view.cwd
     if view is None or view.is_gone:
         yield f"no client runs in session {chosen.session} now, so nothing is delivered before one starts there"
+    elif chosen.others:
+        processes = ", ".join(str(one.client_pid or "unknown") for one in chosen.others)
+        yield (
+            f"{len(chosen.others) + 1} clients run in session {chosen.session}: this goes to process "
+            f"{view.client_pid or 'unknown'}, and not to {processes}"
+        )
     if app.config.agent_for(chosen.session, cwd) is None and not author.is_person:
         yield (
             f"no agent of config.toml manages session {chosen.session}: nobody is told when a turn ends there, or that "
@@ -255,7 +273,7 @@ def _notes(app: Application, chosen: Chosen, author: Author) -> Iterator[str]:
 
 def _awaited(app: Application, sending: Sending, result: _Result, items: Sequence[Item]) -> _Result:
     """Return the result once it is known what became of the items. Raises StoreError."""
-    waiting = Waiting(app.store, result.session, items)
+    waiting = Waiting(app, result.session, items)
     try:
         found = waiting.wait(sending.wait or "", sending.timeout)
     except KeyboardInterrupt:

@@ -140,9 +140,10 @@ def state_words(view: SessionView) -> str:
     return printable(f"{' '.join(words)}{for_so_long}")
 
 
-def session_lines(view: SessionView) -> list[str]:
-    """Return the lines about a session."""
+def session_lines(view: SessionView, *, is_one_of_several: bool = False) -> list[str]:
+    """Return the lines about a session; ``is_one_of_several``: it shares its name, so its process is named."""
     head = [
+        f"process {view.client_pid or 'unknown'}" if is_one_of_several else "",
         state_words(view),
         f"in {view.cwd}" if view.cwd else "",
         f"agent {view.agent}" if view.agent else "no agent",

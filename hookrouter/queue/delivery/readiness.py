@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hookrouter.context import Services
     from hookrouter.dialogs.documents import Question
     from hookrouter.queue.documents import Queue
+    from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.sessions.running_clients import RunningClient
 
@@ -37,7 +38,9 @@ __all__ = [
     "age",
     "client_mark",
     "is_over_unsaid",
+    "kept_untold",
     "look_at",
+    "waits_for",
     "why_not",
     "why_not_by_hooks",
     "why_not_yet",
@@ -138,6 +141,37 @@ def _why_not_by_registry(sight: Sight) -> str:
     if client.status and client.status not in AT_REST:
         return f"the client is {client.status}"
     return ""
+
+
+def waits_for(services: Services, session: str, item: Item) -> str:
+    """Return what an item of a session's queue waits for now, in one sentence; empty if its delivery is due.
+
+    Raises StoreError.
+    """
+    sight = look_at(services, session)
+    under_way, first = sight.queue.under_way, sight.queue.next
+    if under_way is not None:
+        return f"item {under_way.id} is under way"
+    if first is not None and first.id != item.id:
+        return f"item {first.id} is the next one"
+    return why_not(sight) or item.reason
+
+
+def kept_untold(sight: Sight) -> str:
+    """Return what keeps items back and may do so for ever, and of which nobody is told otherwise; empty for nothing.
+
+    So is a client that is suspended, and a dialog of the client's own of which the registry alone tells. A turn that
+    runs ends, and who has paused or held the session, or opened a dialog that is known, has been heard of.
+    """
+    record, client = sight.record, sight.client
+    if record is None or sight.is_gone or sight.dialogs or why_withdrawn(sight):
+        return ""
+    if is_client_suspended(record):
+        return why_not_by_hooks(sight)
+    if record.state == BUSY or client is None:
+        return ""
+    is_other = client.session_id not in ("", record.session_id)
+    return _why_not_by_registry(sight) if is_other or client.status == WAITING else ""
 
 
 def why_withdrawn(sight: Sight) -> str:

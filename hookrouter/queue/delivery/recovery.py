@@ -57,8 +57,9 @@ class Recovery:
         if item.phase and self._may_be_taken(sight, item):
             return RECORD_LOOK
         outcome = self._channels.submit(channel, record, item)
-        if item.phase and outcome.status == PromptStatus.NOT_NOW:
+        if item.phase and outcome.status == PromptStatus.NOT_NOW and not outcome.is_try:
             # This says nothing of the attempt that was cut off. Until that is decided the item is not one that waits.
+            self._attempts.keeps_back(sight, record, item, outcome.reason)
             if self._is_young(item):
                 return RECORD_LOOK
             if not is_held_for_good(sight.queue):
@@ -66,7 +67,7 @@ class Recovery:
             reason = f"its delivery was cut off, and it may have been submitted; since then: {outcome.reason}"
             self._queue.stop_at(sight, lambda queue: transitions.unproven(queue, item.id, reason))
             return 0.0
-        if outcome.status == PromptStatus.REFUSED:
+        if outcome.status in (PromptStatus.REFUSED, PromptStatus.UNAVAILABLE):
             self._queue.put_back(item, outcome.reason)
             return LOOK
         return self._attempts.conclude(sight, record, item, outcome)

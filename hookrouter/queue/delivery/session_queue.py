@@ -12,7 +12,7 @@ from hookrouter.queue import transitions
 from hookrouter.queue.delivery.readiness import look_at
 from hookrouter.queue.delivery.terminal import screen_of
 from hookrouter.queue.documents import change_queue, read_queue
-from hookrouter.queue.telling import queue_emptied, queue_stopped, turn_failed
+from hookrouter.queue.telling import queue_emptied, queue_stopped, queue_waits, turn_failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,6 +67,11 @@ class SessionQueue:
         before, after = self._changed(change)
         turn_failed(self.services, after, record, change.decision, _ended(before, after))
 
+    def tell_kept_back(self, sight: Sight, record: SessionRecord, reason: str) -> None:
+        """Say that the next item is kept back, by something that is not the queue's; with what the session shows."""
+        screen = screen_of(self.services, self.session, record)
+        queue_waits(self.services, sight.queue, record, reason, status=_status(sight), screen=screen)
+
     def stop_at(self, sight: Sight, change: Callable[[Queue], Queue]) -> None:
         """Hold the queue because of an item, and tell; with what the session shows."""
         self.stop(sight, change, screen_of(self.services, self.session, sight.record))
@@ -76,9 +81,7 @@ class SessionQueue:
         before, after = self._changed(change)
         if after.hold is None or after == before:
             return
-        client = self.look().client
-        status = "" if client is None else f"{client.status} {client.waiting_for}".strip()
-        items = _ended(before, after)
+        items, status = _ended(before, after), _status(self.look())
         queue_stopped(self.services, after, sight.record, items=items, status=status, screen=screen)
 
     def write_journal(self, record: SessionRecord, item: Item, outcome: str, **more: object) -> None:
@@ -97,6 +100,11 @@ class SessionQueue:
 
         after = self.change(apply)
         return seen[0], after
+
+
+def _status(sight: Sight) -> str:
+    """Return what the client's registry says of the session, in words."""
+    return "" if sight.client is None else f"{sight.client.status} {sight.client.waiting_for}".strip()
 
 
 def _ended(before: Queue, after: Queue) -> tuple[Item, ...]:

@@ -43,28 +43,30 @@ _TITLES = {
 }
 
 
-def subject(kind: str, session: str, reason: str = "") -> str:
-    """Return one line that says what a message is about."""
-    about = f": {code(cut(reason, _REASON_BYTES))}" if reason else ""
-    return f"{_TITLES.get(kind, kind)} in session {code(cut(session, _NAME_BYTES))}{about}"
+def subject(data: Mapping[str, Any]) -> str:
+    """Return one line that says what a message is about, of its data."""
+    about = f": {code(cut(data['reason'], _REASON_BYTES))}" if data["reason"] else ""
+    return f"{_title(data)} in session {code(cut(data['session'], _NAME_BYTES))}{about}"
 
 
 def message_text(data: Mapping[str, Any], advice: str = "") -> str:
     """Return the whole message of its data; ``advice`` on how to judge comes at its end."""
     to_person = data["answer_from"] == "person"
-    parts = [f"# {_TITLES.get(data['kind'], data['kind'])}", _facts(data)]
+    parts = [f"# {_title(data)}", _facts(data)]
     if not to_person:
         parts.append(_AS_DATA)
     if data["reason"]:
         parts += ["Why:", quoted(data["reason"])]
+    if _is_kept_back(data):
+        parts.append("The queue goes on by itself once that is over: nothing is to be resumed.")
     parts += _error_parts(data)
     message = cut(data["message"], _PERSON_BYTES if to_person else MESSAGE_BYTES, lines=True, end=True)
     if message:
         parts += ["Claude's last message:", quoted(message)]
-    parts += _listed("Of the queue, since the last message about this session:", data["done"])
+    parts += _listed("Of the queue, since the last message about this session:", data["done"], data["reason"])
     if data["background"]:
         parts += ["Still running in the background:", quoted("\n".join(data["background"]))]
-    parts += _queue_parts(data["queue"])
+    parts += _queue_parts(data["queue"], data["reason"])
     screen = data["screen"][-_SCREEN_LINES:]
     if screen:
         parts += ["On its screen:", quoted("\n".join(screen))]
@@ -78,6 +80,15 @@ def message_text(data: Mapping[str, Any], advice: str = "") -> str:
         command = " ".join(map(quote, data["commands"]["guidance"]))
         parts.append(f"How to judge a finished turn, if you have not read it in this session yet: {code(command)}")
     return "\n\n".join(parts) + "\n"
+
+
+def _title(data: Mapping[str, Any]) -> str:
+    return "The queue waits" if _is_kept_back(data) else _TITLES.get(data["kind"], data["kind"])
+
+
+def _is_kept_back(data: Mapping[str, Any]) -> bool:
+    """Whether the next item is kept back, and nothing holds the queue."""
+    return data["kind"] == "queue_held" and data["queue"]["hold"] is None
 
 
 def _facts(data: Mapping[str, Any]) -> str:
@@ -110,21 +121,24 @@ def _error_parts(data: Mapping[str, Any]) -> list[str]:
     return parts
 
 
-def _queue_parts(queue: Mapping[str, Any]) -> list[str]:
+def _queue_parts(queue: Mapping[str, Any], said: str) -> list[str]:
     count, hold = queue["length"], queue["hold"]
-    parts = _listed(f"In the queue ({count}):", queue["items"]) if count else []
+    parts = _listed(f"In the queue ({count}):", queue["items"], said) if count else []
     if hold is not None:
         until = f" until {local(hold['until'], to='minutes')}" if hold["until"] else ", until somebody resumes it"
-        parts += [f"It is held ({code(hold['cause'])}){until}:", quoted(hold["reason"])]
+        is_said = hold["reason"] == said
+        parts.append(f"It is held ({code(hold['cause'])}){until}{', for the reason above.' if is_said else ':'}")
+        parts += [] if is_said else [quoted(hold["reason"])]
     return parts
 
 
-def _listed(title: str, items: Sequence[Mapping[str, Any]]) -> list[str]:
+def _listed(title: str, items: Sequence[Mapping[str, Any]], said: str) -> list[str]:
+    """Return the lines about items; a reason that was ``said`` is not said again."""
     if not items:
         return []
     lines = [
         cut(f"{one['state']}: {one['text']}{' (a repeat)' if one['repeats'] else ''}", _ITEM_BYTES)
-        + (f"\n  {cut(one['reason'], _ITEM_BYTES)}" if one["reason"] else "")
+        + (f"\n  {cut(one['reason'], _ITEM_BYTES)}" if one["reason"] not in ("", said) else "")
         for one in items
     ]
     return [title, quoted("\n".join(lines))]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "queue_emptied",
     "queue_held",
+    "queue_waits",
     "session_ended",
     "session_idle",
     "session_started",
@@ -103,6 +104,23 @@ def queue_held(
         return
     news = News(reason=hold.reason, ended=tuple(ended), until=hold.until, status=status, screen=tuple(screen))
     _tell(services, ["queue_held"], record, queue, news, _while_held(queue))
+
+
+def queue_waits(
+    services: Services,
+    record: SessionRecord,
+    queue: Queue,
+    reason: str,
+    *,
+    status: str = "",
+    screen: Sequence[str] = (),
+) -> None:
+    """The next item is kept back, by something that may last: a person's draft, a dialog of the client's own.
+
+    Who hears of queues that are held hears of it. Nothing is to be resumed: the queue goes on once that is over.
+    """
+    news = News(reason=reason, status=status, screen=tuple(screen))
+    _tell_turn(services, ["queue_held"], record, queue, news)
 
 
 def session_started(
@@ -199,7 +217,7 @@ def _tell(
         session=record.session,
         session_id=record.session_id,
         tool_use_id="",
-        subject=subject(kind, record.session, news.reason),
+        subject=subject(data),
         text=message_text(data),
         data=data,
     )

@@ -47,7 +47,8 @@ class PromptArea(NamedTuple):
     glyph: str = ""
     """What stands before the text: one of ``grammar.PROMPTS``, ``facts.SHELL``, or that of another mode."""
     rows: tuple[str, ...] = ()
-    """The text in the box as it is wrapped; none if it is empty, also if the client itself shows a hint there."""
+    """The text in the box as it is wrapped; none if it is empty, also if the client itself shows a hint there. Of a box
+    that ends below the pane, which counts as none, what is visible."""
     is_cut: bool = False
     """Whether rows of the text are above what is visible."""
     is_busy: bool = False
@@ -58,6 +59,8 @@ class PromptArea(NamedTuple):
     """The row of the menu of commands that Enter would take; empty if no menu is open."""
     dialog: OtherDialog | None = None
     """The dialog, if it is one that is known by its name."""
+    above: str = ""
+    """The upper edge of the box if rows are above it: it counts them (2.1.330)."""
 
     @property
     def is_box(self) -> bool:
@@ -94,7 +97,8 @@ def read_area(screen: Screen, styles: Sequence[Sequence[StyledText]] | None = No
         return view
     if edge is None:
         return PromptArea(AreaKind.NOTHING, "there is no prompt box on the screen")
-    return _box(lines, edge, styles) or PromptArea(AreaKind.NOTHING, "there is no prompt box on the screen")
+    found = _cut_off(lines[edge], below) or _box(lines, edge, styles)
+    return found or PromptArea(AreaKind.NOTHING, "there is no prompt box on the screen")
 
 
 def _view(below: list[str]) -> PromptArea | None:
@@ -119,6 +123,19 @@ _MORE_ROWS = re.compile(facts.MORE_ROWS)
 _TITLED_RULE = re.compile(facts.TITLED_RULE)
 _SPINNER = re.compile(facts.SPINNER)
 _MENU_ROW = re.compile(facts.MENU_ROW)
+
+
+def _cut_off(edge: str, below: list[str]) -> PromptArea | None:
+    """Return a box whose lower edge is below the pane; None if it is none. Nothing can be typed into it with proof."""
+    if not below or below[0][1:2] != facts.BOX_GAP or any(line[:2].strip(" ") for line in below[1:]):
+        return None
+    return PromptArea(
+        AreaKind.NOTHING,
+        "the pane is too small for the prompt box and what stands in it",
+        glyph=below[0][0],
+        rows=tuple(line[2:].replace(facts.BOX_GAP, " ") for line in below),
+        is_cut=_MORE_ROWS.fullmatch(edge) is not None,
+    )
 
 
 def _box(lines: list[str], bottom: int, styles: Sequence[Sequence[StyledText]] | None) -> PromptArea | None:
@@ -146,6 +163,7 @@ def _box(lines: list[str], bottom: int, styles: Sequence[Sequence[StyledText]] |
         is_busy=_is_busy(above, below),
         is_stashed=any(seen.text in line for seen in facts.STASHED for line in above[-2:]),
         menu=_menu(above, below),
+        above=lines[top] if hidden and top is not None else "",
     )
 
 

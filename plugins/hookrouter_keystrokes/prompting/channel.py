@@ -15,17 +15,19 @@ one goes by what it sees: a whole text is submitted, a part of it is taken out a
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.interfaces import StyledTerminal, TerminalError
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
-from hookrouter.queue.items import COMMAND, PROMPT, command_of
+from hookrouter.queue.client_commands import EFFORT, MODEL, refused_command
+from hookrouter.queue.items import COMMAND, PROMPT, SHELL, command_of
 from hookrouter.storage.interface import StoreError
 from hookrouter_keystrokes.hold import Hold
 from hookrouter_keystrokes.prompting.area import AreaKind, PromptArea, read_area
-from hookrouter_keystrokes.prompting.commands import EFFORT, MODEL, refused_command
 from hookrouter_keystrokes.prompting.comparing import is_part, shows, without_chips
 from hookrouter_keystrokes.prompting.facts import ENDS
+from hookrouter_keystrokes.prompting.left import Left
 from hookrouter_keystrokes.prompting.models import asks_for, asks_for_effort
 from hookrouter_keystrokes.prompting.pieces import pieces, untypable
 from hookrouter_keystrokes.prompting.situation import Entry, Phase, Situation, entry_of, situation
@@ -76,6 +78,8 @@ class KeysPromptChannel:
         item = request.item
         if item.kind == COMMAND and (why := refused_command(item.text, request.client_version)):
             return why
+        if item.kind == SHELL and item.text.startswith("!!"):
+            return "the client takes a second '!' for the key of its shell mode, too"
         if item.kind == PROMPT and item.text in ENDS:
             return f"typed alone, {item.text!r} ends the client"
         why = untypable(item.text)
@@ -93,21 +97,23 @@ class KeysPromptChannel:
         except _Ended as ended:
             return typist.outcome(ended)
         except (TerminalError, StoreError) as error:
-            return typist.outcome(_Ended(typist.status_of_a_fault, str(error)))
+            is_try = isinstance(error, TerminalError)
+            return typist.outcome(_Ended(typist.status_of_a_fault, str(error), is_try=is_try))
         finally:
             typist.hold.release()
 
 
 class _Ended(Exception):
-    """The attempt is over."""
+    """The attempt is over. The arguments are fields of PromptOutcome."""
 
-    def __init__(self, status: str, reason: str, *, is_person: bool = False) -> None:
+    def __init__(self, status: str, reason: str, *, is_person: bool = False, is_try: bool = False) -> None:
         super().__init__(reason)
         self.status, self.reason, self.is_person = status, reason, is_person
+        self.is_try = is_try and status == PromptStatus.NOT_NOW
 
 
-def _not_now(reason: str, *, is_person: bool = False) -> _Ended:
-    return _Ended(PromptStatus.NOT_NOW, reason, is_person=is_person)
+def _not_now(reason: str, *, is_person: bool = False, is_try: bool = False) -> _Ended:
+    return _Ended(PromptStatus.NOT_NOW, reason, is_person=is_person, is_try=is_try)
 
 
 class _Typist:
@@ -137,6 +143,10 @@ class _Typist:
         self._is_draft_away = away == _AWAY
         self._draft: tuple[str, ...] = ()
         """The rows of the draft that this attempt has put away."""
+        self._left = Left(request)
+        self._is_alone = False
+        """Whether nobody else can have typed anything since the box was seen to be empty: whatever stands there is
+        this attempt's, whatever it looks like."""
         self._steps: list[str] = []
 
     @property
@@ -147,7 +157,7 @@ class _Typist:
 
     def outcome(self, ended: _Ended) -> PromptOutcome:
         """Return how the attempt ended, with what was done."""
-        return PromptOutcome(ended.status, ended.reason, ended.is_person, tuple(self._steps))
+        return PromptOutcome(ended.status, ended.reason, ended.is_person, tuple(self._steps), ended.is_try)
 
     def run(self) -> PromptOutcome:
         """Look and act until the item is submitted, or raise _Ended."""
@@ -159,7 +169,7 @@ class _Typist:
                 return self._after_enter()
         if self._new_lines == _TRIES:
             raise self._backed_out("Enter makes a new line in this client", status=PromptStatus.REFUSED)
-        raise self._backed_out("Enter was lost each time")
+        raise self._backed_out("Enter was lost each time", is_try=True)
 
     def _attempt(self) -> bool:
         """Bring the text into the box and press Enter; return whether it was taken. False: lost, and all taken out."""
@@ -169,7 +179,12 @@ class _Typist:
         if self._phase == Phase.CONFIRMING or (self._phase == Phase.ENTERING and not is_whole):
             return self._resumed_after_enter(area)
         if found == Situation.DRAFT:
-            self._put_draft_away(area)
+            left = self._left.entry()
+            if left is not None and situation(area, left, Phase.TYPING) in (Situation.OURS, Situation.PART):
+                self._keep_others_out()
+                self._take_out("what an earlier attempt has typed stands in the prompt box", left)
+            else:
+                self._put_draft_away(area)
         self._keep_others_out()
         area = self._stable()
         found = situation(area, self._entry, self._phase)
@@ -204,8 +219,14 @@ class _Typist:
             if is_there(area) or now >= end:
                 return area
             # What keys did that came in before the hold was prolonged is seen at the next look.
-            self.hold.has_gap(now)
+            self._has_gap(now)
             self._sleep(self._timing.poll_seconds)
+
+    def _has_gap(self, now: float) -> bool:
+        """Prolong the hold on the pane; return whether others may have typed since the last call."""
+        has_gap = self.hold.has_gap(now)
+        self._is_alone = self._is_alone and not has_gap
+        return has_gap
 
     def _stable(self) -> PromptArea:
         """Return a look that is the same as the one before, so that it is not a half-drawn screen's."""
@@ -238,17 +259,22 @@ class _Typist:
             self._sleep(self._timing.poll_seconds)
 
     def _may_go_on(self, now: float) -> None:
-        if why := self._request.stopped() or self.hold.elsewhere():
+        if why := self._request.stopped():
             raise self._backed_out(why)
+        if why := self.hold.elsewhere():
+            raise self._backed_out(why, is_try=True)
         if now >= self._request.deadline:
-            raise self._backed_out("the time was up before it was submitted")
+            raise self._backed_out("the time was up before it was submitted", is_try=True)
 
     def _waits(self, area: PromptArea, found: str) -> _Ended:
         """Say what the item has to wait for."""
         if found == Situation.BUSY:
             return _not_now("Claude works")
         if found == Situation.CLOSED:
-            return _not_now(area.why, is_person=area.kind == AreaKind.VIEW)
+            is_view, is_nothing = area.kind == AreaKind.VIEW, area.kind == AreaKind.NOTHING
+            return _not_now(area.why, is_person=is_view, is_try=is_nothing)
+        if self._phase == Phase.TYPING or self._left.entry() is not None:
+            return _not_now("what stands in the prompt box may in part be what an earlier attempt has typed")
         if not area.rows:
             return _not_now("somebody has brought the prompt box into another mode", is_person=True)
         return _not_now("somebody's text stands in the prompt box", is_person=True)
@@ -329,12 +355,14 @@ class _Typist:
         """Put the text into the empty box, and see that all of it stands there. Raises _Ended, with all taken out."""
         entry = self._entry
         self._save(Phase.TYPING)
+        self._left.note(entry)
+        self._is_alone = self.hold.is_possible
         self._may_go_on(self._clock())
         if entry.mode:
             self._press(entry.mode, "enter the shell mode")
             area = self._await(lambda seen: entry.fits(seen) and not seen.rows, self._timing.drawn_seconds)
             if not entry.fits(area):
-                raise self._backed_out("the prompt box did not go into shell mode")
+                raise self._backed_out("the prompt box did not go into shell mode", is_try=True)
         columns, rows = max(self._size[0] - _AROUND, 20), max(2, self._size[1] // 3 - 2)
         typed = ""
         for piece in pieces(entry.text, columns, rows):
@@ -351,7 +379,7 @@ class _Typist:
         last_expected = self._clock()
 
         def is_there(area: PromptArea) -> bool:
-            return area.rows != last.rows and self._holds(area, typed)
+            return (area.rows, area.above) != (last.rows, last.above) and self._holds(area, typed)
 
         def is_decided(area: PromptArea) -> bool:
             nonlocal last_expected
@@ -373,10 +401,13 @@ class _Typist:
         if area.is_busy:
             raise self._backed_out("Claude began to work before it was submitted")
         if not area.is_box:
-            raise self._backed_out(area.why)
+            raise self._backed_out(area.why, is_try=area.kind == AreaKind.NOTHING)
+        what = "the prompt box shows something else than what was typed"
         if area.is_empty:
-            raise self._backed_out("what was pasted did not show (vim's normal mode of old clients takes no paste)")
-        raise self._backed_out("the prompt box shows something else than what was typed")
+            what = "what was pasted did not show (vim's normal mode of old clients takes no paste)"
+            if self._is_alone:
+                self._press("C-u", "take out what may be there and cannot be seen")
+        raise self._backed_out(what, is_try=True)
 
     def _holds(self, area: PromptArea, text: str) -> bool:
         """Whether exactly this stands in the box of a client that does not work."""
@@ -392,7 +423,7 @@ class _Typist:
             offered = f"its menu offers {area.menu} in its place" if area.menu else "its menu does not offer it"
             raise self._backed_out(f"the session knows no command {name}: {offered}", status=PromptStatus.REFUSED)
 
-    def _backed_out(self, reason: str, *, status: str = PromptStatus.NOT_NOW) -> _Ended:
+    def _backed_out(self, reason: str, *, status: str = PromptStatus.NOT_NOW, is_try: bool = False) -> _Ended:
         """Take out again what was typed, and say how it ended."""
         if self._phase in (Phase.ENTERING, Phase.CONFIRMING):
             return _Ended(PromptStatus.UNCERTAIN, reason)
@@ -401,21 +432,26 @@ class _Typist:
         if self._is_draft_away:
             self._give_draft_back()
         self._save(Phase.NOTHING)
-        return _Ended(status, reason)
+        return _Ended(status, reason, is_try=is_try)
 
-    def _take_out(self, reason: str = "") -> None:
-        """Take a text of ours out of the box, row by row. Raises _Ended if something in it is not ours."""
+    def _take_out(self, reason: str = "", entry: Entry | None = None) -> None:
+        """Take a text of ours out of the box, row by row: this item's, or another ``entry``.
+
+        Raises _Ended if something in the box may not be ours.
+        """
+        futile = 0
         for _ in range(_REMOVALS):
             area = self._stable()
             if area.is_empty:
+                self._left.forget()
                 return
             why = reason or "a part of the text stands in the prompt box"
-            if not area.is_box:
+            if not area.is_box and not (area.kind == AreaKind.NOTHING and area.rows):
                 raise _not_now(f"{why}; it is still there, behind what is open now: {area.why}")
-            if area.rows and not is_part(without_chips(area), self._typed_in(area)):
-                raise _Ended(
-                    PromptStatus.NOT_NOW, f"{why}; something else came to it, so it was left there", is_person=True
-                )
+            typed = self._typed_in(area, entry or self._entry)
+            if not self._is_alone and area.rows and not is_part(without_chips(area), typed):
+                why = f"{why}; more than what was typed stands there, so it was left there"
+                raise _not_now(why, is_person=True, is_try=True)
             # Old clients need BSpace for an empty line; in vim's normal mode it only moves.
             keys = ("C-u", "BSpace") if area.rows[-1:] != ("",) and area.rows else ("BSpace", "C-u")
             for key in keys:
@@ -423,14 +459,16 @@ class _Typist:
                 changed = self._await(_differs_from(area), self._timing.drawn_seconds) != area
                 if changed:
                     break
-            if not changed:
+            # What cannot be seen may be taken out without any effect that could be.
+            futile = 0 if changed else futile + 1
+            if futile > 2 * self._is_alone:
                 break
-        raise _Ended(PromptStatus.NOT_NOW, f"{reason or 'the text'}; what was typed could not be taken out again")
+        raise _not_now(f"{reason or 'the text'}; what was typed could not be taken out again", is_try=True)
 
-    def _typed_in(self, area: PromptArea) -> str:
+    def _typed_in(self, area: PromptArea, entry: Entry) -> str:
         """Return what may stand in the box, without a first character that has led to the mode it is in."""
-        typed = self._entry.text + _MARK
-        return typed.removeprefix(area.glyph) if area.glyph and not self._entry.fits(area) else typed
+        typed = entry.text + _MARK
+        return typed.removeprefix(area.glyph) if area.glyph and not entry.fits(area) else typed
 
     def _enter(self) -> bool:
         """Press Enter on the whole text; return whether it was taken."""
@@ -439,13 +477,13 @@ class _Typist:
         self._save(Phase.ENTERING)
         while True:
             seen_at = self._clock()
-            gap = self.hold.has_gap(seen_at)
+            gap = self._has_gap(seen_at)
             area = self._look()
             if not gap and self._clock() - seen_at <= self._timing.stale_seconds:
                 break
         if not self._holds(area, entry.text):
             self._save(Phase.TYPING)
-            raise self._backed_out("the prompt box changed before Enter")
+            raise self._backed_out("the prompt box changed before Enter", is_try=True)
         self._press("Enter", "submit it")
         after = self._await(self._is_taken, self._timing.lost_seconds)
         if self._is_taken(after):
@@ -557,6 +595,9 @@ class _Typist:
         return f"Enter was pressed, and the switch to {wanted} was confirmed"
 
     def _submitted(self, reason: str) -> PromptOutcome:
+        # That it was submitted holds, whether this can be noted or not.
+        with suppress(StoreError):
+            self._left.forget()
         return self.outcome(_Ended(PromptStatus.SUBMITTED, reason))
 
 

@@ -23,6 +23,10 @@ newer), or leaves it there (2.0.76)."""
 _LONGEST_GAP = 60
 _REFERENCES = re.compile(facts.REFERENCES)
 _ESCAPED = re.compile(facts.ESCAPED)
+_NO_CHARACTER = re.compile(
+    "[\ufdd0-\ufdef" + "".join(chr((plane << 16) + low) for plane in range(17) for low in (0xFFFE, 0xFFFF)) + "]"
+)
+"""Unicode's noncharacters: terminals and clients leave them out, or draw something else."""
 
 
 def untypable(text: str) -> str:
@@ -33,11 +37,13 @@ def untypable(text: str) -> str:
         return "it holds a tab, which the client turns into four blanks"
     if unicodedata.normalize("NFC", text) != text:
         return "it holds characters that the client composes anew (it is not in Unicode's form NFC)"
+    if found := _NO_CHARACTER.search(text):
+        return f"it holds U+{ord(found[0]):04X}, which is no character"
     if hidden := dropped(text):
         return f"it holds the invisible character U+{ord(hidden):04X}, which newer clients drop"
-    if (found := _ESCAPED.search(text)) is not None:
+    if found := _ESCAPED.search(text):
         return f"newer clients put a backslash into {found[0]!r}"
-    if (found := _REFERENCES.search(text)) is not None:
+    if found := _REFERENCES.search(text):
         return f"the client would take {found[0]!r} for what was pasted in this session before"
     if re.search(rf" {{{_LONGEST_GAP},}}|\n{{{_LONGEST_GAP},}}", text):
         return f"it holds more than {_LONGEST_GAP} blanks or empty lines in a row, which cannot be read back"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.markers import hookimpl, stateless
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
-from hookrouter.queue.items import COMMAND, SHELL, command_of
+from hookrouter.queue.items import COMMAND, PROMPT, SHELL, command_of
 from hookrouter.sessions.mods import Handover, ModError, ModGate, ModUnknown
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import printable
@@ -67,9 +67,9 @@ class ModChannel:
         try:
             mod = gate.mod_of(request.session_id)
         except (ModError, ModUnknown) as error:
-            return PromptOutcome(PromptStatus.REFUSED, str(error))
+            return PromptOutcome(PromptStatus.UNAVAILABLE, str(error))
         if mod is None:
-            return PromptOutcome(PromptStatus.REFUSED, "no mod of the session's client asks for prompts")
+            return PromptOutcome(PromptStatus.UNAVAILABLE, "no mod of the session's client asks for prompts")
         if stopped := request.stopped():
             return PromptOutcome(PromptStatus.NOT_NOW, stopped)
         attempt = os.urandom(8).hex()
@@ -133,7 +133,11 @@ class _Handing:
             # Who throws a prompt away that waits, by Escape, is at the keyboard.
             return self._nothing_done(said.reason, is_person=said.outcome != "busy")
         if said.outcome == "refused":
-            return self._nothing_done(said.reason, status=PromptStatus.REFUSED)
+            # A plain prompt is refused for what the client is at, as after Escape.
+            is_prompt = self._request.item.kind == PROMPT
+            return self._nothing_done(
+                said.reason, status=PromptStatus.UNAVAILABLE if is_prompt else PromptStatus.REFUSED
+            )
         return self._ended(PromptStatus.UNCERTAIN, f"the client says: {said.reason}")
 
     def _nothing_done(

@@ -116,7 +116,7 @@ class DoorbellChannel:
         if why:
             return PromptOutcome(PromptStatus.NOT_NOW, why, steps=tuple(steps))
         patience = f"Claude Code has started no hook that takes it within {self._patience:g} s: see hookrouter doctor"
-        return PromptOutcome(PromptStatus.REFUSED, fault or patience, steps=tuple(steps))
+        return PromptOutcome(PromptStatus.UNAVAILABLE, fault or patience, steps=tuple(steps))
 
 
 def _length(text: str) -> int:

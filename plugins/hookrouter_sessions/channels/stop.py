@@ -44,8 +44,10 @@ class StopChannel:
         """Leave it to the next turn's end; of one that was replied already, say that nobody may do it again."""
         if request.item.phase:
             return PromptOutcome(PromptStatus.UNCERTAIN, "it was given to Claude as the reply to the end of its turn")
+        # Should a turn begin before anybody else has brought it.
         self.prepare(request)
-        return PromptOutcome(PromptStatus.NOT_NOW, "it goes in when Claude's next turn ends")
+        reason = "it replies only when a turn ends, and none runs"
+        return PromptOutcome(PromptStatus.UNAVAILABLE, reason)
 
 
 @hookimpl

@@ -15,11 +15,14 @@ import pytest
 
 from hookrouter._serving import protocol
 from hookrouter._serving.copied_pages import MOST_PAGES
+from hookrouter.messaging.spawn import LONGEST_PUSH_WAIT, postpone
+from hookrouter.storage.engine import OUTBOX, open_store
+from hookrouter.storage.home import Home
 from hookrouter.testing import sample
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util import unix_socket
 from support.hook_place import BASH
-from support.resident import Caller, Resident, eventually
+from support.resident import PATIENCE, Caller, Resident, eventually
 
 HEADER = "import os, sys, time\nfrom hookrouter import hookimpl\nfrom hookrouter.replies import *\n"
 
@@ -377,3 +380,28 @@ def test_a_call_does_not_wait_for_memory_that_calls_before_it_wrote_to(place: Pl
     with place.router as router:
         eventually(tells_nothing_new)
         assert router.status()["copied_pages"] <= MOST_PAGES
+
+
+def test_the_agent_is_started_while_the_hook_that_asks_it_waits(place: Place, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    place.config(f'[gateways.night]\ntype = "command"\nargv = ["touch", "{started}"]\n[plugins.asker]\ntimeout = 60\n')
+    place.plugin(
+        "asker",
+        f"""
+from hookrouter.messaging.gateway import Message
+
+@hookimpl
+def pre_tool_use(event, context):
+    context.outbox.put(Message("question", "night", "night", "s", "1", "", "a subject", "a text"))
+    context.start_delivery()
+    deadline = time.monotonic() + {PATIENCE}
+    while not os.path.exists({str(started)!r}) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return PreToolUseReply.deny(str(os.path.exists({str(started)!r})))
+""",
+    )
+    home = Home.from_environ(place.router.environ)
+    # So that nothing but the call itself starts a deliverer.
+    assert postpone(home, open_store(home, pytest.fail, OUTBOX), LONGEST_PUSH_WAIT)
+    with place.router:
+        assert place.deny() == "asker: True"

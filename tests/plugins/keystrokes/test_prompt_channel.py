@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
+from hookrouter.queue.client_commands import NOT_RUN, refused_command
 from hookrouter.queue.items import new_item
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
-from hookrouter_keystrokes.prompting.commands import NOT_RUN, refused_command
 from hookrouter_keystrokes.prompting.facts import ENDS
+from hookrouter_keystrokes.prompting.left import Left
 from hookrouter_keystrokes.prompting.models import asks_for, asks_for_effort
+from hookrouter_keystrokes.prompting.situation import Entry
 from hookrouter_keystrokes.screens.model import OtherDialog
 from hookrouter_keystrokes.settings import KeystrokesSettings
 from support.memory_storage import MemoryStore
@@ -37,6 +39,7 @@ class Session:
         self.drafts = "wait"
         self.stopped = ""
         self.version: tuple[int, ...] | None = (2, 1, 330)
+        self.store = MemoryStore()
 
     @property
     def phase(self) -> str:
@@ -53,7 +56,7 @@ class Session:
             transcript_path="",
             address=ADDRESS,
             terminal=self.terminal,
-            store=MemoryStore(),
+            store=self.store,
             deadline=self.clock() + 60,
             save_phase=save or self.phases.append,
             is_proven=lambda: False,
@@ -395,7 +398,8 @@ def test_a_persons_text_is_never_taken_for_the_items_own() -> None:
     one.phases.append("typing")
     one.terminal.text = "go on, but with care"
     outcome = one.submit("go on and on")
-    assert (outcome.status, outcome.is_person) == (PromptStatus.NOT_NOW, True)
+    assert outcome.status == PromptStatus.NOT_NOW
+    assert "may in part be what an earlier attempt has typed" in outcome.reason
     assert one.terminal.text == "go on, but with care"
     assert one.terminal.log == []
 
@@ -552,3 +556,110 @@ def test_a_prompt_that_ends_the_client_is_not_typed(text: str) -> None:
     assert (outcome.status, session.terminal.log) == (PromptStatus.REFUSED, [])
     assert "ends the client" in outcome.reason
     assert session.submit(f"{text} the loop").status == PromptStatus.SUBMITTED
+
+
+def drops_marks(text: str) -> str:
+    """Return what a client draws that leaves a character out."""
+    return text.replace("~", "")
+
+
+@pytest.mark.parametrize("text", ["a~b", "~", "!~", "a~\n~\nb", f"{LONG}~", "first~\n\n\n\n\n\n\n\n\nlast"])
+def test_what_the_box_shows_otherwise_is_taken_out_again_and_counted(text: str) -> None:
+    one = Session()
+    one.terminal.draws = drops_marks
+    outcome = one.submit(text)
+    assert (outcome.status, outcome.is_try, outcome.is_person) == (PromptStatus.NOT_NOW, True, False), outcome
+    assert (one.terminal.text, one.terminal.mode) == ("", "")
+    assert one.submitted == []
+    assert one.phase == ""
+    assert one.submit("go on").status == PromptStatus.SUBMITTED
+
+
+def test_where_nobody_can_be_kept_out_what_is_not_certain_to_be_its_own_stays() -> None:
+    one = Session(UnstyledPromptModel)
+    one.terminal.draws = drops_marks
+    outcome = one.submit("a~b")
+    assert (outcome.status, outcome.is_try) == (PromptStatus.NOT_NOW, True)
+    assert one.terminal.text == "a~b"
+    one.phases.clear()
+    again = one.submit("go on")
+    assert again.status == PromptStatus.NOT_NOW
+    assert "somebody" not in again.reason
+
+
+@pytest.mark.parametrize("text", ["the first one", "!ls", "/clear", LONG])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_what_a_killed_attempt_has_typed_is_taken_out_for_another_item(text: str, at: int) -> None:
+    one = Session()
+
+    def kill(number: int) -> None:
+        if number == at:
+            raise Killed
+
+    one.terminal.before = kill
+    try:
+        one.submit(text)
+    except Killed:
+        one.settle()
+    one.terminal.before = lambda number: None
+    one.terminal.release(ADDRESS)  # type: ignore[attr-defined]
+    if one.phase == "entering":
+        # Nobody drops such an item.
+        return
+    one.phases.clear()
+    assert one.submit("the second one").status == PromptStatus.SUBMITTED
+    assert one.submitted == ["the second one"]
+
+
+def test_a_draft_is_somebodys_once_nothing_of_ones_own_is_left() -> None:
+    one = Session()
+    assert one.submit("go on").status == PromptStatus.SUBMITTED
+    one.phases.clear()
+    one.terminal.text = "go on"
+    outcome = one.submit("the next one")
+    assert (outcome.status, outcome.is_person) == (PromptStatus.NOT_NOW, True)
+    assert one.terminal.text == "go on"
+
+
+def test_what_another_client_has_had_is_nobodys_of_this_one() -> None:
+    one = Session()
+    Left(one.request("go on")._replace(client_pid=7)).note(Entry("", "go on", is_bare_command=False))
+    one.terminal.text = "go on"
+    outcome = one.submit("the next one")
+    assert (outcome.status, outcome.is_person) == (PromptStatus.NOT_NOW, True)
+    assert one.terminal.text == "go on"
+
+
+def test_a_screen_without_a_box_is_counted_and_a_dialog_is_not() -> None:
+    one = Session()
+    one.terminal.cover = VIEW
+    assert not one.submit("go on").is_try
+    nothing = Session(height=2)
+    outcome = nothing.submit("go on")
+    assert (outcome.status, outcome.is_try) == (PromptStatus.NOT_NOW, True), outcome
+
+
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\ufdd0", "\U0001fffe", "\U0010ffff"])
+def test_what_is_no_character_is_refused_before_anything_is_typed(character: str) -> None:
+    one = Session()
+    outcome = one.submit(f"a{character}b")
+    assert (outcome.status, outcome.steps) == (PromptStatus.REFUSED, ())
+    assert f"U+{ord(character):04X}" in outcome.reason
+
+
+@pytest.mark.parametrize("text", ["a\nb\nc\nd\ne", "word " * 80 + "end"])
+def test_what_does_not_fit_the_pane_is_taken_out_again_and_counted(text: str) -> None:
+    one = Session(width=80)
+    one.terminal.room = 3
+    outcome = one.submit(text)
+    assert (outcome.status, outcome.is_try) == (PromptStatus.NOT_NOW, True)
+    assert "the pane is too small" in outcome.reason
+    assert one.terminal.text == ""
+    assert one.submit("go on").status == PromptStatus.SUBMITTED
+    assert one.submitted == ["go on"]
+
+
+@pytest.mark.parametrize("text", ["!!", "!!x"])
+def test_a_shell_command_that_begins_with_its_own_key_is_refused(text: str) -> None:
+    outcome = Session().submit(text)
+    assert (outcome.status, outcome.steps) == (PromptStatus.REFUSED, ())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.cli.main import main
+from hookrouter.cli.queue import commands
 from hookrouter.messaging import pauses
 from hookrouter.queue.documents import change_queue, ended_items
 from hookrouter.queue.items import DELIVERING, DONE, STARTED
@@ -302,3 +303,15 @@ def test_the_end_of_a_pause_goes_on_with_the_queue(
     change_queue(machine.store, "work", lambda queue: queue.held("asked", "wait"))
     assert "work is not held any more, but every session is paused since" in said(capsys, "resume", "--session", "work")
     assert started == ["work"]
+
+
+def test_many_items_are_found_by_one_look_at_the_queues(
+    machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = machine.put("work", *(f"prompt {number}" for number in range(50)))
+    looks = []
+    found = commands.list_queues
+    monkeypatch.setattr(commands, "list_queues", lambda store: looks.append(store) or found(store))
+    document = told(capsys, "queue", "drop", *(item.id for item in items))
+    assert document["dropped"] == [item.id for item in items]
+    assert len(looks) == 1

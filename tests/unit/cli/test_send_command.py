@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pytest
 
 from hookrouter.cli.main import main
 from hookrouter.messaging import pauses
-from hookrouter.queue.documents import KIND, change_queue, remove_queue
+from hookrouter.queue.documents import KIND, change_queue, read_queue, remove_queue
 from hookrouter.queue.items import DELIVERING, DONE, DROPPED, FAILED, LONGEST, STARTED
 from support.changes import once_saved
 from support.sessions import Machine
@@ -174,6 +175,21 @@ def test_without_any_client(machine: Machine, capsys: pytest.CaptureFixture[str]
     assert sent(capsys, "--any", "a", code=4)["reason"] == "no session has a client that runs"
 
 
+def test_of_several_clients_of_one_name_it_says_whose_it_is(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = ["aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"]
+    first, second = (machine.client(one) for one in ids)
+    machine.record("claude-aaaaaaaa", second, session_id=ids[1])
+    notes = sent(capsys, "--session", "claude-aaaaaaaa", "a", "--as", "person:kim")["notes"]
+    assert notes == [f"2 clients run in session claude-aaaaaaaa: this goes to process {second}, and not to {first}"]
+    assert main(["sessions"]) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if line.startswith("claude-aaaaaaaa")]
+    assert len(heads) == len(set(heads)) == 2
+    for pid in (first, second):
+        assert any(f"process {pid}, " in line for line in heads)
+
+
 def test_a_session_that_no_agent_manages(
     machine: Machine, capsys: pytest.CaptureFixture[str], hookrouter_home: Path
 ) -> None:
@@ -321,6 +337,35 @@ def test_not_in_time(
     document = sent(capsys, "--session", "work", "a", "--wait", "done", "--timeout", "0", code=5)
     assert document["outcome"] == "not_confirmed"
     assert document["reason"].startswith(reason)
+
+
+def test_a_dash_is_stdin(machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"go on\nwith it\n")))
+    document = sent(capsys, "--session", "work", "-")
+    assert [one["text"] for one in document["items"]] == ["go on\nwith it"]
+
+
+def test_a_named_pipe_is_refused(machine: Machine, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    document = sent(capsys, "--session", "work", "--file", str(tmp_path / "pipe"), code=2)
+    assert "a named pipe" in document["reason"]
+
+
+def test_what_still_waits_says_for_what(
+    machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookrouter.cli.queue.sending.start_queue", lambda app, session: None)
+    machine.record("work", state="busy")
+
+    def reason() -> str:
+        document = sent(capsys, "--session", "work", "a", "--wait", "done", "--timeout", "0", code=5)
+        return str(document["reason"])
+
+    assert reason() == "it still waits in the queue: Claude works"
+    first = read_queue(machine.store, "work").items[0]
+    assert reason() == f"it still waits in the queue: item {first.id} is the next one"
+    machine.set_state("work", first, STARTED)
+    assert reason() == f"it still waits in the queue: item {first.id} is under way"
 
 
 def test_a_hold_that_ends_by_itself_is_waited_for(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookrouter.queue import documents
+from hookrouter.queue import documents, editing
 from hookrouter.queue.documents import (
     Hold,
     Queue,
     change_queue,
+    end_many,
     ended_items,
     list_queues,
     prune_ended,
@@ -24,7 +25,7 @@ from hookrouter.queue.documents import (
     watch_queue,
 )
 from hookrouter.queue.editing import added
-from hookrouter.queue.items import DELIVERING, DONE, DROPPED, FAILED, STARTED, STATES, Item, new_item
+from hookrouter.queue.items import DELIVERING, DONE, DROPPED, FAILED, QUEUED, STARTED, STATES, Item, new_item
 from hookrouter.storage import documents as files
 from hookrouter.storage.documents import Store
 from hookrouter.storage.interface import StoreBusy, StoreError
@@ -33,7 +34,7 @@ from support.memory_storage import MemoryStore
 from support.stepped_time import SteppedTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 NAMES = ["work", "a/b", "../../x", "", "käse \x1b[1m", "x" * 300]
@@ -277,5 +278,65 @@ def test_every_item_is_somewhere_exactly_once(changes: list[tuple[str, int]]) ->
 def test_who_keeps_the_lock_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_LOCK_SECONDS", 0.05)
     monkeypatch.setattr(files, "time", SteppedTime())
-    with queue_lock(store, "work"), pytest.raises(StoreBusy):
+    with queue_lock(store, "work"), pytest.raises(StoreBusy, match="the lock on the queue of session work is held"):
         put(store, "work", "a")
+
+
+class _Watched(MemoryStore):
+    """Documents that tell what is done to them while the lock on a queue is held, and how often a queue is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.under_lock: list[str] = []
+        self.reads = 0
+
+    def write(self, kind: str, name: str, document: Mapping[str, object], *, durable: bool = True) -> str:
+        if ("queue", "work") in self.held:
+            self.under_lock.append(kind)
+        return super().write(kind, name, document, durable=durable)
+
+    def read(self, kind: str, name: str) -> dict[str, object] | None:
+        self.reads += kind == "queue"
+        return super().read(kind, name)
+
+
+def _filled(store: MemoryStore, count: int) -> list[str]:
+    items = editing.new_items([f"prompt {number}" for number in range(count)], by="agent")
+    change_queue(store, "work", lambda queue: editing.added(queue, items))
+    return [item.id for item in items]
+
+
+def test_a_command_that_drops_many_items_holds_the_lock_for_one_write() -> None:
+    store = _Watched()
+    names = _filled(store, 500)
+    store.under_lock.clear()
+    store.reads = 0
+    left = end_many(store, "work", lambda queue: editing.dropped(queue, names[:-1], "dropped"))
+    assert [item.id for item in left.items] == names[-1:]
+    assert store.under_lock == ["queue"]
+    assert store.reads == 2
+    assert sorted(item.id for _, item in ended_items(store)) == sorted(names[:-1])
+
+
+@pytest.mark.parametrize("state", [DELIVERING, DONE])
+def test_an_item_whose_delivery_begins_meanwhile_is_not_dropped(state: str) -> None:
+    store = _Watched()
+    names = _filled(store, 3)
+    calls = 0
+
+    def change(queue: Queue) -> Queue:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            after = editing.dropped(queue, names, "dropped")
+            # Another process comes first.
+            item = queue.items[0]._replace(state=state)
+            change_queue(store, "work", lambda there: there.with_item(item))
+            return after
+        return editing.dropped(queue, names, "dropped")
+
+    with pytest.raises(editing.EditError):
+        end_many(store, "work", change)
+    waits = [item.id for item in read_queue(store, "work").items if item.state == QUEUED]
+    assert waits == names[1:]
+    assert [(item.id, item.state) for _, item in ended_items(store)] == ([(names[0], DONE)] if state == DONE else [])

@@ -1,4 +1,4 @@
-"""Which slash commands the queue may run by keys, as data.
+"""Which slash commands of the client a queue does not take, as data.
 
 Every built-in command of 2.0.76, 2.1.150 and 2.1.330 was run without arguments, and what the screen then showed is what
 stands here. A command that is not listed is allowed: a project's own, a skill's, a plugin's, and all built-in ones that
@@ -7,11 +7,14 @@ give the prompt box back by themselves. A command that opens a panel would hold 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.queue.items import command_of
 
-__all__ = ["EFFORT", "MODEL", "NOT_RUN", "CommandRule", "refused_command"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["EFFORT", "MODEL", "NOT_RUN", "CommandRule", "never_runs", "refused_command"]
 
 MODEL, EFFORT = "model", "effort"
 """The commands that may open a dialog of their own, which is confirmed for exactly what they name."""
@@ -74,9 +77,8 @@ NOT_RUN = (
         _PANEL,
     ),
     CommandRule(("diff", "doctor"), _PANEL, until=(2, 1, 150)),
-    CommandRule(
-        ("add-dir", "autocompact", EFFORT, "export", "fast", "goal", "mcp", MODEL, "output-style"), _PICKER, bare=True
-    ),
+    CommandRule(("autocompact", EFFORT, "export", "fast", "goal", "mcp", MODEL, "output-style"), _PICKER, bare=True),
+    CommandRule(("add-dir", "ide"), "opens a dialog that holds the session until somebody answers it"),
     CommandRule(("background", "branch", "fork", "resume", "continue", "rewind", "checkpoint", "undo"), _AWAY),
     CommandRule(("exit", "quit", "logout"), "ends the client"),
     CommandRule(("login", "upgrade"), "asks for a login, which holds the session"),
@@ -85,11 +87,22 @@ NOT_RUN = (
 
 
 def refused_command(text: str, version: tuple[int, ...] | None) -> str:
-    """Return why a slash command is not run on a client of this version, in one sentence; empty if it may run."""
+    """Return why a slash command is not run on a client of this version, in one sentence; empty if it may run.
+
+    A command of which the version decides is refused if that is not known.
+    """
+    return _refused(text, lambda until: version is None or version <= until)
+
+
+def never_runs(text: str) -> str:
+    """Return why a slash command is not run on a client of any version, in one sentence; empty if it may run."""
+    return _refused(text, lambda _until: False)
+
+
+def _refused(text: str, holds: Callable[[tuple[int, ...]], bool]) -> str:
+    """``holds`` says whether a rule counts that ends with a version."""
     name, arguments = command_of(text)
     for rule in NOT_RUN:
-        if name not in rule.names or (rule.bare and arguments):
-            continue
-        if rule.until is None or version is None or version <= rule.until:
+        if name in rule.names and not (rule.bare and arguments) and (rule.until is None or holds(rule.until)):
             return f"/{name} {rule.why}"
     return ""
