@@ -15,6 +15,7 @@ from hookrouter._serving.copied_pages import own_runs
 from hookrouter.messaging.spawn import deliverer_environment, delivery_log, push, spawn_delivery
 from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.logs import LOG_FLAGS
+from hookrouter.util.system import fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +83,7 @@ class LaterDelivery:
 
         def start(environ: Mapping[str, str], home: Home) -> int:
             self.shared = own_runs()
-            between = os.fork()
+            between = fork()
             if between:
                 os.waitpid(between, 0)
                 return between
@@ -112,7 +113,7 @@ def fork_apart(environ: Mapping[str, str], home: Home, work: Callable[[], object
     It leads a session of its own, has the environment of a deliverer, and holds none of this process's descriptors but
     the deliverers' log. Raises OSError if the system makes no process.
     """
-    child = os.fork()
+    child = fork()
     if child:
         return child
     try:
