@@ -23,7 +23,7 @@ if sys.version_info >= (3, 14):
         return inspect.signature(function, annotation_format=Format.STRING)
 
     def annotations_of(function: Callable[..., Any]) -> Mapping[str, Any]:
-        """Return a function's annotations as its source has them; none of what can have none."""
+        """Return a function's annotations as its source has them."""
         return get_annotations(function, format=Format.STRING)
 
 else:
@@ -33,5 +33,5 @@ else:
         return inspect.signature(function)
 
     def annotations_of(function: Callable[..., Any]) -> Mapping[str, Any]:
-        """Return a function's annotations; none of what can have none."""
+        """Return a function's annotations."""
         return getattr(function, "__annotations__", {})
