@@ -19,9 +19,19 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 
+_SERVING = "tests/integration/serving"
 _SOME = (
-    "tests/unit/util",
-    "tests/unit/serving",
+    "tests/unit/util/test_system.py",
+    "tests/unit/util/test_wait_while_read.py",
+    "tests/unit/sessions/test_running_clients.py",
+    "tests/unit/storage/test_document_storage_contract.py",
+    "tests/smoke/test_questions.py::test_a_question_is_told_answered_and_verified",
+    "tests/smoke/test_delivery.py",
+    "tests/smoke/test_router.py",
+    f"{_SERVING}/test_served_calls.py::test_a_caller_that_is_killed_takes_its_call_with_it",
+    f"{_SERVING}/test_kept_processes.py::test_one_process_serves_the_calls_of_a_plugin_that_leaves_nothing",
+    "tests/integration/test_trust.py::test_a_hook_process_that_is_killed_takes_the_one_of_its_plugins_with_it",
+    "tests/integration/messaging/test_delivery.py::test_the_deliverer_stays_until_a_failing_gateway_is_back",
 )
 """What depends most on the system, and is done within a minute."""
 
