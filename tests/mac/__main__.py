@@ -1,7 +1,7 @@
 """``python tests/mac [PATH...]``: run tests with what macOS gives Python, on Linux; without a path, the quick verdict.
 
 ``--some`` runs the selection that CI runs. What is taken away stands in ``site/sitecustomize.py``, which every Python
-that a test starts finds on PYTHONPATH, and in ``system.c``, which ctypes finds beside the C library. It is a stand-in,
+of this environment finds by a variable, and in ``system.c``, which ctypes finds beside the C library. It is a stand-in,
 written after sources: it shows what hookrouter makes of such a system, and proves nothing about a Mac.
 
 Other arguments go to pytest.
@@ -13,11 +13,15 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
+
+_VARIABLE = "HOOKROUTER_TEST_MAC"
+"""Leads to the folder; without it the hook in the environment does nothing."""
 
 _SERVING = "tests/integration/serving"
 _SOME = (
@@ -51,10 +55,16 @@ def main() -> int:
     words = [word for word in sys.argv[1:] if word != "--some"]
     if len(words) < len(sys.argv) - 1:
         words += _SOME
-    with tempfile.TemporaryDirectory(prefix="mac-") as folder:
-        environ = {**os.environ, **_library(folder), "PYTHONPATH": str(_HERE / "site")}
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words]
-        return subprocess.run(command, cwd=_ROOT, env=environ, check=False).returncode
+    # Not by PYTHONPATH, which tests set, and which makes an interpreter another one for the router.
+    hook = Path(sysconfig.get_path("purelib"), "hookrouter_mac.pth")
+    hook.write_text(f'import os, sys; sys.path.extend(filter(None, [os.environ.get("{_VARIABLE}")]))\n')
+    try:
+        with tempfile.TemporaryDirectory(prefix="mac-") as folder:
+            environ = {**os.environ, **_library(folder), _VARIABLE: str(_HERE / "site")}
+            command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words]
+            return subprocess.run(command, cwd=_ROOT, env=environ, check=False).returncode
+    finally:
+        hook.unlink()
 
 
 if __name__ == "__main__":

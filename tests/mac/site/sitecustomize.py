@@ -1,4 +1,4 @@
-"""Gives every Python that is started with this folder on PYTHONPATH what macOS gives it, as far as that is known.
+"""Gives every Python that HOOKROUTER_TEST_MAC leads here what macOS gives it, as far as that is known.
 
 What macOS lacks is taken away, what it does otherwise is done otherwise. ``/proc`` is hidden from the product alone:
 tests look there for what a process does. The sources are XNU's, CPython's and the manual pages of macOS.
@@ -7,6 +7,7 @@ tests look there for what a process does. The sources are XNU's, CPython's and t
 from __future__ import annotations
 
 import _signal
+import builtins
 import fcntl
 import os
 import select
@@ -172,4 +173,34 @@ def _warning_fork() -> int:
 
 
 os.fork = _warning_fork
+
+
+def _with_site(environ: Any) -> dict[str, str]:
+    """Return a program's environment in which a Python finds this module, whatever a test has made of it."""
+    given = dict(os.environ if environ is None else environ)
+    return {**given, **{name: os.environ[name] for name in ("HOOKROUTER_TEST_MAC", "LD_PRELOAD") if name in os.environ}}
+
+
+def _patch(module: Any) -> None:
+    popen = module.Popen.__init__
+
+    def begin(self: Any, args: Any, *more: Any, env: Any = None, **options: Any) -> None:
+        popen(self, args, *more, env=_with_site(env), **options)
+
+    module.Popen.__init__ = begin
+
+
+_import = builtins.__import__
+
+
+def _importing(name: str, *more: Any, **options: Any) -> Any:
+    """Patch subprocess when it is first imported: to import it here would make every hook run's modules others."""
+    is_new = name == "subprocess" and name not in sys.modules
+    module = _import(name, *more, **options)
+    if is_new:
+        _patch(sys.modules[name])
+    return module
+
+
+builtins.__import__ = _importing
 os.register_at_fork(after_in_child=_scproxy_stand_in.forked)
