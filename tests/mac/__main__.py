@@ -26,6 +26,7 @@ _VARIABLE = "HOOKROUTER_TEST_MAC"
 _SERVING = "tests/integration/serving"
 _SOME = (
     "tests/unit/util/test_system.py",
+    "tests/integration/util/test_system.py",
     "tests/unit/util/test_wait_while_read.py",
     "tests/unit/sessions/test_running_clients.py",
     "tests/unit/storage/test_document_storage_contract.py",
