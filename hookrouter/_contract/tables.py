@@ -94,6 +94,16 @@ EVENTS: dict[str, EventFacts] = {
         matcher="command_name",
         fields="expansion_type:string command_name:string command_args:string command_source?:string prompt:string",
     ),
+    "pre-skill-shell-command": EventFacts(
+        "PreSkillShellCommand",
+        "pre_skill_shell_command",
+        can_block=True,
+        matcher="tool_name",
+        fields=(
+            "tool_name:string tool_input:object tool_use_id:string command_name:string command_source?:string "
+            "invoked_by:string"
+        ),
+    ),
     "pre-tool-use": EventFacts(
         "PreToolUse",
         "pre_tool_use",

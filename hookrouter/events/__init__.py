@@ -1,4 +1,4 @@
-"""The 33 events of Claude Code: what hooks receive as ``event``.
+"""The 34 events of Claude Code: what hooks receive as ``event``.
 
 The module of an event is imported when its class is first used. The sets of values that are named in descriptions are
 open: a newer client may send others.
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hookrouter.events.post_tool_use_failure import *
     from hookrouter.events.pre_compact import *
     from hookrouter.events.pre_model_switch import *
+    from hookrouter.events.pre_skill_shell_command import *
     from hookrouter.events.pre_tool_use import *
     from hookrouter.events.session_end import *
     from hookrouter.events.session_start import *
