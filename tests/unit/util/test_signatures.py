@@ -51,8 +51,8 @@ def test_what_is_plainly_wrong_is_told_all_the_same() -> None:
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated with the function")
 def test_a_test_may_fire_at_such_a_plugin(hooks: Hooks) -> None:
     hooks.add(_plugin(_PLUGIN), "late")
-    hooks.fire("PreToolUse", tool="Bash", tool_input={"command": "ls"})
-    assert [call.hook for call in hooks.calls] == ["pre_tool_use"]
+    result = hooks.fire("PreToolUse", tool="Bash", tool_input={"command": "ls"})
+    assert [call.hook for call in result.calls] == ["pre_tool_use"], result
 
 
 def test_annotations_as_text_are_what_they_were() -> None:
