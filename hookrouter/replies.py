@@ -36,6 +36,7 @@ __all__ = [
     "PostToolUseReply",
     "PreCompactReply",
     "PreModelSwitchReply",
+    "PreSkillShellCommandReply",
     "PreToolUseReply",
     "Reply",
     "SessionStartReply",
@@ -437,6 +438,17 @@ class UserPromptExpansionReply(_Context):
         )
 
 
+class PreSkillShellCommandReply(Reply):
+    """Returned by ``pre_skill_shell_command`` hooks. No other hook sees such a command."""
+
+    __slots__ = ()
+
+    @classmethod
+    def block(cls, reason: str, *, system_message: str | None = None) -> Self:
+        """Do not run the command; its place in the text, and the user, are told ``reason``."""
+        return cls._make("block", _text("reason", reason), system_message=system_message)
+
+
 class SessionStartReply(_Context):
     """Returned by ``session_start`` hooks."""
 
@@ -730,6 +742,7 @@ REPLIES: dict[str, type[Reply]] = {
     "Setup": SetupReply,
     "UserPromptSubmit": UserPromptSubmitReply,
     "UserPromptExpansion": UserPromptExpansionReply,
+    "PreSkillShellCommand": PreSkillShellCommandReply,
     "PreToolUse": PreToolUseReply,
     "PermissionRequest": PermissionRequestReply,
     "PermissionDenied": PermissionDeniedReply,
@@ -768,6 +781,7 @@ _REFUSALS: dict[str, Callable[[str], Reply]] = {
     "PreModelSwitch": PreModelSwitchReply.deny,
     "UserPromptSubmit": UserPromptSubmitReply.block,
     "UserPromptExpansion": UserPromptExpansionReply.block,
+    "PreSkillShellCommand": PreSkillShellCommandReply.block,
     "PostToolBatch": PostToolBatchReply.block,
     "SubagentStop": SubagentStopReply.block,
     "TaskCreated": TaskCreatedReply.block,

@@ -72,6 +72,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what cannot run here; with HOOKROUTER_REQUIRE_LIVE=1 that is a failure instead."""
     if item.get_closest_marker("long") is not None and os.environ.get("HOOKROUTER_LONG") != "1":
         pytest.skip("it takes long, and says what seldom changes: run with HOOKROUTER_LONG=1 before a release")
+    if item.get_closest_marker("linux") is not None and sys.platform != "linux":
+        pytest.skip("it is about Linux")
     for marker in ("tmux", "live", "openclaw"):
         if item.get_closest_marker(marker) is None:
             continue

@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["ATTRIBUTES", "CONTRACT_FILE", "MCP_PATTERN", "TOOL_EVENTS", "VERSION", "contract", "recorded", "snake"]
 
-VERSION = "2.1.330"
+VERSION = "2.1.332"
 """The client version that the contract was measured on; it is part of the files' names."""
 
 CONTRACT_FILE = os.path.join(os.path.dirname(__file__), f"claude-code-{VERSION}.json")

@@ -21,6 +21,7 @@ from hookrouter.storage.home import HomeError, users_home
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso
 from hookrouter.util.difference import unified
+from hookrouter.util.system import sync
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -260,7 +261,7 @@ def _replace(target: str, before: str | None, after: str) -> None:
                 with suppress(PermissionError):
                     os.fchown(file.fileno(), state.st_uid, state.st_gid)
             file.flush()
-            os.fsync(file.fileno())
+            sync(file.fileno())
         if read_text(target) != before:
             raise SettingsError(f"{target}: another program changed the file just now; run the command again")
         os.replace(temporary, target)

@@ -7,18 +7,18 @@ forks again: the next child knows what was told, calls nothing twice, leaves the
 the others. What a wrapper does before the others are called is the exception: it does that again.
 
 A child never outlives its hook process, which Claude Code may kill at any moment: it has one end of a pipe whose other
-end only the hook process has, and the system sends it a SIGIO, which ends it, when that is closed.
+end only the hook process has, and the system ends it when that is closed
+(:func:`hookrouter.util.system.end_with`).
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 import time
 
 from hookrouter._isolation.progress import Call, RunProgress
-from hookrouter.util import fastjson
+from hookrouter.util import fastjson, system
 from hookrouter.util.text import describe_error
 
 TYPE_CHECKING = False
@@ -103,7 +103,7 @@ class Supervisor:
         parent, unexplained = os.getpid(), 0
         while not self._said:
             told, pipe = os.pipe()
-            self._child = os.fork()
+            self._child = system.fork()
             if not self._child:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, former)
@@ -268,10 +268,8 @@ def _finish_child(replied: int, after_reply: Callable[[], None]) -> None:
 
 def _die_with(lifeline: int, parent: int) -> None:
     """See to it that this process ends when the one that holds the other end of this pipe does."""
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    system.get_ready_to_end()
+    system.end_with(lifeline)
     if os.getppid() != parent:
         _exit(0)
 

@@ -41,6 +41,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 COMMAND_ONLY: dict[str, str] = {
     "SessionStart": "only a command hook gets CLAUDE_ENV_FILE, and the first one runs before a mod can take its place",
     "Setup": "only a command hook gets CLAUDE_ENV_FILE",
+    "PreSkillShellCommand": "what a module may say to it was not measured",
     "CwdChanged": "only a command hook gets CLAUDE_ENV_FILE and may name paths to watch",
     "FileChanged": "only a command hook gets CLAUDE_ENV_FILE and may name paths to watch",
     "DirectoryAdded": "a module has no way to tell Claude a message",

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._contract.tables import EVENT_NAMES, TOOLS
+from hookrouter.util.signatures import annotations_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ def misfits(hook: str, function: Callable[..., Any], spec: Callable[..., Any]) -
     An annotation that is missing, or names nothing that hookrouter knows, is no misfit; nor is one that allows more.
     """
     right = spec.__annotations__
-    for name, annotation in getattr(inspect.unwrap(function), "__annotations__", {}).items():
+    for name, annotation in annotations_of(inspect.unwrap(function)).items():
         if name == "return":
             yield from _wrong_return(hook, annotation, right["return"], function)
         elif name in right:

@@ -107,9 +107,9 @@ def _is_optional(function: Callable[..., Any]) -> bool:
 
 def _unknown_arguments(hook: str, function: Callable[..., Any], known: Sequence[str]) -> list[str]:
     """Return what to say of an argument that the hook does not have, and that has no default."""
-    import inspect
+    from hookrouter.util.signatures import signature_of
 
-    parameters = inspect.signature(function).parameters.values()
+    parameters = signature_of(function).parameters.values()
     asked = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty]
     unknown = [name for name in asked if name not in (*known, "self")]
     if not unknown:

@@ -69,9 +69,9 @@ def argument_names(function: Callable[..., Any]) -> tuple[str, ...]:
     if type(plain) is _Function and not hasattr(plain, "__wrapped__"):
         names: tuple[str, ...] = plain.__code__.co_varnames[: plain.__code__.co_argcount]
         return names[1:] if is_bound else names
-    import inspect
+    from hookrouter.util.signatures import signature_of
 
-    return tuple(inspect.signature(function).parameters)
+    return tuple(signature_of(function).parameters)
 
 
 def _in_order(guards: Sequence[tuple[Callable[..., Any], int]]) -> Callable[[], list[Any]]:

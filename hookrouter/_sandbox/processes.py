@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from hookrouter.util.claude_process import is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -114,17 +115,9 @@ def reap(roots: Iterable[int], mark: str, grace: float = _GRACE) -> None:
     deadline = time.monotonic() + grace
     while members and time.monotonic() < deadline:
         living = {process.pid for process in _processes(mark)}
-        members = {pid for pid in members if pid in living and not _is_zombie(pid)}
+        members = {pid for pid in members if pid in living and not is_gone(pid)}
         if members:
             time.sleep(_POLL)
     for pid in members | family((), mark):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] == b"Z"
-    except (OSError, IndexError):
-        return False

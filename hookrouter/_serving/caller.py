@@ -11,7 +11,6 @@ import functools
 import os
 import signal
 import socket
-import tempfile
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from hookrouter.util import unix_socket
 from hookrouter.util.claude_process import client_pid
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.program import script_argv
+from hookrouter.util.system import PATH_ONLY, memory_file
 from hookrouter.util.value import Value
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ def _hello(words: list[str], environ: Mapping[str, str]) -> bytes:
 async def _by_router(folder: str, hello: bytes, call: BroughtCall) -> tuple[Outcome | None, bool]:
     """Return what became of a call at the router, or None, and then whether it must run cold."""
     with ExitStack() as held:
-        cwd = os.open(call.cwd, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
+        cwd = os.open(call.cwd, PATH_ONLY | os.O_DIRECTORY)
         held.callback(os.close, cwd)
-        stdin, stdout, stderr = (held.enter_context(_memory_file()) for _ in range(3))
+        stdin, stdout, stderr = (held.enter_context(memory_file()) for _ in range(3))
         _fill(stdin, call.payload)
         reading, writing = os.pipe()
         held.callback(os.close, reading)
@@ -223,7 +223,7 @@ async def _cold(words: list[str], call: BroughtCall) -> Outcome:
     """Run a call in a process of its own. Raises OSError."""
     with ExitStack() as held:
         # Files, not pipes: a background process may keep a pipe open.
-        stdin, stdout, stderr = (held.enter_context(_memory_file()) for _ in range(3))
+        stdin, stdout, stderr = (held.enter_context(memory_file()) for _ in range(3))
         _fill(stdin, call.payload)
         process = await asyncio.create_subprocess_exec(
             *words,
@@ -243,12 +243,6 @@ async def _cold(words: list[str], call: BroughtCall) -> Outcome:
             await process.wait()
             raise
         return Outcome(code if code >= 0 else 128 - code, _content(stdout), _content(stderr))
-
-
-def _memory_file() -> IO[bytes]:
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("hook", os.MFD_CLOEXEC), "w+b", buffering=0)
-    return tempfile.TemporaryFile(buffering=0)
 
 
 def _fill(file: IO[bytes], data: bytes) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import os
 import select
-import signal
 import socket
 import sys
 import time
@@ -30,7 +29,7 @@ from hookrouter._serving.copied_pages import Written, copy_runs
 from hookrouter._serving.delivery import WarmDelivery, replace_environment
 from hookrouter._serving.fitness import Fitness
 from hookrouter.storage.home import Home
-from hookrouter.util import fastjson, unix_socket
+from hookrouter.util import fastjson, system, unix_socket
 from hookrouter.util.claude_process import set_hook_parent
 
 if TYPE_CHECKING:
@@ -124,8 +123,7 @@ def serve_calls(channel: Channel, served: Served, written: Written | None) -> No
     """
     os.setsid()
     close_in_forked(lambda: _close_quietly(channel))
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
+    system.get_ready_to_end()
     fitness, place = Fitness(), _Place(served)
     gc.disable()
     while (connection := channel.receive()) is not None:
@@ -156,7 +154,7 @@ class _Call:
 
         ``unwritten``: the exit code of a front that cannot write it.
         """
-        _end_without(self._life)
+        system.go_on_without(self._life.fileno())
         # Perhaps nobody waits for this hook any more.
         with suppress(OSError):
             self._connection.send(protocol.EXIT + bytes([exit_code, unwritten]))
@@ -299,7 +297,8 @@ def interpreter_of(environ: Mapping[str, str]) -> dict[str, str]:
     """Return what of an environment makes an interpreter another one: it cannot be changed once it runs."""
     found = {name: value for name, value in environ.items() if name.startswith("PYTHON")}
     locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
-    _, _, charset = locale.lower().partition(".")
+    # Terminal.app sets LC_CTYPE=UTF-8: a locale of macOS that is a character set alone.
+    charset = locale.lower().rpartition(".")[2] if "." in locale or locale.lower() in _UTF8 else ""
     # With the plain C locale Python speaks UTF-8 (PEP 538 and 540).
     if charset.partition("@")[0] not in _UTF8 and locale not in ("C", "POSIX"):
         found["charset"] = charset
@@ -328,24 +327,13 @@ def _take_descriptors(connection: socket.socket) -> FileIO | None:
 
 def _end_with(life: FileIO) -> None:
     """See to it that this process ends when the caller does, whatever it is doing: as a hook that is killed."""
-    import fcntl
-
-    number = life.fileno()
-    fcntl.fcntl(number, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_ASYNC)
+    system.end_with(life.fileno())
     poll = select.poll()
-    poll.register(number, 0)
+    # Nobody writes to it: what can be read is its end.
+    poll.register(life.fileno(), select.POLLIN)
     if poll.poll(0):
         # It left before the system was told.
         os._exit(0)
-
-
-def _end_without(life: FileIO) -> None:
-    """Let this process go on when the caller ends."""
-    import fcntl
-
-    number = life.fileno()
-    fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) & ~os.O_ASYNC)
 
 
 def _close_quietly(*ends: socket.socket | Channel | FileIO) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter._serving.child import Channel, rehearse, serve_calls
 from hookrouter._serving.copied_pages import CopiedPages, Written
 from hookrouter.util import fastjson
+from hookrouter.util.system import fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +161,7 @@ class Children:
         is_learning = is_spare and self.pages.is_learning()
         ours, theirs = socket.socketpair()
         try:
-            pid = os.fork()
+            pid = fork()
         except OSError:
             ours.close()
             theirs.close()

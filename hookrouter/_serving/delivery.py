@@ -17,6 +17,7 @@ from hookrouter._serving.copied_pages import own_runs
 from hookrouter.messaging.spawn import deliverer_environment, delivery_log, push, spawn_delivery
 from hookrouter.storage.engine import OUTBOX, may_hold
 from hookrouter.storage.logs import LOG_FLAGS
+from hookrouter.util.system import fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,7 +84,7 @@ class WarmDelivery:
     def _fork(self, environ: Mapping[str, str], home: Home) -> int:
         """Fork a deliverer, which is no child of this process: that may go on. Raises OSError."""
         self.shared = own_runs()
-        between = os.fork()
+        between = fork()
         if between:
             os.waitpid(between, 0)
             return between
@@ -104,7 +105,7 @@ def fork_apart(environ: Mapping[str, str], home: Home, work: Callable[[], object
     It leads a session of its own, has the environment of a deliverer, and holds none of this process's descriptors but
     the deliverers' log. Raises OSError if the system makes no process.
     """
-    child = os.fork()
+    child = fork()
     if child:
         return child
     try:

@@ -6,10 +6,9 @@ That its plugins say so (:func:`hookrouter.markers.stateless`) is asked elsewher
 from __future__ import annotations
 
 import gc
-import resource
-import sys
 
 from hookrouter._serving.process_state import exit_functions, has_children, interpreter_state, process_state
+from hookrouter.util.system import peak_memory
 
 __all__ = ["GROWTH_KB", "MOST_CALLS", "Fitness"]
 
@@ -29,7 +28,7 @@ class Fitness:
         """How many calls were served."""
         self._state = _state()
         self._exit_functions = exit_functions()
-        self._peak = _peak()
+        self._peak = peak_memory()
 
     def owes_nothing(self) -> bool:
         """Whether no function is to be called at the end of this process that was not before."""
@@ -46,14 +45,8 @@ class Fitness:
             # What the first call has kept, such as caches, is looked at no more.
             gc.freeze()
         is_fit = not has_children() and _state() == self._state
-        return is_fit and self.calls < MOST_CALLS and _peak() - self._peak <= GROWTH_KB
+        return is_fit and self.calls < MOST_CALLS and peak_memory() - self._peak <= GROWTH_KB
 
 
 def _state() -> tuple[object, ...]:
     return *process_state(), *interpreter_state()
-
-
-def _peak() -> int:
-    """Return how much memory this process has had in use at most, in kB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak // 1024 if sys.platform == "darwin" else peak

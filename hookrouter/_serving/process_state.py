@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+
+from hookrouter.util.system import thread_count
 
 TYPE_CHECKING = False
 
@@ -26,7 +27,7 @@ _SIGNALS = tuple(sorted(signal.valid_signals()))
 def process_state() -> tuple[object, ...]:
     """Return what the system has of this process: threads, open descriptors, signal handlers, blocked ones, timers."""
     return (
-        _threads(),
+        thread_count(),
         frozenset(os.listdir("/dev/fd")),
         tuple(map(signal.getsignal, _SIGNALS)),
         tuple(signal.getitimer(timer)[0] > 0 for timer in _TIMERS),
@@ -58,11 +59,3 @@ def has_children() -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def _threads() -> int:
-    """Return how many threads this process has, those of C code too if the system tells."""
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return threading.active_count()

@@ -10,7 +10,6 @@ import errno
 import fcntl
 import os
 import socket
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from hookrouter._serving.gate_sockets import GateSockets
 from hookrouter.storage.home import ensure
 from hookrouter.util import unix_socket
 from hookrouter.util.errors import HookrouterError
+from hookrouter.util.system import is_darwin, launchd_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -170,16 +170,9 @@ def _passed_socket(environ: MutableMapping[str, str]) -> socket.socket | None:
 
 def _launchd_socket(environ: MutableMapping[str, str]) -> socket.socket | None:
     """Return the listening socket that launchd keeps for this process, if it is its agent."""
-    if sys.platform != "darwin" or not environ.get("XPC_SERVICE_NAME", "").startswith(LAUNCHD_LABEL):
+    if not is_darwin or not environ.get("XPC_SERVICE_NAME", "").startswith(LAUNCHD_LABEL):
         return None
-    import ctypes
-
-    system = ctypes.CDLL(None)
-    numbers, count = ctypes.POINTER(ctypes.c_int)(), ctypes.c_size_t()
-    if system.launch_activate_socket(LAUNCHD_SOCKET.encode(), ctypes.byref(numbers), ctypes.byref(count)):
-        return None
-    descriptors = numbers[: count.value]
-    system.free(numbers)
+    descriptors = launchd_descriptors(LAUNCHD_SOCKET)
     for descriptor in descriptors[1:]:
         os.close(descriptor)
     if not descriptors:

@@ -11,6 +11,7 @@ import plistlib
 import re
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,13 +28,18 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.home import Home
 
-__all__ = ["Service", "UnitError", "service", "started_program", "switch"]
+__all__ = ["Service", "UnitError", "service", "started_program", "switch", "switch_on"]
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 _LONGEST_ADDRESS = {"darwin": 103}
 """Bytes of the longest path of a socket that launchd or systemd can make."""
 _LONGEST = 107
 _SECONDS = 30.0
+_ENDING = 5.0
+"""Seconds that the system may take to end what ran."""
+_PAUSE = 0.2
+_SHELL = ("PATH", "LANG", "LC_ALL", "LC_CTYPE")
+"""What a service manager sets in its own way: its PATH does not lead to what Homebrew or npm has installed."""
 _STARTED = re.compile(r"^ExecStart=[^\n]*$|<key>ProgramArguments</key>\s*<array>.*?</array>", re.MULTILINE | re.DOTALL)
 
 
@@ -48,8 +54,10 @@ class Service(NamedTuple):
     """What a person calls it in the system's own commands."""
     files: Mapping[str, str]
     """The text of each file, by its absolute path."""
+    end: Sequence[Sequence[str]]
+    """The commands that end what a former installation has begun; each fails if there is nothing to end."""
     enable: Sequence[Sequence[str]]
-    """The commands that switch it on once the files are there; each may be given again."""
+    """The commands that switch it on then, once the files are there."""
     disable: Sequence[Sequence[str]]
     """The commands that switch it off while the files are there."""
     forget: Sequence[Sequence[str]]
@@ -96,6 +104,19 @@ def started_program(text: str) -> str:
     return found[0] if found else ""
 
 
+def switch_on(unit: Service) -> str:
+    """Switch a service on whose files are there, whatever runs of it; return what the system says if it cannot be."""
+    for command in unit.end:
+        switch([command])
+    deadline = time.monotonic() + _ENDING
+    while problem := switch(unit.enable):
+        # launchd ends an agent after its command has returned, and refuses it until then.
+        if not unit.end or time.monotonic() >= deadline:
+            break
+        time.sleep(_PAUSE)
+    return problem
+
+
 def switch(commands: Sequence[Sequence[str]]) -> str:
     """Run commands of the system, up to the first one that fails; return what it says, empty if none does."""
     for command in commands:
@@ -112,8 +133,9 @@ def switch(commands: Sequence[Sequence[str]]) -> str:
 
 
 def _variables(home: Home, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without which the service would be another home's, or another interpreter."""
+    """Return the variables without which it would be another home's, another interpreter, or find other programs."""
     found = {name: value for name, value in environ.items() if name.startswith("PYTHON") and value}
+    found.update({name: environ[name] for name in _SHELL if environ.get(name, "").isprintable() and environ.get(name)})
     if environ.get(FORMAT_VARIABLE):
         found[FORMAT_VARIABLE] = environ[FORMAT_VARIABLE]
     if environ.get(HOME_VARIABLE):
@@ -176,6 +198,7 @@ WantedBy=sockets.target
             os.path.join(units, f"{name}.service"): unit,
             os.path.join(units, f"{name}.socket"): listening,
         },
+        end=(),
         enable=(
             [*control, "daemon-reload"],
             # What runs has the former files.
@@ -208,6 +231,7 @@ def _launchd(
     return Service(
         name=label,
         files={path: plistlib.dumps(agent).decode()},
+        end=(["launchctl", "bootout", f"{domain}/{label}"],),
         enable=(["launchctl", "bootstrap", domain, path],),
         disable=(["launchctl", "bootout", f"{domain}/{label}"],),
         forget=(),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter._serving.process_state import process_state
 from hookrouter.util import fastjson
+from hookrouter.util.system import fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -96,7 +97,7 @@ class Warming:
         """Import the modules in a child, which tells after each one whether all was as before."""
         self._tried, self._wanted, self._heard = self._wanted, [], b""
         self._pipe, telling = os.pipe()
-        self.child = os.fork()
+        self.child = fork()
         if self.child:
             os.close(telling)
             return

@@ -42,7 +42,7 @@ def diff(
         str,
         typer.Argument(
             metavar="FILE",
-            help="The contract of the other client version: a file as hookrouter/_contract/claude-code-2.1.330.json.",
+            help="The contract of the other client version: a file as hookrouter/_contract/claude-code-VERSION.json.",
         ),
     ],
     as_json: Json = False,

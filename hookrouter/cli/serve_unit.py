@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hookrouter._serving import control
-from hookrouter._serving.units import UnitError, service, switch
+from hookrouter._serving.units import UnitError, service, switch, switch_on
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import echo_json
 from hookrouter.util.difference import unified
@@ -37,7 +37,7 @@ def change_unit(home: Home, *, install: bool, dry_run: bool, as_json: bool) -> i
     except (UnitError, OSError, UnicodeDecodeError) as error:
         raise CommandError(str(error)) from None
     after: dict[str, str | None] = dict(unit.files) if install else dict.fromkeys(unit.files)
-    commands = unit.enable if install else (*unit.disable, *unit.forget)
+    commands = (*unit.end, *unit.enable) if install else (*unit.disable, *unit.forget)
     is_there = any(text is not None for text in before.values())
     problem = ""
     if not install and not is_there:
@@ -67,7 +67,7 @@ def change_unit(home: Home, *, install: bool, dry_run: bool, as_json: bool) -> i
 def _install(home: Home, unit: Service) -> str:
     unit.write()
     _end_router(home)
-    return switch(unit.enable)
+    return switch_on(unit)
 
 
 def _remove(unit: Service) -> str:

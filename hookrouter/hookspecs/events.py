@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PostToolUseFailure,
         PreCompact,
         PreModelSwitch,
+        PreSkillShellCommand,
         PreToolUse,
         SessionEnd,
         SessionStart,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         PostToolUseReply,
         PreCompactReply,
         PreModelSwitchReply,
+        PreSkillShellCommandReply,
         PreToolUseReply,
         Reply,
         SessionStartReply,
@@ -184,6 +186,32 @@ class EventSpecs:
             @hookimpl
             def user_prompt_expansion(event, context):
                 context.note("expansion_type", event.expansion_type)
+                return None
+        """
+
+    @hookspec
+    def pre_skill_shell_command(
+        self, event: PreSkillShellCommand, context: Context
+    ) -> PreSkillShellCommandReply | None:
+        """When: Before a skill or command runs a shell command that stands in its text (!`...`). Event
+        ``PreSkillShellCommand``.
+
+        Returns:
+            None: No opinion.
+            PreSkillShellCommandReply.block: Do not run the command; its place in the text, and the user, are told
+                ``reason``.
+            PreSkillShellCommandReply.message, PreSkillShellCommandReply.halt, PreSkillShellCommandReply.terminal:
+                Decide nothing; ``message`` shows the user a message, ``halt`` ends Claude's turn, ``terminal``
+                writes to the user's terminal.
+
+        Combined: One ``block`` is enough; the reasons of all who said it are joined. What plugins say to Claude and to
+        the user is joined in plugin order. Of what can be only one, the last is taken.
+
+        Example::
+
+            @hookimpl
+            def pre_skill_shell_command(event, context):
+                context.note("tool_name", event.tool_name)
                 return None
         """
 

@@ -162,6 +162,8 @@ def _send_once(
     timeout: float,
     ca_file: str | None,
 ) -> Response:
+    from urllib.request import getproxies_environment
+
     import requests
     import urllib3
 
@@ -172,7 +174,8 @@ def _send_once(
         with time_limit(seconds), requests.Session() as session:
             # The environment's settings would put the credentials of ~/.netrc in place of the Authorization header.
             session.trust_env = False
-            if not _is_loopback(urlsplit(url).hostname or ""):
+            # Without proxies of the environment, macOS would be asked for its own, which ends a forked process.
+            if getproxies_environment() and not _is_loopback(urlsplit(url).hostname or ""):
                 session.proxies.update(requests.utils.get_environ_proxies(url))
             bundle = next((os.environ[name] for name in _BUNDLES if os.environ.get(name)), None)
             with session.request(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hookrouter.util.claude_process import is_gone
 from hookrouter.util.clock import iso
 from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.system import process_environ
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,17 +137,3 @@ def _time(value: object) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def process_environ(pid: int) -> dict[str, str]:
-    """Return the environment that a process of this user was started with; empty where the system does not tell.
-
-    It may hold secrets: never write it anywhere.
-    """
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            entries = file.read().split(b"\0")
-    except OSError:
-        return {}
-    pairs = (os.fsdecode(entry).partition("=") for entry in entries if b"=" in entry)
-    return {name: value for name, _, value in pairs}

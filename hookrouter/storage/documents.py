@@ -21,6 +21,7 @@ from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util import fastjson
 from hookrouter.util.clock import iso
 from hookrouter.util.filenames import decode_name, encode_name, is_cut
+from hookrouter.util.system import sync
 
 TYPE_CHECKING = False
 
@@ -457,7 +458,7 @@ def replace_file(path: str, data: bytes, *, durable: bool, new: bool = False) ->
             while left:
                 left = left[os.write(descriptor, left) :]
             if durable:
-                os.fsync(descriptor)
+                sync(descriptor)
         finally:
             os.close(descriptor)
         if new:
@@ -510,7 +511,7 @@ class durable_together:  # noqa: N801 - used as a function
 def _flush_folder(folder: str) -> None:
     descriptor = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        sync(descriptor)
     finally:
         os.close(descriptor)
 

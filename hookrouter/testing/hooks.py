@@ -42,6 +42,7 @@ from hookrouter.storage.journal import Journal
 from hookrouter.tools.calls import tool_class
 from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.program import script_argv
+from hookrouter.util.signatures import signature_of
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ class _Watched:
 def _watch(
     plugin: str, hook: str, function: Callable[..., Any], note: Callable[[HookCall], None]
 ) -> Callable[..., Any]:
-    signature = inspect.signature(function)
+    signature = signature_of(function)
 
     def watched(*given: Any, **named: Any) -> Any:
         arguments = signature.bind(*given, **named).arguments
@@ -241,7 +242,7 @@ def _watch(
 def _watch_wrapper(
     plugin: str, hook: str, function: Callable[..., Any], note: Callable[[HookCall], None]
 ) -> Callable[..., Any]:
-    signature = inspect.signature(function)
+    signature = signature_of(function)
 
     def watched(*given: Any, **named: Any) -> Generator[Any, Any, Any]:
         arguments = signature.bind(*given, **named).arguments

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections import UserDict
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.hookspecs import AnswerSpecs, CommandSpecs, PageSpecs, SettingsSpecs, WatchSpecs, all_spec_classes
 from hookrouter.markers import PROJECT_NAME, hookimpl
 from hookrouter.testing.hooks import HookCall
+from hookrouter.util.signatures import signature_of
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class HookRecorder:
         self.calls.clear()
 
     def _implement(self, name: str, spec: Callable[..., Any]) -> Callable[..., Any]:
-        names = tuple(inspect.signature(spec).parameters)
+        names = tuple(signature_of(spec).parameters)
 
         def record(*given: Any) -> Any:
             result = self.replies.get(name)

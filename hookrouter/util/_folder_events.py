@@ -15,8 +15,9 @@ import fcntl
 import os
 import select
 import struct
-import sys
 from typing import TYPE_CHECKING, Protocol
+
+from hookrouter.util.system import is_darwin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -172,7 +173,7 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 def subscribe(folder: str) -> Subscription | None:
     """Begin to be told of a folder's changes; None if the system has no way of telling."""
-    if not sys.platform.startswith("linux"):
+    if is_darwin:
         return None
     with _lock:
         return _subscribe(folder)

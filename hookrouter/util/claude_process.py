@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from hookrouter.util.system import process_began, process_space, process_status
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -50,38 +52,23 @@ def is_in_background(pid: int) -> bool:
     It was stopped, as Ctrl-Z does, or never was in the foreground, as what ``&`` starts: this says nothing of what
     reaches it otherwise.
     """
-    state = _stat(pid)
-    if len(state) <= _FOREGROUND:
+    status = process_status(pid)
+    if status is None:
         return False
-    has_terminal = state[_FOREGROUND - 1] != b"0" and not state[_FOREGROUND].startswith((b"-", b"0"))
-    return state[0] in _STOPPED or (has_terminal and state[_FOREGROUND] != state[_GROUP])
+    is_behind = status.has_terminal and status.foreground > 0 and status.foreground != status.group
+    return status.state == "T" or is_behind
 
 
 def is_suspended(pid: int) -> bool:
     """Whether a process was stopped, as Ctrl-Z does; False where the system does not say."""
-    return _stat(pid)[:1] in [[state] for state in _STOPPED]
+    status = process_status(pid)
+    return status is not None and status.state == "T"
 
 
 def _is_zombie(pid: int) -> bool:
     """Whether a process has ended and its parent has not asked for it yet; False where the system does not say."""
-    return _stat(pid)[:1] in ([b"Z"], [b"X"])
-
-
-_STOPPED = b"T", b"t"
-_GROUP, _FOREGROUND = 2, 5
-"""Where the process's group stands, and the one in its terminal's foreground, behind the terminal itself."""
-_BEGAN = 19
-"""Where the moment stands at which it began, in ticks since the boot."""
-
-
-def _stat(pid: int) -> list[bytes]:
-    """Return what the system says of a process, from its state on; nothing where it does not say."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The state stands behind the program's name, which may hold anything.
-            return file.read().rpartition(b")")[2].split()
-    except OSError:
-        return []
+    status = process_status(pid)
+    return status is not None and status.state == "Z"
 
 
 def is_another_alive(pid: int, host: str, own: int, saved_at: str = "") -> bool:
@@ -96,32 +83,12 @@ def is_another_alive(pid: int, host: str, own: int, saved_at: str = "") -> bool:
         return True
     from hookrouter.util.clock import seconds
 
-    saved, began = seconds(saved_at), _began(pid)
+    saved, began = seconds(saved_at), process_began(pid)
     return saved is None or began is None or began <= saved + _CLOCK_SECONDS
 
 
 _CLOCK_SECONDS = 60.0
 """By so much the clock may have been set while a client ran."""
-
-
-def _began(pid: int) -> float | None:
-    """Return when a process began, in seconds since 1970; None where the system does not say."""
-    state = _stat(pid)
-    try:
-        with open("/proc/stat", "rb") as file:
-            [boot] = [int(line.split()[1]) for line in file if line.startswith(b"btime ")]
-        return boot + int(state[_BEGAN]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-def process_space() -> str:
-    """Return what tells this machine's, or this container's, process ids from others'."""
-    try:
-        space = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        space = ""
-    return f"{os.uname().nodename} {space}".strip()
 
 
 def set_hook_parent(pid: int) -> None:

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from hookrouter.util._folder_events import subscribe
+from hookrouter.util.system import POLL_TELLS_OF_ENDS
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -97,17 +98,25 @@ def wait_while_read(changes: Watch, seconds: float) -> None:
     if watched >= 0:
         poll.register(watched, select.POLLIN)
     stdout = _stdout()
-    if stdout is not None:
+    if stdout is not None and POLL_TELLS_OF_ENDS:
         # Asked for nothing, it still tells of a reader that is gone.
         poll.register(stdout, 0)
+    tells = watched >= 0 and (stdout is None or POLL_TELLS_OF_ENDS)
+    left = seconds if tells else min(seconds, _LISTEN)
     if watched >= 0:
-        ready = dict(poll.poll(seconds * 1000))
+        poll.poll(left * 1000)
         changes.wait(0)
     else:
-        changes.wait(min(seconds, _LISTEN))
-        ready = dict(poll.poll(0))
-    if stdout is not None and ready.get(stdout, 0) & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+        changes.wait(left)
+    if stdout is not None and _is_left(stdout):
         raise BrokenPipeError
+
+
+def _is_left(descriptor: int) -> bool:
+    """Whether nobody reads any more what is written to a descriptor."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return any(told & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, told in poll.poll(0))
 
 
 def _stdout() -> int | None:

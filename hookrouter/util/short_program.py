@@ -11,9 +11,10 @@ import select
 import subprocess
 from typing import TYPE_CHECKING
 
+from hookrouter.util.system import memory_file
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import IO
 
 __all__ = ["run_short"]
 
@@ -25,7 +26,7 @@ def run_short(
 
     Raises what :func:`subprocess.run` raises: OSError, and subprocess.TimeoutExpired after the program was ended.
     """
-    with _file() as given, _file() as stdout, _file() as stderr:
+    with memory_file() as given, memory_file() as stdout, memory_file() as stderr:
         given.write(stdin)
         given.seek(0)
         process = subprocess.Popen(arguments, env=environ, stdin=given, stdout=stdout, stderr=stderr)
@@ -55,12 +56,3 @@ def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
             raise subprocess.TimeoutExpired(process.args, seconds)
     finally:
         os.close(descriptor)
-
-
-def _file() -> IO[bytes]:
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("program", os.MFD_CLOEXEC), "w+b", buffering=0)
-    # Slow to import, and needed elsewhere than on Linux only.
-    import tempfile
-
-    return tempfile.TemporaryFile(buffering=0)

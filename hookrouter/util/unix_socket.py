@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+
+from hookrouter.util.system import PATH_ONLY, peer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["check_listener", "connect", "file_identity", "in_folder", "is_own_peer", "listen", "peer_process"]
 
-_PEER = struct.Struct("3i")
-_LOCAL_PEERCRED = 1
-"""What macOS calls it, with its level 0; Python has no name for either."""
-
 
 @contextmanager
 def in_folder(folder: str) -> Iterator[None]:
     """Make a folder the working folder of this process for one block. Raises OSError."""
     # One may be in a folder that one may not list.
-    former = os.open(".", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
+    former = os.open(".", PATH_ONLY | os.O_DIRECTORY)
     try:
         os.chdir(folder)
         try:
@@ -87,15 +84,12 @@ def file_identity(folder: str, name: str) -> tuple[int, int] | None:
 
 def is_own_peer(connection: socket.socket) -> bool:
     """Whether the process at the other end is this user's, as the system says; root's is another user's."""
-    return _peer(connection) == os.geteuid()
+    return peer(connection)[1] == os.geteuid()
 
 
 def peer_process(connection: socket.socket) -> int:
     """Return the process that has made a connection, as this one's system numbers it; 0 if it does not say."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return 0
-    pid: int = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[0]
-    return pid
+    return peer(connection)[0]
 
 
 def check_listener(connection: socket.socket) -> None:
@@ -103,22 +97,8 @@ def check_listener(connection: socket.socket) -> None:
 
     Root's is none: root may read all that is said anyway, and launchd, which listens for a router, is root's.
     """
-    user = _peer(connection)
+    user = peer(connection)[1]
     if user not in (os.geteuid(), 0):
         import errno
 
         raise PermissionError(errno.EPERM, f"the user {user} listens there")
-
-
-def _peer(connection: socket.socket) -> int:
-    """Return the user of the process at the other end; -1 if the system does not say."""
-    try:
-        if hasattr(socket, "SO_PEERCRED"):
-            found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-            user = _PEER.unpack(found)[1]
-        else:
-            # struct xucred: version, user, and groups that do not matter here.
-            user = struct.unpack_from("Ii", connection.getsockopt(0, _LOCAL_PEERCRED, 76))[1]
-    except (OSError, struct.error):
-        return -1
-    return int(user)

@@ -8,6 +8,7 @@ import socket
 import attrs
 
 from hookrouter.util.claude_process import is_gone
+from hookrouter.util.system import boot_id, process_status
 
 __all__ = ["Process", "this_process"]
 
@@ -43,18 +44,14 @@ def this_process() -> Process:
 
 
 def _place() -> str:
+    boot = boot_id()
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            boot = file.read().strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-    except (OSError, ValueError):
-        return ""
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}" if boot else ""
+    except OSError:
+        # Where there are no containers of that kind.
+        return boot
 
 
 def _started(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The 22nd field, counted from behind the program's name, which may hold anything.
-            return file.read().rpartition(b")")[2].split()[19].decode("ascii")
-    except (OSError, IndexError, ValueError):
-        return ""
+    status = process_status(pid)
+    return "" if status is None else status.started

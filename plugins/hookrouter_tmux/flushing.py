@@ -13,6 +13,8 @@ import termios
 import threading
 import time
 
+from hookrouter.util.system import process_status
+
 __all__ = ["InputFlusher", "foreground"]
 
 _POLL_SECONDS = 0.001
@@ -22,17 +24,14 @@ _LONGEST_SECONDS = 1.0
 """For a process that ends slowly, as one that writes its core does."""
 _EXITING = 0x4
 """The kernel's flag of a process that runs no code of its own any more."""
-_FOREGROUND, _FLAGS = 5, 6
-"""Where a terminal's foreground group and the kernel's flags stand in a process's line, behind its name."""
+_FLAGS = 6
+"""Where the kernel's flags stand in a process's line, behind its name."""
 
 
 def foreground(pid: int) -> int:
     """Return the process that leads the foreground group of a process's terminal; 0 where the system does not say."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return max(0, int(file.read().rpartition(b")")[2].split()[_FOREGROUND]))
-    except (OSError, ValueError, IndexError):
-        return 0
+    status = process_status(pid)
+    return 0 if status is None else max(0, status.foreground)
 
 
 class InputFlusher(threading.Thread):

@@ -43,9 +43,13 @@ def generate() -> dict[str, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the modules, or with ``--check`` say which differ; return the exit code."""
+    """Write the modules, or with ``--check`` say which differ; return the exit code: 2 for a faulty contract."""
     check = (sys.argv[1:] if arguments is None else arguments) == ["--check"]
-    files = generate()
+    try:
+        files = generate()
+    except ValueError as error:
+        sys.stderr.write(f"scripts.generate.contract: {error}\n")
+        return 2
     stale = []
     for name, text in files.items():
         path = PACKAGE / name

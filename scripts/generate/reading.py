@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
 import attrs
 
-from hookrouter._contract.document import MCP_PATTERN, TOOL_EVENTS, contract, snake
+from hookrouter._contract.document import CONTRACT_FILE, MCP_PATTERN, TOOL_EVENTS, contract, snake
 from hookrouter.records import Record
 from hookrouter.replies import REPLIES, Reply
+from hookrouter.util.fastjson import json_type
 from scripts.generate.python_text import Field, Kind, escaped
 from scripts.generate.shapes import Tool, pascal, read_form, read_tool
 
-__all__ = ["CHECKED_TOOL", "NESTED_DOCS", "Contract", "Event", "field_doc", "read_contract"]
+__all__ = [
+    "CHECKED_TOOL",
+    "EVENT_KEYS",
+    "NESTED_DOCS",
+    "Contract",
+    "Event",
+    "faults",
+    "field_doc",
+    "read_contract",
+    "words_missing",
+]
 
 CHECKED_TOOL = "AskUserQuestion"
 """The tool whose input must fit the contract: the first-party plugins answer it."""
-
-NESTED = {
-    "effort": "Effort",
-    "mcp_server": "McpServer",
-    "tool_calls": "ToolCall",
-    "background_tasks": "BackgroundTask",
-    "session_crons": "SessionCron",
-}
-"""Field name -> class name of the record that the field holds."""
 
 NESTED_DOCS = {
     "Effort": "How hard the model was asked to think.",
@@ -34,6 +37,7 @@ NESTED_DOCS = {
     "BackgroundTask": "A task that is still known when Claude stops.",
     "SessionCron": "A scheduled prompt of the session.",
 }
+"""Class of an object in events -> what it is. Its name is that of the field: ``tool_calls`` holds ``ToolCall``."""
 
 FIELD_DOCS = {
     "session_id": "The session.",
@@ -125,6 +129,12 @@ FIELD_DOCS = {
         "source",
     ): "Where the server is configured, such as ``user``, ``project`` or ``plugin``; an open set.",
     ("McpServer", "name"): "The server.",
+    ("PreSkillShellCommand", "tool_name"): "The shell: ``Bash``.",
+    ("PreSkillShellCommand", "tool_input"): "What it is to run, under ``command``, with the arguments filled in.",
+    ("PreSkillShellCommand", "tool_use_id"): "The command's own id.",
+    ("PreSkillShellCommand", "command_name"): "The skill or command, without a slash.",
+    ("PreSkillShellCommand", "command_source"): "Where it is defined.",
+    "invoked_by": "Who began it.",
     ("Setup", "trigger"): "Which setup runs.",
     ("PreCompact", "trigger"): "Who asked for it.",
     ("PostCompact", "trigger"): "Who asked for it.",
@@ -179,7 +189,7 @@ def parse_kind(text: str, wire: str, records: dict[str, list[Field]], values: tu
         return Kind(f"array<{inner.name}>", inner.record, note=note_of(text[end + 1 :]))
     if text.startswith("{"):
         end = closing(text, "{", "}")
-        name = NESTED[wire]
+        name = re.sub(r"s$", "", pascal(wire))
         fields = []
         for part in split_fields(text[1:end]):
             key, _, kind = part.partition(":")
@@ -253,9 +263,60 @@ class Contract:
         return self.tools[snake(CHECKED_TOOL)]
 
 
-def read_contract() -> Contract:
-    """Read the contract that hookrouter is made for."""
-    document = contract()
+EVENT_KEYS: dict[str, tuple[tuple[type, ...], str]] = {
+    "kebab": ((str,), "its name on hookrouter's command line"),
+    "when": ((str,), "when it fires"),
+    "input": ((dict,), "its own fields: name, with ? if it may be missing -> type, as other events have them"),
+    "matcher_field": ((str, type(None)), "the field that matchers look at; null: it has none"),
+    "matcher_values": ((list, type(None)), "that field's values; null: any"),
+    "blockable": ((bool,), "whether a hook can stop what is going on"),
+    "exit2": ((str,), "what exit code 2 does"),
+    "default_timeout_s": ((int, float), "the seconds that a hook has"),
+    "discarded_universal_fields": ((list,), "which of continue, systemMessage and so on Claude Code ignores"),
+    "since": ((str, type(None)), "the first version that has it"),
+}
+"""Key of an event in the contract -> what JSON it holds, and what that says. Others are kept for people to read."""
+
+
+def faults(document: dict[str, Any]) -> list[str]:
+    """Return what the events of a contract lack before anything can be generated, each with its place in the file."""
+    found = []
+    for name, entry in document["events"].items():
+        for key, (kinds, said) in EVENT_KEYS.items():
+            if key not in entry:
+                found.append(f"events.{name}.{key}: missing; it says {said}")
+            elif not isinstance(entry[key], kinds):
+                allowed = " or ".join(json_type(kind()) for kind in kinds)
+                found.append(f"events.{name}.{key}: found {json_type(entry[key])}, allowed {allowed}; it says {said}")
+        kebab = snake(name).replace("_", "-")
+        if entry.get("kebab", kebab) != kebab:
+            found.append(f"events.{name}.kebab: found {entry['kebab']!r}, allowed {kebab!r}")
+    return found
+
+
+def words_missing(contract: Contract) -> list[str]:
+    """Return the fields and objects of events of which nothing is said, each with its place in the contract."""
+    where = "scripts/generate/reading.py"
+    owners = {"common_input": ("Event", contract.common)}
+    owners |= {f"events.{event.name}.input": (event.name, event.fields) for event in contract.events}
+    owners |= {f"objects {name}": (name, tuple(fields)) for name, fields in contract.nested.items()}
+    found = [
+        f"{place}.{field.wire}: nothing says what it holds; add {field.wire!r} to FIELD_DOCS in {where}"
+        for place, (owner, fields) in owners.items()
+        for field in fields
+        if not (FIELD_DOCS.get((owner, field.wire)) or FIELD_DOCS.get(field.wire))
+    ]
+    return found + [
+        f"objects {name}: nothing says what it is; add {name!r} to NESTED_DOCS in {where}"
+        for name in contract.nested
+        if name not in NESTED_DOCS
+    ]
+
+
+def read_contract(document: dict[str, Any] | None = None) -> Contract:
+    """Read the contract that hookrouter is made for. Raises ValueError, which names every place to mend."""
+    document = contract() if document is None else document
+    _refuse(faults(document))
     nested: dict[str, list[Field]] = {}
     common = tuple(make_field(key, text, nested) for key, text in document["common_input"].items())
     known = {field.wire: field for field in common}
@@ -271,15 +332,27 @@ def read_contract() -> Contract:
         ]
         fields = tuple(field for field in own if field.wire not in known or field.required)
         events.append(Event(name, entry, fields))
-    tools = {
-        snake(tool): read_form(entry) if tool == CHECKED_TOOL else read_tool(tool, entry)
-        for tool, entry in document["tools"].items()
-        if tool != MCP_PATTERN
-    }
+    tools = {snake(tool): _tool(tool, entry) for tool, entry in document["tools"].items() if tool != MCP_PATTERN}
     aliases = document["matcher_rules"]["legacy_aliases"]
     read = Contract(document["claude_code_version"], common, tuple(events), nested, tools, aliases)
     check_names(read)
+    _refuse(words_missing(read))
     return read
+
+
+def _refuse(found: list[str]) -> None:
+    if found:
+        raise ValueError("\n".join([f"{os.path.basename(CONTRACT_FILE)}:", *(f"  {one}" for one in found)]))
+
+
+def _tool(name: str, entry: dict[str, Any]) -> Tool:
+    try:
+        return read_form(entry) if name == CHECKED_TOOL else read_tool(name, entry)
+    except KeyError as error:
+        place = f"{os.path.basename(CONTRACT_FILE)}: tools.{name}"
+        raise ValueError(
+            f"{place}: {error} is missing there, or in the tables of scripts/generate/shapes.py"
+        ) from error
 
 
 def check_names(contract: Contract) -> None:
@@ -303,7 +376,7 @@ def check_names(contract: Contract) -> None:
 
 
 def field_doc(owner: str, field: Field) -> str:
-    """Return the docstring of one attribute. Raises KeyError if FIELD_DOCS has nothing to say."""
+    """Return the docstring of one attribute, for which :func:`words_missing` has found words."""
     doc = FIELD_DOCS.get((owner, field.wire)) or FIELD_DOCS[field.wire]
     if field.kind.note and field.kind.note not in TOLD:
         doc = f"{doc.removesuffix('.')} ({escaped(field.kind.note)})."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering.interfaces import Screen
 from hookrouter_keystrokes.screens.reading import read
+from scripts.generate.reading import EVENT_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,7 +57,7 @@ def _events(known: Contract, listed: tuple[str, ...]) -> Iterator[tuple[str, str
         yield "events", "no list of hook events was found in the client's program: compare them by hand"
         return
     for name in sorted({*listed} - {*known.events}):
-        yield f"events.{name}", "the client has this event; the contract has not"
+        yield f"events.{name}", f"the client has this event; the contract has not: add it, with {', '.join(EVENT_KEYS)}"
     for name in sorted({*known.events} - {*listed}):
         yield f"events.{name}", "the client does not list this event any more"
 
@@ -66,6 +67,8 @@ def _payloads(known: Contract, payloads: tuple[dict[str, Any], ...]) -> Iterator
         name = payload.get("hook_event_name", "")
         fields = known.fields.get(name)
         if fields is None:
+            for key, value in payload.items():
+                yield f"events.{name}.input.{key}", f"the client sends it ({type(value).__name__})"
             continue
         for key in sorted({*payload} - {*fields}):
             yield f"events.{name}.input.{key}", f"the client sends it ({type(payload[key]).__name__})"

@@ -72,19 +72,22 @@ def listed_events(program: str) -> tuple[str, ...]:
 def record(program: str, forms: Mapping[str, Mapping[str, Any]], events: tuple[str, ...]) -> Recording:
     """Run the client ``program`` and return what was seen; takes about two minutes.
 
-    ``forms`` are the inputs of AskUserQuestion by name, ``events`` the hooks to register. A scene that cannot be played
-    is told in the result. Raises ClientError if the client does not run, TmuxError without tmux.
+    ``forms`` are the inputs of AskUserQuestion by name, ``events`` the hooks to register beside those that it lists. A
+    scene that cannot be played is told in the result. Raises ClientError if the client does not run, and TmuxError
+    without tmux.
     """
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(PrivateTmux())
-        run = _Run(program, stack, server, forms, events)
+        listed = listed_events(program)
+        # Of a new event, too, what it carries is seen.
+        run = _Run(program, stack, server, forms, tuple(dict.fromkeys([*events, *listed])))
         said = run.version()
         for size in dict.fromkeys((scene.width, scene.height) for scene in SCENES):
             run.play([scene for scene in SCENES if (scene.width, scene.height) == size], *size)
         run.play(TOOL_SCENES)
         for start in STARTS:
             run.start(start)
-        return Recording(said, run.screens, run.failed, run.payloads(), run.tools(), listed_events(program))
+        return Recording(said, run.screens, run.failed, run.payloads(), run.tools(), listed)
 
 
 @contextlib.contextmanager

@@ -37,6 +37,7 @@ VERSIONS = (
     "2.1.250",
     "2.1.300",
     "2.1.330",
+    "2.1.332",
 )
 """The client versions that hookrouter is verified on, oldest first."""
 

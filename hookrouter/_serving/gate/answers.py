@@ -21,6 +21,7 @@ PERMISSION_EVENTS = ("PreToolUse", "PreModelSwitch")
 DECISION_EVENTS = (
     "UserPromptSubmit",
     "UserPromptExpansion",
+    "PreSkillShellCommand",
     "PostToolUse",
     "PostToolUseFailure",
     "PostToolBatch",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import select
 import traceback
-import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
 from hookrouter.util import fastjson
+from hookrouter.util.system import fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,10 +93,7 @@ class Processes:
         """Start a process for the work. Raises OSError."""
         reading, writing = os.pipe()
         try:
-            with warnings.catch_warnings():
-                # A plugin may have started threads; none of them is needed in the child.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                pid = os.fork()
+            pid = fork()
         except OSError:
             os.close(reading)
             os.close(writing)
@@ -138,10 +135,9 @@ class Processes:
                 worker.said += data
                 at_end = not data
             # A program that the worker started may keep its pipe open.
-            if at_end or os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            if os.waitpid(worker.pid, 0 if at_end else os.WNOHANG)[0]:
                 worker.said += _rest(reading)
                 os.close(reading)
-                os.waitpid(worker.pid, 0)
                 del self._workers[reading]
                 ended.append((worker.lane, worker.events()))
         return ended

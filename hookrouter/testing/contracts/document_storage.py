@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from hookrouter.storage.interface import StoreBusy
+from hookrouter.util.system import fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -328,7 +329,7 @@ def _forked(count: int, work: Callable[[int], bool]) -> list[bool]:
     """Do some work in so many processes at once; return what each said, False for one that raised."""
     children = []
     for number in range(count):
-        child = os.fork()
+        child = fork()
         if child == 0:
             code = 1
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from hookrouter._plugins.gateway_settings import read_gateway_settings
 from hookrouter.messaging.gateway import ClosingGateway, Gateway, Message, Probe, ProbingGateway, SendResult, Sent
 from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.system import fork
 from hookrouter.util.text import printable
 from hookrouter.util.time_limit import time_limit
 
@@ -233,10 +233,7 @@ class GatewayContract:
 def _forked(gateway: Gateway, message: Message, settings: Any, seconds: float) -> Callable[[], str]:
     """Deliver in a process of its own; return what waits for it and says what came of it."""
     reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        # The author's host may run in a thread of this process.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
+    pid = fork()
     if pid == 0:
         said = "it ended without a result"
         try:

@@ -47,7 +47,7 @@ def start(folder: str) -> None:
     program = os.path.join(folder, "program")
     os.symlink(sys.executable, program)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    child = os.fork()
+    child = os.fork()  # noqa: TID251 - a program of its own, without threads
     if child == 0:
         os.setpgid(0, 0)
         os.tcsetpgrp(0, os.getpid())

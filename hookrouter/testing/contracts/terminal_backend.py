@@ -33,6 +33,7 @@ from hookrouter.answering.interfaces import (
 )
 from hookrouter.testing.contracts import pane_program
 from hookrouter.testing.contracts.optional import misspelt_methods
+from hookrouter.util.claude_process import is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -584,15 +585,7 @@ class TerminalBackendContract:
 
 def _runs(pid: int) -> bool:
     """Whether a process is there and has not ended; one that nobody has waited for yet has."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] != b"Z"
-    except OSError:
-        return True
+    return not is_gone(pid)
 
 
 def _pasted(text: str) -> bytes:

@@ -230,6 +230,7 @@ def test_a_socket_that_systemd_passes_is_served_and_outlives_the_router(place: P
     assert not (place.folder / "control").exists()
 
 
+@pytest.mark.linux
 def test_the_unit_is_shown_written_and_removed_where_no_system_takes_it(place: Place) -> None:
     units = place.home.parent / ".config" / "systemd" / "user"
     place.environ |= {"XDG_RUNTIME_DIR": "/nowhere", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"}
@@ -255,6 +256,7 @@ def test_the_unit_is_shown_written_and_removed_where_no_system_takes_it(place: P
     assert (nothing.returncode, nothing.stdout) == (0, "no unit is installed for this home\n")
 
 
+@pytest.mark.linux
 def test_a_unit_is_switched_on_after_the_running_router_has_ended(place: Place, tmp_path: Path) -> None:
     """A systemctl that only writes down what it is asked, and whether a router was there."""
     programs, said = tmp_path / "bin", tmp_path / "said"

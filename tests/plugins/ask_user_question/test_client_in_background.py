@@ -9,6 +9,7 @@ import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerStatus
 from hookrouter.dialogs.answers.answer import answer
+from hookrouter.util.system import ProcessStatus
 
 DECIDED = '[{"action": "select", "optionIndex": 0}, {"action": "multi-select", "selectedIndices": [0]}]'
 
@@ -16,7 +17,8 @@ DECIDED = '[{"action": "select", "optionIndex": 0}, {"action": "multi-select", "
 def test_an_answer_goes_to_the_channels_of_a_client_in_the_background(
     ask_session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookrouter.util.claude_process._stat", lambda _pid: b"S 10 20 10 34816 10".split())
+    behind = ProcessStatus("S", 20, 10, "", has_terminal=True)
+    monkeypatch.setattr("hookrouter.util.claude_process.process_status", lambda _pid: behind)
     ask_session.first.act = lambda _: AnswerOutcome(AnswerStatus.UNAVAILABLE, "no keys reach it")
     ask_session.second.act = lambda _: AnswerOutcome(AnswerStatus.DELIVERED, "the waiting hook took it")
     ask_session.ask(environ={"CLAUDE_PID": str(os.getpid())})

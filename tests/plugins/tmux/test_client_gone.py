@@ -62,6 +62,7 @@ def test_no_key_is_sent_once_the_client_has_ended(monkeypatch: pytest.MonkeyPatc
     assert len(tmux.calls) > sent
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_a_process_that_does_not_come_to_its_end_is_flushed_for_a_second_at_most(
     monkeypatch: pytest.MonkeyPatch, is_stopped: bool

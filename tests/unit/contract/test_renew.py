@@ -209,7 +209,18 @@ def test_tools_that_are_offered_are_compared() -> None:
 def test_an_edit_names_file_and_key() -> None:
     edit = compare_contract(FILE, KNOWN, seen(events=(*KNOWN.events, "Started")))[0]
 
-    assert str(edit) == f"{FILE}: events.Started: the client has this event; the contract has not"
+    assert str(edit).startswith(
+        f"{FILE}: events.Started: the client has this event; the contract has not: add it, with "
+    )
+    assert "default_timeout_s" in str(edit)
+
+
+def test_what_a_new_event_carries_is_told() -> None:
+    edits = compare_contract(FILE, KNOWN, seen(payloads=({"hook_event_name": "Started", "odd": 3},)))
+    assert [(edit.key, edit.said) for edit in edits] == [
+        ("events.Started.input.hook_event_name", "the client sends it (str)"),
+        ("events.Started.input.odd", "the client sends it (int)"),
+    ]
 
 
 def test_the_events_are_found_in_a_program(tmp_path: Path) -> None:

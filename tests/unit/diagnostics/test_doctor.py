@@ -844,6 +844,7 @@ def test_without_a_router_doctor_says_what_a_call_does(machine: Path) -> None:
     assert (found.level, found.message.endswith("No space left on device")) == (WARNING, True)
 
 
+@pytest.mark.linux
 def test_a_unit_of_another_installation_or_without_its_socket_is_found(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,8 @@ def test_without_a_client_no_version_is_known(tmp_path: Path) -> None:
         (None, "StopFailure", False),
         ((2, 1, 330), "PostToolBatch", True),
         ((2, 1, 150), "PostToolBatch", False),
+        ((2, 1, 331), "PreSkillShellCommand", False),
+        ((2, 1, 332), "PreSkillShellCommand", True),
     ],
 )
 def test_a_client_knows_the_events_since_their_version(client: tuple[int, ...] | None, event: str, known: bool) -> None:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import time
 from email.utils import formatdate
+from typing import Any
 
 import pytest
+import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.messaging.http import Response, address_secrets, failed, origin, redact, retry_after, url_faults
+from hookrouter.messaging.http import (
+    HttpError,
+    Response,
+    address_secrets,
+    failed,
+    origin,
+    redact,
+    retry_after,
+    send,
+    url_faults,
+)
 from hookrouter.util.text import printable
 
 
@@ -95,3 +107,35 @@ def test_what_another_side_quotes_of_an_address_is_taken_out() -> None:
 def test_an_address_without_a_secret_leaves_texts_alone(url: str) -> None:
     told = "http://127.0.0.1:9 answered 404: wake is unknown"
     assert redact(told, address_secrets(url)) == told
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        # The system is not asked for its own: that ends a forked process of macOS.
+        ({}, {}),
+        ({"HTTPS_PROXY": "http://proxy:3128"}, {"https": "http://proxy:3128"}),
+        ({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "example.org"}, {}),
+        ({"NO_PROXY": "elsewhere"}, {"no": "elsewhere"}),
+    ],
+)
+def test_the_proxies_are_those_of_the_environment_alone(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: dict[str, str]
+) -> None:
+    found: list[dict[str, str]] = []
+
+    def request(session: requests.Session, *_words: Any, **_options: Any) -> None:
+        found.append(dict(session.proxies))
+        raise ConnectionRefusedError
+
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    if not variables:
+        monkeypatch.setattr(requests.utils, "get_environ_proxies", lambda *_: {"https": "the system's"})
+    monkeypatch.setattr(requests.Session, "request", request)
+    with pytest.raises(HttpError):
+        send("GET", "https://example.org/x", timeout=5)
+    assert found == [expected]

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from importlib import resources
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookrouter._contract.document import contract as read_contract
 from hookrouter._routing.merge import merge, refusals
 from hookrouter._routing.output import HookOutput
 from hookrouter._routing.reply_check import checked_reply, decode_reply, encode_reply
@@ -31,10 +31,7 @@ from hookrouter.replies import (
     expected_reply,
 )
 
-CONTRACT: dict[str, Any] = json.loads(
-    (resources.files("hookrouter") / "_contract" / "claude-code-2.1.330.json").read_text(encoding="utf-8")
-)
-EVENTS: dict[str, dict[str, Any]] = CONTRACT["events"]
+EVENTS: dict[str, dict[str, Any]] = read_contract()["events"]
 BY_EXIT_CODE = ("TaskCompleted", "TeammateIdle", "WorktreeCreate", "WorktreeRemove")
 PLAIN = ("WorktreeCreate", "PreCompact", "PostCompact")
 BLOCKING = ("deny", "block", "defer", "decline", "cancel")
@@ -140,7 +137,7 @@ def test_the_answer_is_one_document_of_the_contract_or_nothing(case):
     document = json.loads(output.stdout)
     assert output.stdout.isascii()
     assert "\n" not in output.stdout
-    common = {name: kind for name, kind in CONTRACT["common_output"].items() if name != "hookSpecificOutput?"}
+    common = {name: kind for name, kind in read_contract()["common_output"].items() if name != "hookSpecificOutput?"}
     own = {name: kind for name, kind in contract["output"].items() if not name.startswith("hookSpecificOutput")}
     specific = [kind for name, kind in contract["output"].items() if name.startswith("hookSpecificOutput")]
     assert_fits(document, {**common, **own, **({"hookSpecificOutput?": specific[0]} if specific else {})}, event)

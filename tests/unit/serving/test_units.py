@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import plistlib
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from hookrouter._serving import units
 from hookrouter._serving.units import Service, UnitError, service, started_program
 from hookrouter.storage.home import Home
 
@@ -50,6 +53,61 @@ def test_the_agent_of_launchd_says_the_same() -> None:
     assert agent["Sockets"] == {"Calls": {"SockPathName": "/h/state/router/calls", "SockPathMode": 0o600}}
     assert agent["EnvironmentVariables"] == {"HOOKROUTER_HOME": "/h"}
     assert unit.enable[-1] == ["launchctl", "bootstrap", f"gui/{os.getuid()}", path]
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_what_a_service_starts_finds_the_programs_of_the_shell_that_installed_it(platform: str) -> None:
+    shell = {"PATH": "/opt/homebrew/bin:/bin", "LANG": "de_DE.UTF-8", "LC_CTYPE": "UTF-8", "LC_ALL": ""}
+    text = "".join(made(platform, **shell).files.values())
+    for name, value in shell.items():
+        assert (name in text) is bool(value)
+        assert value in text
+    assert "PATH" not in "".join(made(platform, PATH="/a\nb").files.values())
+
+
+class Launchd:
+    """A launchd with one agent, which ends some time after it was told to."""
+
+    def __init__(self, *, is_loaded: bool) -> None:
+        self.is_loaded = is_loaded
+        self.ends_in = 0
+
+    def switch(self, commands: Sequence[Sequence[str]]) -> str:
+        [[_program, what, *_words]] = commands
+        self.ends_in -= 1
+        if self.ends_in == 0:
+            self.is_loaded = False
+        if what == "bootout":
+            if not self.is_loaded:
+                return "Boot-out failed: 3: No such process"
+            self.ends_in = 3
+            return ""
+        if self.is_loaded:
+            return "Bootstrap failed: 5: Input/output error"
+        self.is_loaded = True
+        return ""
+
+    def sleep(self, _seconds: float) -> None:
+        """Nobody waits."""
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_an_agent_that_is_loaded_is_replaced(monkeypatch: pytest.MonkeyPatch, is_loaded: bool) -> None:
+    launchd = Launchd(is_loaded=is_loaded)
+    monkeypatch.setattr(units, "switch", launchd.switch)
+    monkeypatch.setattr(units, "time", launchd)
+    assert units.switch_on(made("darwin")) == ""
+    assert launchd.is_loaded
+
+
+def test_a_launchd_that_takes_no_agent_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(100))
+    monkeypatch.setattr(units, "switch", lambda commands: f"{commands[0][1]} failed")
+    monkeypatch.setattr(units, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
+    assert units.switch_on(made("darwin")) == "bootstrap failed"
 
 
 @pytest.mark.parametrize("home", ["/" + "long" * 30, "/two\nlines"])

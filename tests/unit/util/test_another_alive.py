@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
-
 import pytest
 
 from hookrouter.util import claude_process
@@ -22,14 +19,7 @@ def test_a_process_that_began_after_the_question_has_not_asked_it(
     monkeypatch: pytest.MonkeyPatch, began: float | None, expected: bool
 ) -> None:
     monkeypatch.setattr(claude_process, "is_gone", lambda _: False)
-    monkeypatch.setattr(claude_process, "_began", lambda _: began)
+    monkeypatch.setattr(claude_process, "process_began", lambda _: began)
     assert is_another_alive(20, process_space(), 30, iso(ASKED)) is expected
     assert is_another_alive(20, process_space(), 30)
     assert is_another_alive(20, process_space(), 30, "no time")
-
-
-def test_the_system_says_when_a_process_began() -> None:
-    began = claude_process._began(os.getpid())
-    assert began is not None
-    assert time.time() - 86400 * 7 < began < time.time() + 2
-    assert claude_process._began(2**22 + 1) is None

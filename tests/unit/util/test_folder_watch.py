@@ -16,7 +16,7 @@ import pytest
 from hookrouter.util import _folder_events
 from hookrouter.util.folder_watch import FolderWatch
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems tell of nothing")
+pytestmark = pytest.mark.linux
 
 SECONDS = 20.0
 

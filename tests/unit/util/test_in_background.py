@@ -6,29 +6,31 @@ import pytest
 
 from hookrouter.util import claude_process
 from hookrouter.util.claude_process import is_in_background, is_suspended
+from hookrouter.util.system import ProcessStatus
+
+
+def status(state: str, foreground: int, *, has_terminal: bool = True) -> ProcessStatus:
+    return ProcessStatus(state, 20, foreground, "", has_terminal=has_terminal)
 
 
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        # State, parent, group, session, terminal, the terminal's foreground group.
-        ("S 10 20 10 34816 20", False),
-        ("R 10 20 10 34816 20", False),
-        ("T 10 20 10 34816 20", True),
-        ("t 10 20 10 34816 20", True),
-        ("T 10 20 10 34816 10", True),
-        ("S 10 20 10 34816 10", True),
+        (status("S", 20), False),
+        (status("R", 20), False),
+        (status("T", 20), True),
+        (status("T", 10), True),
+        (status("S", 10), True),
         # Without a terminal nothing is typed at it.
-        ("S 10 20 10 0 -1", False),
+        (status("S", -1, has_terminal=False), False),
         # Its terminal is another container's: the group has no number here.
-        ("S 10 20 10 34816 0", False),
-        ("S 10", False),
-        ("", False),
+        (status("S", 0), False),
+        (None, False),
     ],
 )
 def test_a_client_that_is_not_in_the_foreground_gets_no_keys(
-    monkeypatch: pytest.MonkeyPatch, said: str, expected: bool
+    monkeypatch: pytest.MonkeyPatch, said: ProcessStatus | None, expected: bool
 ) -> None:
-    monkeypatch.setattr(claude_process, "_stat", lambda _pid: said.encode().split())
+    monkeypatch.setattr(claude_process, "process_status", lambda _pid: said)
     assert is_in_background(20) is expected
-    assert is_suspended(20) is said.startswith(("T", "t"))
+    assert is_suspended(20) is (said is not None and said.state == "T")
