@@ -22,6 +22,7 @@ from hookrouter.sessions.records import (
 from hookrouter.sessions.running_clients import WAITING, process_environ, running_client
 from hookrouter.util.clock import seconds
 from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.system import boot_id
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
@@ -200,16 +201,8 @@ def is_over_unsaid(sight: Sight) -> bool:
 def client_mark(record: SessionRecord) -> str:
     """Return which start of the machine, and which client on it, a delivery is begun for."""
     who = str(record.client_pid) if record.client_pid else record.session_id
-    return f"{_boot_id()} {who}"
-
-
-def _boot_id() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except (OSError, ValueError):
-        # Without it a delivery of before a restart counts as one of now; process ids differ then, most likely.
-        return "unknown"
+    # Without it a delivery of before a restart counts as one of now; process ids differ then, most likely.
+    return f"{boot_id() or 'unknown'} {who}"
 
 
 def age(record: SessionRecord, at: float) -> float:
