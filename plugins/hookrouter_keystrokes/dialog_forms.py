@@ -120,6 +120,8 @@ _PLAIN_AMEND = (
 _AMEND = (*_PLAIN_AMEND, *(f"{footer}{_BACKGROUND}" for footer in _PLAIN_AMEND))
 _EDIT_PLAN = ("ctrl-g to edit in …", "ctrl+g to edit in …")
 _CONFIRM = ("Enter to confirm · Esc to cancel",)
+_CONFIRM_SERVER = (*_CONFIRM, "Enter to confirm · Esc to reject")
+"""The second since 2.1.332."""
 _CHOOSE_MODEL = (
     "…Enter to confirm · Esc to exit",
     "…Enter to confirm · escape to exit",
@@ -265,11 +267,17 @@ OTHER_DIALOGS = (
         DialogKind.HELD_MESSAGE,
         ClientText("Message body (this is what will be delivered):", "2.1.330"),
         ("Deny — drop it and tell the sender it was declined", "Deliver this message to Claude"),
-        ("",),
+        ("", "ctrl+x a to always deliver ›"),
         "Held message from another session",
     ),
     *(
-        OtherForm(kind, ClientText(above, since, until), rows, _CONFIRM, title)
+        OtherForm(
+            kind,
+            ClientText(above, since, until),
+            rows,
+            _CONFIRM_SERVER if kind == DialogKind.MCP_SERVER else _CONFIRM,
+            title,
+        )
         for kind, above, title, forms in _LISTS
         for rows, since, until in forms
     ),

@@ -164,7 +164,7 @@ def test_what_is_proven_meanwhile_is_submitted(client: Prompted) -> None:
 
 def test_the_mod_of_another_session_is_not_asked(client: Prompted) -> None:
     status, phases = submit(client, session_id=str(uuid.uuid4()))
-    assert (status, phases, client.submitted()) == (PromptStatus.REFUSED, [], [])
+    assert (status, phases, client.submitted()) == (PromptStatus.UNAVAILABLE, [], [])
 
 
 def test_without_a_router_nothing_is_asked(client: Prompted, tmp_path: Path) -> None:
