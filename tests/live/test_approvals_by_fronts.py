@@ -63,6 +63,7 @@ def test_a_permission(start: Start) -> None:
     assert not (one.folder / "two").exists()
 
 
+@pytest.mark.long
 def test_a_plan(start: Start) -> None:
     one = start("plan", strict=False)
     use = one.planned("# Plan\n1. do x\n")
@@ -74,6 +75,7 @@ def test_a_plan(start: Start) -> None:
     assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == "acceptEdits"
 
 
+@pytest.mark.long
 def test_a_form(start: Start) -> None:
     one = start()
     one.call(ToolUse(FORM, {}))

@@ -101,7 +101,7 @@ PERSON = {
 
 
 @pytest.mark.parametrize("form", mostly_long(FORMS, "typed"))
-@pytest.mark.parametrize("keys", PERSON)
+@pytest.mark.parametrize("keys", mostly_long(PERSON, "types", "changes-tab"))
 def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> None:
     """On a terminal that cannot keep a person's keys out."""
     asked = calm.ask(*FORMS[form][0])
@@ -113,7 +113,7 @@ def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> Non
 
 
 @pytest.mark.parametrize("form", mostly_long(["typed", "ticks"], "typed"))
-@pytest.mark.parametrize("key", ["Up", "Space", "x", "Escape"])
+@pytest.mark.parametrize("key", mostly_long(["Up", "Space", "x", "Escape"], "x", "Escape"))
 def test_no_key_of_a_person_comes_into_a_text(form: str, key: str, calm: Live) -> None:
     asked = calm.ask(*FORMS[form][0])
     with calm.paused(f"look {HALF_WAY[form]}", *FORMS[form][1]) as agent:
@@ -128,11 +128,11 @@ def test_no_key_of_a_person_comes_into_a_text(form: str, key: str, calm: Live) -
     ("form", "press", "key"),
     [
         ("choice", 1, "Down"),
-        ("choice", 1, "Up"),
-        ("typed", 1, "Escape"),
-        ("typed", 3, "Up"),
+        pytest.param("choice", 1, "Up", marks=pytest.mark.long),
+        pytest.param("typed", 1, "Escape", marks=pytest.mark.long),
+        pytest.param("typed", 3, "Up", marks=pytest.mark.long),
         ("typed", 3, "x"),
-        ("ticks", 7, "Down"),
+        pytest.param("ticks", 7, "Down", marks=pytest.mark.long),
     ],
 )
 def test_a_person_presses_a_key_between_our_look_and_our_key(form: str, press: int, key: str, calm: Live) -> None:
@@ -144,7 +144,10 @@ def test_a_person_presses_a_key_between_our_look_and_our_key(form: str, press: i
     right(calm, asked, done, form)
 
 
-@pytest.mark.parametrize(("press", "key"), [(1, "Tab"), (4, "Down"), (4, "Left")])
+@pytest.mark.parametrize(
+    ("press", "key"),
+    [(1, "Tab"), pytest.param(4, "Down", marks=pytest.mark.long), pytest.param(4, "Left", marks=pytest.mark.long)],
+)
 def test_a_person_in_the_last_instant_does_not_redirect_what_submits_or_declines(
     press: int, key: str, calm: Live
 ) -> None:
@@ -291,7 +294,7 @@ def restored(calm: Live) -> Iterator[Live]:
     run("resize-window", "-t", target, "-x", "120", "-y", "40")
 
 
-@pytest.mark.parametrize("what", TERMINAL)
+@pytest.mark.parametrize("what", mostly_long(TERMINAL, "resized", "copy-mode", "synchronized", "session-renamed"))
 def test_the_terminal_changes_half_way(what: str, restored: Live) -> None:
     asked = restored.ask(*FORMS["ticks"][0])
     with restored.paused("look 2", *FORMS["ticks"][1]) as agent:

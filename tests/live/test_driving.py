@@ -22,6 +22,7 @@ from hookrouter.sessions.records import SessionRecord, read_record
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.interface import DocumentStore
 from hookrouter.util.clock import seconds
+from support.matrix import mostly_long
 from support.sample_agents import FORMS, SESSION, readme_config
 
 pytestmark = pytest.mark.live
@@ -140,7 +141,7 @@ def test_one_send_drives_a_phase_from_discussion_to_verification(
     assert '"questions": []' in questions.stdout
 
 
-@pytest.mark.parametrize("is_known", [True, False], ids=["with StopFailure", "without StopFailure"])
+@pytest.mark.parametrize("is_known", mostly_long([True, False], True), ids=["with StopFailure", "without StopFailure"])
 def test_if_the_client_does_not_go_on_after_a_limit_the_queue_does(
     tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel, is_known: bool
 ) -> None:

@@ -155,6 +155,7 @@ def test_a_question_is_answered_here_while_the_database_is_away_and_told_of_afte
         assert (story["machine"], story["outcome"]) == ("one", "verified")
 
 
+@pytest.mark.long
 def test_what_is_left_to_a_person_is_decided_by_one_at_another_machine(
     tmux_server: PrivateTmux, desk: Desk, postgres: Server, tmp_path: Path
 ) -> None:

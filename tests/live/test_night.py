@@ -225,6 +225,7 @@ CHAPTERS: tuple[Callable[[Night], None], ...] = (
 )
 
 
+@pytest.mark.long
 def test_the_night(night: Night) -> None:
     """One test, so that no scheduler can deal its chapters out."""
     for chapter in CHAPTERS:

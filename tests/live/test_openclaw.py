@@ -353,6 +353,7 @@ def test_a_question_wakes_the_agent_whose_answer_is_verified(
     assert len(claw.chat.turns(identifier)) == 1
 
 
+@pytest.mark.long
 def test_a_gateway_that_was_down_gets_each_message_once(claw: Claw, tmp_path: Path) -> None:
     made = stage(claw, tmp_path)
     outbox = Outbox(made.home, print)

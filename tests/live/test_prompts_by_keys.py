@@ -191,7 +191,7 @@ def test_a_model_is_switched_for_exactly_what_was_asked(one: PromptSession) -> N
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("act", range(4))
+@pytest.mark.parametrize("act", mostly_long(range(4), 1, 2))
 @pytest.mark.parametrize("text", mostly_long([TEXT, "!echo once"], TEXT), ids=["lines", "shell"])
 def test_killed_at_any_act_it_is_submitted_once(one: PromptSession, text: str, act: int, when: str) -> None:
     outcome = one.attempt(text, [act, when])

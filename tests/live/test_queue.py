@@ -24,6 +24,7 @@ from hookrouter.sessions.records import SessionRecord, list_records
 from support.cleared import ForgetfulModel
 from support.forms import FORM
 from support.managed_client import press_until
+from support.matrix import mostly_long
 from support.queued import SESSION, Queued
 from support.resident import Resident
 from support.safety import safety
@@ -227,7 +228,7 @@ def test_a_client_that_is_killed_holds_its_queue_also_for_the_next_one(queued: Q
     assert queued.prompts() == ["RUN long", "for later"]
 
 
-@pytest.mark.parametrize("where", ["paste", "enter"])
+@pytest.mark.parametrize("where", mostly_long(["paste", "enter"], "enter"))
 def test_a_deliverer_that_is_killed_between_two_acts_is_followed_by_one_that_goes_on(
     stepwise: Queued, where: str
 ) -> None:
@@ -293,7 +294,7 @@ def test_the_reply_to_a_turns_end_is_the_item_and_nothing_else(tmp_path: Path, t
         assert given == ["Stop hook feedback:\nfirst by reply", "Stop hook feedback:\nsecond\nby reply"]
 
 
-@pytest.mark.parametrize("front", ["python", "native"])
+@pytest.mark.parametrize("front", mostly_long(["python", "native"], "native"))
 def test_a_queue_whose_hooks_a_router_serves(tmp_path: Path, tmux_server: PrivateTmux, front: str) -> None:
     def prepare(stage: Stage) -> None:
         stage.install("--front", front)

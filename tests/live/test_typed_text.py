@@ -149,7 +149,10 @@ def test_a_long_text_answers_a_question_in_a_pane_that_is_too_small_for_it(name:
     assert verified(calm, asked, done)["answers"] == {question(0)["question"]: TEXTS[name]}
 
 
-@pytest.mark.parametrize("names", groups(4, skip=(*LONG, *SEVERAL_LINES)), ids=ids)
+NOTES = groups(4, skip=(*LONG, *SEVERAL_LINES))
+
+
+@pytest.mark.parametrize("names", mostly_long(NOTES, *NOTES[::2]), ids=ids)
 def test_any_text_is_recorded_as_a_note(names: list[str], calm: Live) -> None:
     form = [question(number, preview=True) for number in range(len(names))]
     decisions = [{"action": "select", "optionIndex": 1, "notes": TEXTS[name]} for name in names]
@@ -161,7 +164,7 @@ def test_any_text_is_recorded_as_a_note(names: list[str], calm: Live) -> None:
         ]
 
 
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("name", mostly_long(SAID, *SAID[::3]))
 def test_any_text_is_said_in_a_chat(name: str, rested: Live) -> None:
     said = len(rested.stage.payloads("UserPromptSubmit"))
     asked = rested.ask(question(0))
