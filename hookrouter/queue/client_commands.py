@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.queue.items import command_of
+from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ MODEL, EFFORT = "model", "effort"
 """The commands that may open a dialog of their own, which is confirmed for exactly what they name."""
 
 
+@with_field_docs
 class CommandRule(NamedTuple):
     """Commands that are not run, and why."""
 
