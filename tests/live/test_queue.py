@@ -42,10 +42,8 @@ SCRIPT = {"long": bash("tail -f /dev/null"), "form": ask(FORM)}
 
 @contextlib.contextmanager
 def _queued(folder: Path, server: PrivateTmux, channel: str) -> Iterator[Queued]:
-    with ScriptedModel(SCRIPT) as model:
-        queued = Queued(folder, server, model, channel)
+    with ScriptedModel(SCRIPT) as model, contextlib.closing(Queued(folder, server, model, channel)) as queued:
         yield queued
-        queued.close()
 
 
 @pytest.fixture
@@ -59,10 +57,13 @@ def queued(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Queued]:
 def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared[tuple[Queued, ForgetfulModel]]]:
     @contextlib.contextmanager
     def make() -> Iterator[tuple[Queued, ForgetfulModel]]:
-        with PrivateTmux() as server, ForgetfulModel(SCRIPT) as model:
-            queued = Queued(tmp_path_factory.mktemp("queue"), server, model, "keys")
+        folder = tmp_path_factory.mktemp("queue")
+        with (
+            PrivateTmux() as server,
+            ForgetfulModel(SCRIPT) as model,
+            contextlib.closing(Queued(folder, server, model, "keys")) as queued,
+        ):
             yield queued, model
-            queued.close()
 
     with Shared(make, lambda lent: lent[0].begin(lent[1])) as shared:
         yield shared
@@ -313,14 +314,13 @@ def test_a_queue_whose_hooks_a_router_serves(tmp_path: Path, tmux_server: Privat
 
     with ScriptedModel() as model:
         queued = Queued(tmp_path, tmux_server, model, "keys", prepare=prepare, start=False)
-        with Resident(queued.stage.environ) as router:
+        with contextlib.closing(queued), Resident(queued.stage.environ) as router:
             queued.client = queued.start_client()
             queued.send("first", "/phase:next one", "/clear", "last")
             queued.wait_done()
             assert router.status()["calls"] >= 8, router.status()
             assert queued.prompts() == ["first", "/phase:next one", "last"]
             assert [item.state for item in queued.ended().values()] == ["done"] * 4
-            queued.close()
 
 
 def test_another_session_that_a_person_opens_holds_the_queue(queued: Queued) -> None:
