@@ -181,7 +181,8 @@ class LayerPlugin:
 
     def _place(self, item: pytest.Item) -> int:
         layer = layer_of(item.path, self._tests)
-        return -1 if layer is None else LAYERS.index(layer)
+        # What is left of the quick layers are slow ones.
+        return -1 if layer is None else LAYERS.index(layer) + len(LAYERS) * layer.quick
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> _Phase:
