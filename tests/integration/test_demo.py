@@ -206,6 +206,7 @@ def shed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.tmux
+@pytest.mark.long
 def test_another_terminal_can_be_chosen(tmp_path: Path, shed: str) -> None:
     folder = tmp_path / "tmp"
     folder.mkdir()

@@ -219,22 +219,21 @@ def test_the_same_call_twice_at_once_is_left_to_the_person(one: ApprovalSession)
         assert one.decide({"action": "allow"})["outcome"] == "verified"
 
 
+LITTLE = {"name": "bob", "ok": True}
+ALL = {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}
+DECIDED = {
+    "submit": ({"action": "submit", "content": LITTLE}, {"action": "accept", "content": LITTLE}),
+    "submit-all": ({"action": "submit", "content": ALL}, {"action": "accept", "content": ALL}),
+    "decline": ({"action": "decline"}, {"action": "decline"}),
+    "cancel": ({"action": "cancel"}, {"action": "cancel"}),
+}
+
+
 @filled
 @pytest.mark.parametrize(
     ("decision", "expected"),
-    [
-        (
-            {"action": "submit", "content": {"name": "bob", "ok": True}},
-            {"action": "accept", "content": {"name": "bob", "ok": True}},
-        ),
-        (
-            {"action": "submit", "content": {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}},
-            {"action": "accept", "content": {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}},
-        ),
-        ({"action": "decline"}, {"action": "decline"}),
-        ({"action": "cancel"}, {"action": "cancel"}),
-    ],
-    ids=["submit", "submit-all", "decline", "cancel"],
+    mostly_long(DECIDED.values(), DECIDED["submit-all"], DECIDED["cancel"], several=True),
+    ids=DECIDED,
 )
 def test_a_servers_form(one: ApprovalSession, decision: dict[str, Any], expected: dict[str, Any]) -> None:
     one.call(ToolUse(FORM, {}))
@@ -319,7 +318,7 @@ def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
     assert "do y" in Path(recorded["tool_response"]["filePath"]).read_text()
 
 
-@pytest.mark.parametrize("mode", mostly_long([None, "default", "auto"], None, "auto"))
+@pytest.mark.parametrize("mode", mostly_long([None, "default", "auto"], None))
 def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
     one = start("plan", strict=False)
     use = one.planned("# Plan\n1. do x\n")

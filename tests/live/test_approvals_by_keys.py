@@ -146,7 +146,7 @@ def tools(one: ApprovalSession) -> dict[str, ToolUse]:
 
 
 @sharing
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", mostly_long(range(6), 1, 3, 4))
 def test_the_dialogs_of_all_tools_are_known(one: ApprovalSession, number: int) -> None:
     one.use_rules(strict=False)
     (one.folder / "given").mkdir()
@@ -287,7 +287,7 @@ def test_a_killed_client_gets_no_key(start: Start) -> None:
 
 
 @sharing_narrow
-@pytest.mark.parametrize("size", [(60, 24), (80, 24)], ids=str)
+@pytest.mark.parametrize("size", mostly_long([(60, 24), (80, 24)], (60, 24)), ids=str)
 @pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
 def test_a_narrow_pane(narrow: ApprovalSession, size: Size, decision: dict[str, Any]) -> None:
     one = narrow

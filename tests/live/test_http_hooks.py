@@ -137,6 +137,7 @@ def test_a_call_is_refused_over_http(tmp_path: Path, tmux_server: PrivateTmux, m
         assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.long
 def test_a_person_answers_first(tmp_path: Path, tmux_server: PrivateTmux) -> None:
     with over_http(tmp_path, tmux_server) as one:
         one.start()

@@ -150,6 +150,7 @@ def test_a_router_that_is_gone_at_the_start_costs_nothing(tmux_server: PrivateTm
         assert set(one.gate.events()) >= {"user-prompt-submit", "permission-request", "stop"}
 
 
+@pytest.mark.long
 def test_a_router_that_dies_between_two_events(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -208,6 +209,7 @@ def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: Private
         assert one.handled() == once(3), one.told()
 
 
+@pytest.mark.long
 def test_a_router_that_is_slow_is_asked_again_and_not_passed_by(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -255,7 +257,7 @@ def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> 
         assert one.handled() == once(2), one.told()
 
 
-@pytest.mark.parametrize("is_up", [True, False])
+@pytest.mark.parametrize("is_up", mostly_long([True, False], False))
 def test_escape_ends_the_wait(tmux_server: PrivateTmux, is_up: bool) -> None:
     with modded(tmux_server) as one:
         if is_up:

@@ -84,6 +84,7 @@ def test_a_question_is_answered_without_scripts(tmux_server: PrivateTmux, tmp_pa
         assert "Right" in list(one.model.tool_results().values())[-1]
 
 
+@pytest.mark.long
 def test_a_question_is_answered_by_the_keyboard_alone(tmux_server: PrivateTmux, tmp_path: Path) -> None:
     with asking(tmux_server, tmp_path) as (one, served), chromium() as browser:
         one.ask("Which way now?")
