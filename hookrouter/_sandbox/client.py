@@ -239,7 +239,7 @@ class ClientHome:
             "DISABLE_TELEMETRY": "1",
             "DISABLE_ERROR_REPORTING": "1",
             "IS_SANDBOX": "1",
-            # The client's JavaScript is compiled for speed in vain: it runs for seconds, a fifth of them for this compiler.
+            # A client that runs for seconds gains nothing from this compiler, which costs a fifth of its time.
             "BUN_JSC_useDFGJIT": "0",
         }
 
