@@ -245,8 +245,8 @@ class _Client:
             try:
                 self.session.wait_idle(3.0)
             except WaitTimeoutError:
-                # Only where something stays in the prompt's place: an Escape that closes nothing is read as Alt with the
-                # first letter of the next prompt.
+                # Only where something stays in the prompt's place: an Escape that closes nothing is read as Alt with
+                # the first letter of the next prompt.
                 if prompt_box(self._screen()) is None:
                     with contextlib.suppress(TmuxError, WaitTimeoutError):
                         self.session.pane.press("Escape")
