@@ -285,6 +285,7 @@ def keystroke_planner():
 
 
 @pytest.mark.tmux
+@pytest.mark.long
 def test_forms_that_a_planner_refuses_are_skipped(tmp_path: Path) -> None:
     write_plugin(tmp_path / "site", "single", PLANNER)
     done = subprocess.run(

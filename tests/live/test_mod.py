@@ -178,6 +178,7 @@ def test_a_router_that_dies_while_a_question_waits(tmux_server: PrivateTmux) -> 
         assert one.handled() == once(), one.told()
 
 
+@pytest.mark.long
 def test_a_router_that_is_restarted_while_a_question_waits(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -190,6 +191,7 @@ def test_a_router_that_is_restarted_while_a_question_waits(tmux_server: PrivateT
         assert one.handled() == once(), one.told()
 
 
+@pytest.mark.long
 def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()

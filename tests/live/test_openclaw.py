@@ -120,7 +120,7 @@ ROUTES: list[tuple[dict[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "wrapped"), mostly_long(ROUTES, *ROUTES[2:], several=True))
+@pytest.mark.parametrize(("settings", "wrapped"), mostly_long(ROUTES, *ROUTES[3:], several=True))
 def test_each_route_reaches_the_model(claw: Claw, settings: dict[str, Any], wrapped: bool) -> None:
     message = wake()
 
@@ -175,6 +175,7 @@ def test_doctor_hears_the_version(claw: Claw) -> None:
     assert gateway().probe(claw.table()) == Probe(True, f"OpenClaw {OPENCLAW_VERSION} at {claw.real.url}")
 
 
+@pytest.mark.long
 def test_a_message_to_a_frozen_gateway_runs_once(claw: Claw) -> None:
     message, later = wake(), wake()
 

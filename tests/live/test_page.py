@@ -52,6 +52,7 @@ def asking(
             yield one, served
 
 
+@pytest.mark.long
 def test_a_question_is_answered_by_touch_on_a_phone(tmux_server: PrivateTmux, tmp_path: Path) -> None:
     with asking(tmux_server, tmp_path) as (one, served), chromium() as browser:
         page = served.log_in(browser, viewport=PHONE, has_touch=True, is_mobile=True)

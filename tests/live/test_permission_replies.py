@@ -274,6 +274,7 @@ def test_a_plan_is_approved_changed_or_sent_back(start: Start) -> None:
     assert "do y" in Path(recorded["tool_response"]["filePath"]).read_text()
 
 
+@pytest.mark.long
 def test_a_plan_that_is_approved_as_it_is_leaves_plan_mode(start: Start) -> None:
     one = start("plan")
     use = planned(one.client, one.model, lambda: one.count("Stop"), "# Plan\n1. do x\n")
