@@ -32,10 +32,13 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
     ELICITATION: {"submit": ("content",), "decline": (), "cancel": ()},
 }
 _BY_FORM = ("select", "type", "chat")
+_UNSAVED = "what the server asks could not be saved, so only a person can answer it, at the session's terminal"
 
 
 def parse(question: Question, text: str) -> list[dict[str, Any]]:
     """Return the one decision in a JSON text, checked against what is asked. Raises DecisionError."""
+    if question.request.get("unsaved"):
+        raise DecisionError([_UNSAVED])
     document = load_json(text)
     items = document if isinstance(document, list) else [document]
     if len(items) != 1:
@@ -65,6 +68,8 @@ def parse(question: Question, text: str) -> list[dict[str, Any]]:
 
 def chosen(question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Return the decision that a choice on the form means. Raises DecisionError."""
+    if question.request.get("unsaved"):
+        raise DecisionError([_UNSAVED])
     [choice] = decisions
     if isinstance(choice, Select):
         return [_of_option(question, choice.option_index)]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hookrouter.context import Services
     from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.kinds import Stalled
+    from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["ElicitationKind", "PermissionKind", "PlanKind"]
@@ -87,6 +89,13 @@ class _Kind:
         state, told = question_state(path, question.tool_use_id), result_text(path, question.tool_use_id)
         return compared_refusal(question, decisions[0], state, told)
 
+    def unsaved(self, stalled: Stalled) -> Opening | None:
+        """Return the call that the transcript, and the screen, show the client to ask about."""
+        from hookrouter_approvals.unsaved import unsaved_call
+
+        found = unsaved_call(stalled)
+        return found if found is not None and found.kind == self.name else None
+
     def _tool(self, question: Question) -> str:
         return str(question.request.get("tool", ""))
 
@@ -133,3 +142,9 @@ class ElicitationKind(_Kind):
 
     def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
         """Nothing in the transcript tells: see the hook."""
+
+    def unsaved(self, stalled: Stalled) -> Opening | None:
+        """Return that a server asks something."""
+        from hookrouter_approvals.unsaved import unsaved_form
+
+        return unsaved_form(stalled)
