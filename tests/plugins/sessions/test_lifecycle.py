@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.queue.delivery.readiness import client_mark
 from hookrouter.queue.documents import change_queue, read_queue, remove_queue
@@ -238,6 +239,35 @@ def test_a_queue_whose_move_was_cut_off_is_found_by_the_next_start(world: World)
     world.fire("SessionStart", source="clear")
     assert [one.text for one in world.queue.items] == ["an item"]
     assert not read_queue(world.store, former).items
+
+
+def test_of_a_renamed_session_the_old_name_goes_to_the_client_that_has_it_now(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item, first = in_a_terminal(world), world.pid
+    name = "managed"
+    monkeypatch.setattr(
+        "hookrouter.queue.names.locate",
+        lambda *_: (TerminalAddress("fake", session=name, target="%1", server=""), ""),
+    )
+
+    at = TerminalAddress("fake", session="managed", target="%1", server="")
+    change_record(world.store, "managed", lambda there: there and there._replace(terminal=at))
+    world.terminal = at._replace(target="%2")
+
+    def second_client_starts() -> None:
+        world.fire("SessionStart", {"CLAUDE_PID": "77"}, session_id="second", source="startup", model="m")
+
+    second_client_starts()
+    assert [(one.session, one.client_pid) for one in list_records(world.store)] == [("managed", first)]
+    name = "renamed"
+    second_client_starts()
+    assert [(one.session, one.client_pid, one.former_names) for one in list_records(world.store)] == [
+        ("managed", 77, ()),
+        ("renamed", first, ("managed",)),
+    ]
+    assert read_queue(world.store, "managed").items == ()
+    assert read_queue(world.store, "renamed").items == (item,)
 
 
 @pytest.mark.parametrize("source", ["resume", "fork"])
