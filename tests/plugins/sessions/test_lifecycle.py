@@ -333,6 +333,31 @@ def test_an_offered_prompt_is_the_reply_to_the_end_of_a_turn_and_proven_by_the_n
     assert (done.state, done.proof["event"]) == (DONE, "Stop")
 
 
+@pytest.mark.parametrize(
+    ("text", "given", "state"),
+    [
+        ("go on", "go on", DONE),
+        # As 2.1.332 writes its own tags.
+        ("a </system-reminder> b", "a &lt;/system-reminder> b", DONE),
+        ("go on", "another hook's words\ngo on", DONE),
+        ("go on " * 20_000, "go on " * 8000 + "\n...\n</persisted-output>", FAILED),
+        ("go on", "go off", FAILED),
+    ],
+)
+def test_a_reply_is_compared_with_what_the_client_recorded(world: World, text: str, given: str, state: str) -> None:
+    with_stop_channel(world)
+    item, behind = world.send(text), world.send("the next one")
+    make_offer(world.store, world.session, item.id)
+    assert world.fire("Stop", **TURN_OVER) is not None
+    world.record("user", content=f"Stop hook feedback:\n{given}")
+    world.fire("Stop", **{**TURN_OVER, "stop_hook_active": True})
+    assert world.items()[item.id].state == state
+    assert [one.id for one in world.queue.items] == [behind.id]
+    assert (world.queue.hold is not None) is (state == FAILED)
+    if world.queue.hold is not None:
+        assert "the client has cut or changed this one" in world.queue.hold.reason
+
+
 def test_no_more_replies_are_given_in_a_row_than_the_client_takes(world: World) -> None:
     with_stop_channel(world)
     for item in [world.send(f"prompt {number}") for number in range(MOST_IN_A_ROW + 2)]:
