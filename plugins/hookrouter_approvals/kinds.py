@@ -10,6 +10,7 @@ from hookrouter_approvals.calls import other_calls
 from hookrouter_approvals.comparing import compared_refusal, meaning
 from hookrouter_approvals.decisions import chosen, parse
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
+from hookrouter_approvals.requests import proposal
 from hookrouter_approvals.rules import AGENT, ALLOW, ruling, widened
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _grants(question: Question, decision: Mapping[str, Any]) -> Mapping[str, Any
     if "mode" in decision:
         return {"type": "setMode", "mode": decision["mode"]}
     number = decision.get("always")
-    return question.request["suggestions"][number] if isinstance(number, int) else None
+    return proposal(question.request, number) if isinstance(number, int) else None
 
 
 class PermissionKind(_Kind):

@@ -16,7 +16,7 @@ from hookrouter_approvals.calls import find_calls
 from hookrouter_approvals.ending import settle_refusals
 from hookrouter_approvals.forms_left import note_left
 from hookrouter_approvals.names import QUESTION_TOOL
-from hookrouter_approvals.requests import form_request, permission_request, plan_request
+from hookrouter_approvals.requests import form_request, permission_request, plan_request, proposal
 from hookrouter_approvals.rules import ALLOW, DENY, PERSON, ruling
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _permission_reply(question: Question, answer: Mapping[str, Any]) -> Permissi
         return PermissionRequestReply.deny(str(decision["text"]), interrupt=decision.get("stop") is True)
     if action == "allow":
         number = decision.get("always")
-        always = [question.request["suggestions"][number]] if isinstance(number, int) else None
+        always = [proposal(question.request, number)] if isinstance(number, int) else None
         return PermissionRequestReply.allow(updated_input=decision.get("input"), updated_permissions=always)
     if action != "approve":
         return None

@@ -90,7 +90,7 @@ def test_a_proposal_that_no_reply_can_give_is_refused_by_the_hook_with_the_reaso
     rules = (ApprovalRule(tool="*", decide="agent"),)
     asking.config = asking.config._with(approvals=asking.config.approvals._with(rules=rules))
     asking.asked(TOOL, ASKED, permission_suggestions=[{"type": "of a later client"}])
-    result = asking.decide({"action": "allow", "always": 0})
+    result = asking.decide({"action": "allow", "always": 1})
     assert result.outcome == "not_delivered"
     assert "the waiting hook cannot use the answer: " in result.reason
     asking.decide({"action": "allow"})
