@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["PLAN_TOOL", "folder_of", "form_requested", "is_decidable", "permission_requested", "ruled"]
 
 PLAN_TOOL = "ExitPlanMode"
-_EMPTY_PLAN = "the plan's call has no input, and Claude Code ignores a hook's approval then: keys can give it"
-"""An empty ``updatedInput`` counts as none, and without one a plan is not approved; by keys it is (2.1.330)."""
 _REFUSAL = "A rule of the user forbids this."
 
 
@@ -47,8 +45,7 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     found = ruled(context, event.tool_name, tool_input)
     if found is None:
         return None
-    is_empty_plan = event.tool_name == PLAN_TOOL and not tool_input
-    if found.decide == ALLOW and not is_empty_plan:
+    if found.decide == ALLOW:
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == PLAN_TOOL else None)
     if found.decide == DENY:
         return PermissionRequestReply.deny(f"{_REFUSAL} ({found.rule})")
@@ -62,12 +59,6 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         return None
     build = plan_request if event.tool_name == PLAN_TOOL else permission_request
     question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules))
-    if is_empty_plan:
-        context.note("level", "warning")
-        context.note("reason", _EMPTY_PLAN)
-        if "keys" in context.config.answer.channels and context.terminal is not None:
-            # Without a hook that waits, the decision goes by keys, and the dialog is there for a person, too.
-            return None
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
     return wait_for_answer(
         context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id
@@ -186,7 +177,7 @@ def _permission_reply(question: Question, answer: Mapping[str, Any]) -> Permissi
         return PermissionRequestReply.allow(updated_input=decision.get("input"), updated_permissions=always)
     if action != "approve":
         return None
-    # Without its own input the client ignores the approval of a plan.
+    # Without its own input, which may be empty, the client ignores the approval of a plan (2.1.330, 2.1.332).
     plan = {"plan": decision["plan"]} if "plan" in decision else {}
     mode = {"type": "setMode", "mode": decision.get("mode"), "destination": "session"}
     return PermissionRequestReply.allow(

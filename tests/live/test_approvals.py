@@ -328,6 +328,14 @@ def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
     assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == (mode or "default")
 
 
+@pytest.mark.long
+def test_a_plan_without_an_input_is_approved(start: Start) -> None:
+    one = start("plan", strict=False)
+    result = one.decided(ToolUse("ExitPlanMode", {}), {"action": "approve"})
+    assert result["outcome"] == "verified", result
+    assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == "default"
+
+
 @calls
 def test_a_person_types_no_json(one: ApprovalSession) -> None:
     one.call(bash(f"touch {one.folder}/one"))
