@@ -112,7 +112,7 @@ def test_a_proposal_of_the_client_holds_for_the_next_call(start: Start) -> None:
     one = start(strict=False)
     one.call(bash(f"touch {one.folder}/one"))
     [asked] = one.waiting()
-    [mode] = [number for number, one in enumerate(asked["request"]["suggestions"]) if one["type"] == "setMode"]
+    [mode] = [number for number, one in enumerate(asked["request"]["suggestions"], 1) if one["type"] == "setMode"]
     assert one.decide({"action": "allow", "always": mode})["outcome"] == "verified"
     wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
     one.client.wait_idle()
@@ -325,6 +325,14 @@ def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
     result = one.decided(use, {"action": "approve", **({"mode": mode} if mode else {})})
     assert result["outcome"] == "verified", result
     assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == (mode or "default")
+
+
+@pytest.mark.long
+def test_a_plan_without_an_input_is_approved(start: Start) -> None:
+    one = start("plan", strict=False)
+    result = one.decided(ToolUse("ExitPlanMode", {}), {"action": "approve"})
+    assert result["outcome"] == "verified", result
+    assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == "default"
 
 
 @calls

@@ -170,7 +170,7 @@ def test_what_no_keys_can_enter_is_refused_before_the_first(one: ApprovalSession
     one.waiting()
     for decision, reason in (
         ({"action": "allow", "input": {"command": "true"}}, "no field for another input"),
-        ({"action": "allow", "always": 0}, "only a waiting hook can grant it"),
+        ({"action": "allow", "always": 1}, "only a waiting hook can grant it"),
         ({"action": "deny", "text": "two\nlines"}, "several lines"),
     ):
         result = one.decide(decision, code=4)
