@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.queue.documents import Queue, change_queue, list_queues, read_queue, remove_queue
 from hookrouter.queue.items import QUEUED
-from hookrouter.queue.names import called_now
 from hookrouter.sessions.records import (
     GONE,
     SessionRecord,
@@ -198,6 +197,9 @@ def _was_renamed(context: Context, record: SessionRecord) -> bool:
 
     Its record and queue have the new name then, of which no event of its own has told yet.
     """
+    # Rare, and nothing that each event should load.
+    from hookrouter.queue.names import called_now
+
     name = called_now(context, record)
     if name in ("", record.session):
         return False
