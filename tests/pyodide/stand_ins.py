@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+if sys.platform != "emscripten":
+    raise ImportError("this changes the interpreter and the root of its file system: it is for CPython for WebAssembly")
+
+
+_DRIVER = "driver of PostgreSQL"
+_LEFT_OUT = ("tests/plugins/postgresql",)
+"""Folders whose modules import it."""
 
 _WITHOUT: dict[str, tuple[str, ...]] = {
     "/proc, and nothing that says as much of processes": (
@@ -39,13 +46,23 @@ _WITHOUT: dict[str, tuple[str, ...]] = {
     "locks that hold against the same process": (
         "test_an_attempt_that_runs_is_shown_as_running_and_one_that_was_cut_off_is_not",
     ),
-    "driver of PostgreSQL": ("test_the_storage_commands_say_",),
+    _DRIVER: ("test_the_storage_commands_say_",),
 }
 """What is missing, and the beginnings of the names of the tests that need it."""
 
 
 def _missing(item: pytest.Item) -> str:
     return next((what for what, names in _WITHOUT.items() if item.name.startswith(names)), "")
+
+
+def pytest_report_header() -> str:
+    """Say which folders are left out."""
+    return f"left out, as CPython for WebAssembly has no {_DRIVER}: {', '.join(_LEFT_OUT)}"
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out what cannot even be imported."""
+    return True if any(f"/{folder}/" in f"{collection_path.as_posix()}/" for folder in _LEFT_OUT) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
