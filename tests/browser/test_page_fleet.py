@@ -248,6 +248,7 @@ def test_while_no_page_reaches_the_engine_a_person_stays_at_one(pages: Pages, po
     wait_until(lambda: not stays(), 3 * PATIENCE, "both pages", lambda: str(shown))
 
 
+@pytest.mark.long
 def test_an_action_is_done_on_the_machine_that_is_shown_whatever_page_it_comes_to(pages: Pages) -> None:
     visitor = Visitor(pages)
     stores = {}

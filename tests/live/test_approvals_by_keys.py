@@ -241,6 +241,7 @@ def test_a_plan_is_approved_in_the_mode_that_the_dialog_offers(start: Start) -> 
 
 
 @sharing
+@pytest.mark.long
 def test_a_command_that_does_not_fit_the_pane_is_left_to_a_person(one: ApprovalSession) -> None:
     one.call(bash("\n".join(f"touch line-{number}" for number in range(60))))
     one.waiting()

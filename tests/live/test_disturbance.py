@@ -101,7 +101,7 @@ PERSON = {
 
 
 @pytest.mark.parametrize("form", mostly_long(FORMS, "typed"))
-@pytest.mark.parametrize("keys", mostly_long(PERSON, "types", "changes-tab"))
+@pytest.mark.parametrize("keys", mostly_long(PERSON, "changes-tab"))
 def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> None:
     """On a terminal that cannot keep a person's keys out."""
     asked = calm.ask(*FORMS[form][0])

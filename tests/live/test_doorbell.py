@@ -328,6 +328,7 @@ def test_without_a_terminal_the_default_channels_come_to_it(tmux_server: Private
         assert [rung.ended()[item.id].channel for item in items] == ["doorbell", "doorbell"]
 
 
+@pytest.mark.long
 def test_an_item_that_no_hook_takes_goes_to_the_next_channel(tmux_server: PrivateTmux) -> None:
     with _rung(tmux_server, edit=lambda command: f"true {command}", channels=["doorbell", "stop"]) as rung:
         (item,) = rung.send("by the end of a turn")

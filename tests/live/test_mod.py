@@ -225,6 +225,7 @@ def test_a_router_that_is_slow_is_asked_again_and_not_passed_by(tmux_server: Pri
         assert "process.spawn" not in one.log()
 
 
+@pytest.mark.long
 def test_a_router_that_hangs_while_a_question_waits_gets_its_answer(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -241,6 +242,7 @@ def test_a_router_that_hangs_while_a_question_waits_gets_its_answer(tmux_server:
         assert "process.spawn" not in one.log()
 
 
+@pytest.mark.long
 def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> None:
     def crashing(source: str) -> str:
         place = 'on("turn.complete", ($, e, next) => {'

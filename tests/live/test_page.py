@@ -148,6 +148,7 @@ def test_an_answer_goes_on_when_page_and_router_are_killed(tmux_server: PrivateT
         page.get_by_text("recorded exactly").wait_for()
 
 
+@pytest.mark.long
 def test_a_permission_is_given_by_a_person_where_no_agent_may(tmux_server: PrivateTmux, tmp_path: Path) -> None:
     rules = '\n[[approvals.rules]]\ntool = "Bash"\ndecide = "person"\n'
     with asking(tmux_server, tmp_path, rules, "person") as (one, served), chromium() as browser:
