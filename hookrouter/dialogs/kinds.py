@@ -7,7 +7,7 @@ are contributed by plugins.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from hookrouter.dialogs.comparison import recorded_value
 from hookrouter.dialogs.decisions import parse_decisions, to_json
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.documents import Question
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["DialogKind", "QuestionKind", "Stalled", "all_kinds", "find_kind"]
+__all__ = ["DialogKind", "FindingKind", "QuestionKind", "Stalled", "find_kind", "finding_kinds"]
 
 _QUESTION_TOOL = "AskUserQuestion"
 
@@ -82,10 +82,15 @@ class DialogKind(Protocol):
         For what no hook tells, such as a refusal that Claude was told of.
         """
 
+
+@runtime_checkable
+class FindingKind(DialogKind, Protocol):
+    """A kind whose dialogs are found again if their hook could not save them, as on a full disk."""
+
     def unsaved(self, stalled: Stalled) -> Opening | None:
         """Return what a session waits for, if it is certainly a dialog of this kind that is to be opened.
 
-        For one that its hook could not save, as on a full disk. Raises StoreError.
+        Raises StoreError.
         """
 
 
@@ -127,7 +132,7 @@ class QuestionKind:
         """See :class:`DialogKind`: PostToolUse tells it."""
 
     def unsaved(self, stalled: Stalled) -> Opening | None:
-        """See :class:`DialogKind`."""
+        """See :class:`FindingKind`."""
         if stalled.waiting_for == PERMISSION_PROMPT:
             return None
         asked = next((one for one in open_calls(stalled.transcript_path) if one.tool == _QUESTION_TOOL), None)
@@ -142,6 +147,6 @@ def find_kind(plugins: Plugins, name: str) -> DialogKind | None:
     return QuestionKind() if name == QUESTION else plugins.dialog_kinds().get(name)
 
 
-def all_kinds(plugins: Plugins) -> list[DialogKind]:
-    """Return all kinds of dialogs, questions first."""
-    return [QuestionKind(), *plugins.dialog_kinds().values()]
+def finding_kinds(plugins: Plugins) -> list[FindingKind]:
+    """Return the kinds whose dialogs are found if they were not saved, questions first."""
+    return [kind for kind in (QuestionKind(), *plugins.dialog_kinds().values()) if isinstance(kind, FindingKind)]

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hookrouter.config import Config
     from hookrouter.context import Services
     from hookrouter.dialogs.documents import Question
-    from hookrouter.dialogs.kinds import Stalled
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["BlockedKind"]
@@ -108,9 +107,6 @@ class BlockedKind:
         meant = _meant(question, decisions)
         result = QuestionResult(question=_about(question), result="match", intended=meant, recorded=meant)
         return Comparison(True, "screen", (result,), (), "")
-
-    def unsaved(self, stalled: Stalled) -> None:
-        """Nothing: no hook saves such a dialog."""
 
 
 def _row(question: Question, value: object) -> int:

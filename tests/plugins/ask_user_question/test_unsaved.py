@@ -137,3 +137,14 @@ def test_whatever_a_transcript_holds_is_read(tmp_path_factory: pytest.TempPathFa
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     for call in open_calls(str(path)):
         assert isinstance(call.tool_input, dict)
+
+
+def test_a_kind_that_finds_nothing_again_keeps_no_other_from_it(full: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(full.app.plugins), "dialog_kinds", lambda _self: {"other": object()})
+    # No question is open, so all other kinds are asked.
+    full.write_transcript({**CALL, "name": "Other"})
+    UnsavedWatcher().look(full.app)
+    assert questions(full) == []
+    full.write_transcript(CALL)
+    UnsavedWatcher().look(full.app)
+    assert questions(full) == [("main", "toolu_1")]
