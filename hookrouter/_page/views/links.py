@@ -9,7 +9,7 @@ from starlette.routing import Route
 from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.guard import is_own_form
 from hookrouter._page.state import state_of
-from hookrouter._page.views.access import field_of
+from hookrouter._page.views.access import field_of, remember
 from hookrouter._page.views.answering import ended, find, review, send, show, unreachable
 from hookrouter.dialogs.messages.answer_link import LinkError, read_link
 from hookrouter.storage.interface import StoreError
@@ -43,6 +43,7 @@ async def _send(request: Request) -> Response:
 
 
 async def _step(request: Request, *, is_last: bool) -> Response:
+    await remember(request)
     key = _key(request)
     if not isinstance(key, str):
         return key

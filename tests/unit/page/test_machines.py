@@ -294,6 +294,32 @@ def test_what_was_entered_is_kept_where_it_was_refused_and_behind_back(fleet: Fl
     assert (shown.status, {**fields, "csrf": []}, machine.answered) == (422, {**kept, "csrf": []}, [])
 
 
+def typed(page: Answer) -> list[str]:
+    """Return what a page without a form shows of what was entered."""
+    found = re.findall("<textarea [^>]*readonly[^>]*>\n(.*?)</textarea>", page.text, re.DOTALL)
+    return [html.unescape(one) for one in found]
+
+
+@pytest.mark.parametrize("text", ["\nfirst\n\nlast\n", "</textarea><b>&amp; x", "\u202e\U0001f7e2 '\""])
+def test_what_was_entered_is_shown_where_a_page_has_no_form_for_it(fleet: Fleet, text: str) -> None:
+    machine = fleet.one
+    machine.has("work")
+    asked = machine.asks("work", "t1", *_MORE)
+    link = answer_link(machine.services.home, machine.services.config.page, asked)
+    link = link.removeprefix("https://claude.example.org")
+    address, own = "/waiting/" + key_of("work", "id-work", "t1", "one"), {"q0": "own", "own0": text, "chat": " "}
+    item = ("/sessions/work?machine=one", {"text": text})
+    for where, fields in (item, (f"{address}/review", own), (f"{link}/review", own)):
+        shown = machine.post(where, **{**fields, "csrf": "another"})
+        assert (shown.status, "out of date" in shown.text, typed(shown)) == (403, True, [text])
+    for name in list(machine.services.store.stamps("question")):
+        machine.services.store.delete("question", name)
+    shown = machine.post(f"{address}/review", **own)
+    assert (shown.status, typed(shown)) == (409, [text])
+    # A page that has a form for it has it there alone.
+    assert typed(machine.get(address)) == []
+
+
 def test_a_chat_that_is_refused_is_kept_and_shown(fleet: Fleet) -> None:
     fleet.one.asks("work", "t1")
     shown = fleet.one.post(f"/waiting/{key_of('work', 'id-work', 't1', 'one')}/review", chat="a\x07b")
