@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.detached import inheritable_descriptors
@@ -58,7 +59,8 @@ def run_short(arguments: Sequence[str], *, environ: Mapping[str, str], stdin: by
             status = _ended(pid, seconds)
         except BaseException:
             # Whatever ends the wait, such as a plugin's time limit.
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
             _reap(pid, 0)
             raise
         stdout.seek(0)
