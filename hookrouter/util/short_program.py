@@ -76,12 +76,10 @@ def _start(arguments: Sequence[str], environ: Mapping[str, str], files: Sequence
     # Python ignores them, and its children would.
     signals = [getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)]
     error: OSError = FileNotFoundError(2, "No such file or directory", arguments[0])
-    for path in _places(arguments[0], environ):
+    for path in filter(os.path.exists, _places(arguments[0], environ)):
         try:
             return os.posix_spawn(path, list(arguments), environ, file_actions=actions, setsigdef=signals)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except PermissionError as refused:
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as refused:
             # One further on may be meant.
             error = refused
     raise error
