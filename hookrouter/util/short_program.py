@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.detached import inheritable_descriptors
+from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.system import memory_file
 
 if TYPE_CHECKING:
@@ -36,13 +37,16 @@ _PAUSE = 0.0005
 _LONGEST_PAUSE = 0.05
 
 
+@with_field_docs
 class Finished(NamedTuple):
     """A program that has ended."""
 
     returncode: int
     """Its exit code; the number of the signal that ended it, below zero."""
     stdout: bytes
+    """All that it wrote there."""
     stderr: bytes
+    """All that it wrote there."""
 
 
 def run_short(arguments: Sequence[str], *, environ: Mapping[str, str], stdin: bytes = b"", seconds: float) -> Finished:
