@@ -80,20 +80,15 @@ def _start(arguments: Sequence[str], environ: Mapping[str, str], files: Sequence
     # Python ignores them, and its children would.
     signals = [getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)]
     error: OSError = FileNotFoundError(2, "No such file or directory", arguments[0])
-    for path in filter(os.path.exists, _places(arguments[0], environ)):
+    # A name with a slash in it needs no PATH.
+    folders = [""] if "/" in arguments[0] else os.get_exec_path(environ)
+    for path in filter(os.path.exists, (os.path.join(folder, arguments[0]) for folder in folders)):
         try:
             return os.posix_spawn(path, list(arguments), environ, file_actions=actions, setsigdef=signals)
         except (FileNotFoundError, NotADirectoryError, PermissionError) as refused:
             # One further on may be meant.
             error = refused
     raise error
-
-
-def _places(program: str, environ: Mapping[str, str]) -> list[str]:
-    if "/" in program:
-        return [program]
-    folders = environ.get("PATH", os.defpath).split(os.pathsep)
-    return [os.path.join(folder, program) for folder in folders]
 
 
 def _ended(pid: int, seconds: float) -> int:

@@ -254,7 +254,7 @@ def _fixed_row(items: Sequence[Callable[[object], object]]) -> Callable[[object]
         row = _checked(document, list)
         if len(row) != length:
             raise TypeError(f"found {len(row)} items for {length}")
-        return tuple([reader(item) for reader, item in zip(items, row)])  # noqa: B905 - the length is checked
+        return tuple([reader(item) for reader, item in zip(items, row, strict=True)])
 
     return read
 
