@@ -29,6 +29,7 @@ from hookrouter_keystrokes.prompting.area import read_area
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from hookrouter_keystrokes.timing import Timing
 from hookrouter_tmux.backend import TmuxBackend
+from hookrouter_tmux.flushing import InputFlusher
 from support.matrix import mostly_long
 from support.memory_storage import MemoryStore
 
@@ -176,6 +177,10 @@ def test_nothing_reaches_the_shell(
         assert terminal.timer.ident is not None, f"kill {number}: it ended before that: {outcome}"
         terminal.timer.join()
         wait_until(lambda: is_gone(pid), 20, "the end of the client")  # noqa: B023 - called at once
+        for thread in threading.enumerate():
+            # What empties the terminal for the client that ends would take what is typed now, too.
+            if isinstance(thread, InputFlusher):
+                thread.join()
         case = f"kill {number}: {outcome}"
         print(name, case, flush=True)
         assert outcome.status in (PromptStatus.NOT_NOW, PromptStatus.UNCERTAIN), case
