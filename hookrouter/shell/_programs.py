@@ -1,0 +1,604 @@
+"""What programs and builtins do with their words, as data: which run another command, and which options hold one.
+
+Programs that are not here, and options of those whose row has ``*``, run nothing that a command line names. That is
+what their manuals say; what a program does by itself, by its files or by its network is no matter of a command line.
+
+A row begins with a program's name and what stands behind its options; the options are in the lines below it:
+
+==============  ====================================================================================================
+``-a``          an option without a value
+``-a:``         an option with one, in the same word or the next
+``-a?``         an option with a value that stands in the same word, if it has one
+``-a!``         with it, nothing is run
+``-a=text``     its value is a command line for a shell
+``-a=config``   its value is a setting of git, ``KEY=VALUE``
+``-a=name``     its value is the name of a variable
+``-a=doubt``    with it, it is not known what is run
+``-N``          ``-`` and digits
+``*``           other options take no part in what is run
+``WORD``        one word
+``WORDS``       any words, with options between them
+``ASSIGNMENTS`` any number of ``NAME=VALUE``
+``COMMAND``     the words of a command, if there are any
+``DASHES``      all up to ``--``, and behind it the words of a command, if there are any
+``LINE``        words that, joined by blanks, are a command line, if there are any
+``TEXT``        one word that is a command line
+``SUBCOMMAND``  the name of a subcommand; its row is that of both names, if there is one
+``NAMES``       names of variables that get a value
+``DECLARE``     names of variables, or ``NAME=VALUE``
+``NUMBERS``     numbers
+``LET``         arithmetic
+``STATE`` …     with any word there, the doubt of that name
+==============  ====================================================================================================
+
+Sources: bash(1) of 5.2, zshbuiltins(1) of 5.9, the manual pages of coreutils 9.1, findutils 4.9, util-linux 2.38,
+procps 4.0, sudo 1.9.13, OpenSSH 9.2, GNU tar 1.34, sed 4.8 and make 4.3, rsync 3.2.7, git 2.39, and the documentation
+of docker 27, kubectl 1.31, npm 10, pnpm 9, yarn 4, uv 0.5, poetry 1.8 and tmux 3.3, for whatever is named after them.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "COMMAND_VARIABLES",
+    "CONFIG_OF_COMMANDS",
+    "HARMLESS_CONFIG",
+    "PROGRAMS",
+    "SHELLS",
+    "STATE_PREFIXES",
+    "STATE_VARIABLES",
+]
+
+
+def _rows(text: str) -> dict[str, tuple[str, str]]:
+    """Return what stands below and behind each name. A line that begins with a blank belongs to the name above it."""
+    rows: dict[str, tuple[str, str]] = {}
+    name = ""
+    for line in text.splitlines():
+        if line.startswith("  "):
+            options, behind = rows[name]
+            rows[name] = (f"{options} {line.strip()}", behind)
+        elif line and not line.startswith("#"):
+            name, _, behind = line.partition(": ")
+            rows[name] = ("", behind)
+    return rows
+
+
+SHELLS = {"bash": "bash", "rbash": "bash", "zsh": "zsh", "sh": "sh", "dash": "sh", "ash": "sh"}
+"""Shells whose texts can be read, and as what."""
+
+PROGRAMS = _rows("""
+# Builtins and precommand modifiers of bash and zsh
+-: COMMAND
+builtin: COMMAND
+command: COMMAND
+  -p -v! -V!
+exec: COMMAND
+  -c -l -a:
+noglob: COMMAND
+nocorrect: COMMAND
+time: ASSIGNMENTS COMMAND
+  -p -a -v -q -f: -o: --format: --output: --append --verbose
+eval: LINE
+trap: TEXT
+  -l! -p!
+coproc: STATE
+repeat: STATE
+source: FILE
+.: FILE
+alias: STATE
+  -p
+autoload: STATE
+  *
+bind: STATE
+  *
+bindkey: STATE
+  *
+compctl: STATE
+  *
+compdef: STATE
+  *
+compgen: WORD
+  -c -A: -a -b -d -e -f -k -u -v -C=doubt -F=doubt -W=doubt
+complete: STATE
+  *
+disable: STATE
+  *
+emulate: STATE
+  *
+enable: STATE
+  *
+fc: STATE
+  -l
+float: ARITHMETIC
+  *
+functions: STATE
+  *
+hash: STATE
+  -r -l -d
+integer: ARITHMETIC
+  *
+r: STATE
+  *
+sched: STATE
+  *
+setopt: STATE
+  *
+shopt: WORDS
+  -q -s=doubt -u=doubt -o=doubt
+unsetopt: STATE
+  *
+vared: STATE
+  *
+zargs: STATE
+  *
+zcompile: STATE
+  *
+zformat: ARITHMETIC
+  *
+zle: STATE
+  *
+zmodload: STATE
+  *
+zparseopts: STATE
+  *
+zpty: STATE
+  *
+zstyle: STATE
+  *
+let: LET
+declare: DECLARE
+  -x -g -r -p
+typeset: DECLARE
+  -x -g -r -p
+export: DECLARE
+  -p -n
+readonly: DECLARE
+  -p
+local: DECLARE
+  -x -r
+unset: NAMES
+  -f -v
+read: NAMES
+  -r -s -e -a=name -d: -n: -N: -p: -t: -u:
+readarray: NAMES
+  -t -d: -n: -O: -s: -u: -C=doubt -c:
+mapfile: NAMES
+  -t -d: -n: -O: -s: -u: -C=doubt -c:
+getopts: WORD NAMES
+printf: FORMAT
+  -v=name
+print: WORDS
+  -r -n -l -N -P=doubt -f=doubt -v=doubt -z=doubt -S=doubt -s=doubt
+wait: WORDS
+  -n -f -p=name
+break: NUMBERS
+continue: NUMBERS
+exit: NUMBERS
+logout: NUMBERS
+return: NUMBERS
+shift: NUMBERS
+
+# Programs that run the command that stands behind their options
+nice: COMMAND
+  -n: --adjustment: -N
+nohup: COMMAND
+timeout: WORD COMMAND
+  -k: -s: -v -f -p --kill-after: --signal: --foreground --preserve-status --verbose
+gtimeout: WORD COMMAND
+  -k: -s: -v -f -p --kill-after: --signal: --foreground --preserve-status --verbose
+stdbuf: COMMAND
+  -i: -o: -e: --input: --output: --error:
+env: ASSIGNMENTS COMMAND
+  - -i -0 -v -u: -C: --ignore-environment --null --debug --unset: --chdir: -S=doubt --split-string=doubt
+chroot: WORD COMMAND
+  --userspec: --groups: --skip-chdir
+setsid: COMMAND
+  -c -f -w --ctty --fork --wait
+ionice: COMMAND
+  -c: -n: -t -p! --class: --classdata: --ignore
+chrt: WORD COMMAND
+  -b -f -i -o -r -a -R -v -p! -m!
+taskset: WORD COMMAND
+  -a -c -p!
+setarch: WORD COMMAND
+  -R -B -3 -X -v --verbose
+prlimit: DOUBT
+  *
+setpriv: DOUBT
+  *
+unshare: DOUBT
+  *
+nsenter: DOUBT
+  *
+flock: WORD LOCKED
+  -s -x -e -n -u -w: -o -E: -F -v -c=doubt --timeout: --nonblock --close --verbose
+script: DOUBT
+  *
+scriptlive: DOUBT
+  *
+runuser: DOUBT
+  *
+su: DOUBT
+  *
+sudo: ASSIGNMENTS COMMAND
+  -A -b -E -H -K! -k -l! -n -P -S -v! -V! -u: -g: -h: -p: -C: -r: -t: -T: -U: -D: -R: --user: --group:
+  --preserve-env? --non-interactive --set-home --list! --validate! --stdin
+doas: COMMAND
+  -n -u: -C:
+pkexec: COMMAND
+  --user: --disable-internal-agent
+gosu: WORD COMMAND
+su-exec: WORD COMMAND
+tini: COMMAND
+  -s -g -v -w -p: -e:
+dumb-init: COMMAND
+  -c -v
+watch: LINE
+  -b -c -d? -e -g -n: -p -t -w -x=doubt --beep --color --differences? --errexit --chgexit --interval: --no-title
+strace: DOUBT
+  *
+ltrace: DOUBT
+  *
+perf: DOUBT
+  *
+valgrind: DOUBT
+  *
+gdb: DOUBT
+  *
+lldb: DOUBT
+  *
+catchsegv: COMMAND
+ccache: COMMAND
+chronic: COMMAND
+  -v -e
+ifne: COMMAND
+  -n
+unbuffer: COMMAND
+  -p
+fakeroot: DOUBT
+  *
+faketime: DOUBT
+  *
+firejail: DOUBT
+  *
+bwrap: DOUBT
+  *
+systemd-run: DOUBT
+  *
+systemd-inhibit: DOUBT
+  *
+start-stop-daemon: DOUBT
+  *
+dbus-run-session: DOUBT
+  *
+xvfb-run: COMMAND
+  -a --auto-servernum -s: --server-args: -n: --server-num: -e: --error-file:
+sshpass: COMMAND
+  -e -p: -f: -d: -P: -v
+caffeinate: COMMAND
+  -d -i -m -s -u -t: -w:
+arch: COMMAND
+  -x86_64 -arm64 -arm64e -i386
+torsocks: COMMAND
+  -i -d -q
+proxychains: COMMAND
+  -q -f:
+proxychains4: COMMAND
+  -q -f:
+busybox: COMMAND
+toybox: COMMAND
+ld.so: DOUBT
+  *
+ld-linux-x86-64.so.2: DOUBT
+  *
+cross-env: ASSIGNMENTS COMMAND
+dotenv: DOUBT
+  *
+direnv: SUBCOMMAND
+direnv exec: WORD COMMAND
+xargs: INPUT
+  -0 -r -t -o -x -p -n: -P: -L: -d: -s: -E: -a: -I: -i? -l? -e? --null --no-run-if-empty --verbose --max-args:
+  --max-procs: --max-lines? --delimiter: --arg-file: --replace? --exit --max-chars: --open-tty
+gxargs: INPUT
+  -0 -r -t -n: -P: -L: -d: -I:
+
+# Programs that run a text, on this machine or another
+ssh: WORD LINE
+  -4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y -B: -b: -c: -D: -E: -e: -F=doubt -I: -i: -J:
+  -L: -l: -m: -O: -o=doubt -p: -Q: -R: -S: -W: -w:
+scp: WORDS
+  -S=doubt -o=doubt -F=doubt -D=doubt *
+sftp: WORDS
+  -S=doubt -o=doubt -F=doubt -D=doubt -b=doubt *
+parallel: DOUBT
+  *
+entr: DOUBT
+  *
+at: DOUBT
+  -l! -q: -d! -r! -c!
+batch: STDIN
+  *
+crontab: DOUBT
+  -l!
+run-parts: DOUBT
+  --list! --test!
+expect: DOUBT
+  *
+tmux: SUBCOMMAND
+  -V! *
+screen: DOUBT
+  -ls! -list! -v!
+nc: WORDS
+  -e=doubt -c=doubt *
+ncat: WORDS
+  -e=doubt -c=doubt --exec=doubt --sh-exec=doubt --lua-exec=doubt *
+socat: DOUBT
+  *
+fd: WORDS
+  -x=doubt -X=doubt --exec=doubt --exec-batch=doubt *
+fdfind: WORDS
+  -x=doubt -X=doubt --exec=doubt --exec-batch=doubt *
+rg: WORDS
+  --pre=doubt --hostname-bin=doubt *
+fzf: DOUBT
+  *
+man: WORDS
+  -P=text --pager=text -H=doubt --html=doubt *
+sort: WORDS
+  --compress-program=text *
+split: WORDS
+  --filter=text *
+tar: WORDS
+  -I=text -F=text -C: -f: -T: -X: --use-compress-program=text --to-command=text --checkpoint-action=doubt
+  --info-script=text --new-volume-script=text --rsh-command=text --rmt-command=text *
+zip: WORDS
+  -TT=text --unzip-command=text *
+rsync: WORDS
+  -e=text --rsh=text --rsync-path=text *
+wget: WORDS
+  --use-askpass=text -e=doubt --execute=doubt *
+make: MAKE
+  --eval=doubt -E=doubt -f: -C: -I: -j? -o: -W: *
+gmake: MAKE
+  --eval=doubt -E=doubt -f: -C: -I: -j? -o: -W: *
+gcc: WORDS
+  -wrapper=doubt *
+go: SUBCOMMAND
+go run: WORDS
+  -exec=text --exec=text -toolexec=text --toolexec=text *
+go test: WORDS
+  -exec=text --exec=text -toolexec=text --toolexec=text -vettool=text --vettool=text *
+go build: WORDS
+  -toolexec=text --toolexec=text *
+go vet: WORDS
+  -vettool=text --vettool=text -toolexec=text --toolexec=text *
+go generate: WORDS
+  *
+cargo: WORDS
+  --config=doubt *
+vim: DOUBT
+  *
+vi: DOUBT
+  *
+nvim: DOUBT
+  *
+ex: DOUBT
+  *
+ed: DOUBT
+  *
+emacs: DOUBT
+  *
+mysql: WORDS
+  -e=doubt --execute=doubt *
+
+# Programs with subcommands, and options before them
+git: SUBCOMMAND
+  -C: -c=config -p -P -h! --git-dir: --work-tree: --namespace: --super-prefix: --config-env=doubt --exec-path=doubt
+  --paginate --no-pager --bare --no-replace-objects --literal-pathspecs --glob-pathspecs --noglob-pathspecs
+  --icase-pathspecs --no-optional-locks --version! --help!
+git archive: WORDS
+  --exec=text --remote: *
+git bisect: SUBCOMMAND
+git bisect run: COMMAND
+git clone: WORDS
+  -u=text --upload-pack=text -c=config --config=config --template=doubt -b: -o: *
+git config: CONFIG
+  --get! --get-all! --get-regexp! --list! -l! --unset! --unset-all! -e=doubt --edit=doubt *
+git difftool: WORDS
+  -x=text --extcmd=text *
+git fetch: WORDS
+  --upload-pack=text *
+git fetch-pack: WORDS
+  --upload-pack=text --exec=text *
+git filter-branch: DOUBT
+  *
+git for-each-repo: DOUBT
+  *
+git grep: WORDS
+  -O=text --open-files-in-pager=text -e: -f: *
+git help: WORDS
+  *
+git hook: DOUBT
+  *
+git init: WORDS
+  --template=doubt *
+git ls-remote: WORDS
+  --upload-pack=text --exec=text *
+git pull: WORDS
+  --upload-pack=text *
+git push: WORDS
+  --receive-pack=text --exec=text *
+git rebase: WORDS
+  -x=text --exec=text *
+git send-email: DOUBT
+  *
+git send-pack: WORDS
+  --receive-pack=text --exec=text *
+git submodule: SUBCOMMAND
+  -q --quiet --cached
+git submodule foreach: LINE
+  -q --quiet --recursive
+docker: SUBCOMMAND
+  -c: -D -H: -l: -v! --config: --context: --debug --host: --log-level: --tls --tlscacert: --tlscert: --tlskey:
+  --tlsverify --version!
+docker exec: WORD COMMAND
+  -d -i -t -e: -u: -w: --detach --detach-keys: --env: --env-file: --interactive --privileged --tty --user:
+  --workdir:
+docker run: WORD COMMAND
+  -d -i -t -P -q -a: -c: -e: -h: -l: -m: -p: -u: -v: -w: --add-host: --cap-add: --cap-drop: --cidfile: --cpus:
+  --detach --device: --dns: --entrypoint=doubt --env: --env-file: --expose: --gpus: --hostname: --init --interactive
+  --ip: --ipc: --label: --link: --log-driver: --log-opt: --mac-address: --memory: --mount: --name: --net: --network:
+  --network-alias: --no-healthcheck --pid: --pids-limit: --platform: --privileged --publish: --publish-all --pull:
+  --quiet --read-only --restart: --rm --runtime: --security-opt: --shm-size: --stop-signal: --stop-timeout:
+  --sysctl: --tmpfs: --tty --ulimit: --user: --userns: --volume: --volumes-from: --workdir:
+docker container: SUBCOMMAND
+docker container exec: WORD COMMAND
+  -d -i -t -e: -u: -w: --env: --user: --workdir:
+docker container run: WORD COMMAND
+  -d -i -t -e: -v: -w: -u: -p: --rm --name: --entrypoint=doubt
+docker compose: SUBCOMMAND
+  -f: -p: --file: --project-name: --profile: --env-file: --project-directory: --parallel: --progress: --ansi:
+  --compatibility --dry-run
+docker compose exec: WORD COMMAND
+  -d -T -e: -u: -w: --detach --env: --index: --no-TTY --privileged --user: --workdir:
+docker compose run: WORD COMMAND
+  -d -T -i -P -e: -l: -p: -q -u: -v: -w: --build --detach --entrypoint=doubt --env: --interactive --label: --name:
+  --no-TTY --no-deps --publish: --quiet-pull --remove-orphans --rm --service-ports --use-aliases --user: --volume:
+  --workdir:
+kubectl: SUBCOMMAND
+  -n: -s: -v: --as: --as-group: --cache-dir: --certificate-authority: --client-certificate: --client-key: --cluster:
+  --context: --insecure-skip-tls-verify --kubeconfig: --namespace: --request-timeout: --server: --token: --user:
+kubectl exec: DASHES
+  *
+kubectl run: DASHES
+  *
+kubectl debug: DASHES
+  *
+npm: SUBCOMMAND
+  -s -q -d -g -C: -w: --prefix: --workspace: --workspaces --silent --quiet --loglevel: --no-color --global
+  --registry: --if-present --version! -v!
+npm exec: COMMAND
+  -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt
+npm x: COMMAND
+  -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt
+npm explore: DASHES
+  *
+npm config: WORDS
+  *
+npm run: WORDS
+  --script-shell=text *
+npm test: WORDS
+  --script-shell=text *
+npm install: WORDS
+  --script-shell=text *
+npm ci: WORDS
+  --script-shell=text *
+npx: COMMAND
+  -c=text --call=text -p: --package: -y --yes --no --no-install -q --quiet -w: --workspace: --prefix:
+  --script-shell=doubt
+pnpm: SUBCOMMAND
+  -C: -r -w -s --dir: --filter: -F: --silent --recursive --workspace-root
+pnpm exec: COMMAND
+  -c=doubt --shell-mode=doubt -r --recursive --parallel --workspace-concurrency:
+pnpm dlx: COMMAND
+  -c=doubt --shell-mode=doubt --package: --silent
+yarn: SUBCOMMAND
+  --cwd: -s --silent
+yarn exec: COMMAND
+yarn dlx: COMMAND
+  -p: -q --package: --quiet
+bunx: COMMAND
+  --bun
+uv: SUBCOMMAND
+  -q -v -n --quiet --verbose --no-cache --offline --directory: --project: --config-file:
+uv run: COMMAND
+  -q -v -n -p: --python: --with: --with-requirements: --with-editable: --extra: --all-extras --group: --no-group:
+  --only-group: --dev --no-dev --frozen --locked --isolated --no-sync --no-project --active --exact --env-file:
+  --directory: --project: --package: --quiet --offline --all-groups --no-cache -m!
+uv tool: SUBCOMMAND
+uv tool run: COMMAND
+  --from: --with: -p: --python: --isolated -q --quiet
+uvx: COMMAND
+  --from: --with: -p: --python: --isolated -q --quiet
+poetry: SUBCOMMAND
+  -C: -P: -q -n --directory: --project: --quiet --no-interaction --no-ansi
+poetry run: COMMAND
+pipenv: SUBCOMMAND
+pipenv run: COMMAND
+pdm: SUBCOMMAND
+  -q -v
+pdm run: DOUBT
+  *
+hatch: SUBCOMMAND
+  -e: --env: -q -v
+hatch run: DOUBT
+  *
+conda: SUBCOMMAND
+conda run: DOUBT
+  *
+bundle: SUBCOMMAND
+bundle exec: COMMAND
+mise: SUBCOMMAND
+mise exec: DASHES
+  *
+mise x: DASHES
+  *
+nix: DOUBT
+  *
+nix-shell: DOUBT
+  *
+op: SUBCOMMAND
+op run: DASHES
+  *
+gh: SUBCOMMAND
+gh alias: DOUBT
+  *
+tmux ls: WORDS
+  *
+tmux list-sessions: WORDS
+  *
+tmux list-panes: WORDS
+  -F=doubt -f=doubt *
+tmux capture-pane: WORDS
+  *
+tmux kill-session: WORDS
+  *
+tmux has-session: WORDS
+  *
+""")
+"""Each program, or program and subcommand, with its options and what stands behind them."""
+
+PROGRAMS |= {name.replace("docker", "podman"): row for name, row in PROGRAMS.items() if name.startswith("docker")}
+PROGRAMS |= {
+    name.replace("docker compose", "docker-compose"): row
+    for name, row in PROGRAMS.items()
+    if name.startswith("docker compose")
+}
+
+_LISTS = _rows("""
+state variables: change which commands shells or programs run
+  BASHOPTS BASH_ALIASES BASH_CMDS BASH_ENV BASH_XTRACEFD CLASSPATH ENV FPATH GCONV_PATH GIT_EXEC_PATH
+  GIT_TEMPLATE_DIR GNUMAKEFLAGS GOFLAGS GREP_OPTIONS HOME IFS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS LESSCLOSE LESSOPEN
+  MAKEFLAGS NODE_OPTIONS NULLCMD PATH PERL5DB PERL5OPT POSIXLY_CORRECT PROMPT_COMMAND PS4 PYTHONINSPECT
+  PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS XDG_CONFIG_HOME
+  ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
+state prefixes: the same, by the beginning of their names
+  BASH_FUNC_ CARGO_TARGET_ DYLD_ GIT_CONFIG LD_ NPM_CONFIG_ dis_ npm_config_
+command variables: hold a command line that programs run
+  BROWSER EDITOR FZF_DEFAULT_COMMAND GIT_ASKPASS GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PAGER GIT_PROXY_COMMAND
+  GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND MANPAGER PAGER SSH_ASKPASS SUDO_ASKPASS VISUAL
+harmless config: settings of git, or beginnings of them, that name no command
+  advice. author. blame. branch. color. column. commit.gpgsign committer. core.abbrev core.autocrlf core.eol
+  core.filemode core.ignorecase core.longpaths core.precomposeunicode core.quotepath core.symlinks diff.algorithm
+  diff.mnemonicprefix diff.noprefix diff.renames fetch.prune format.pretty gc.auto help. http.postbuffer
+  http.sslverify http.version init.defaultbranch log. merge.conflictstyle merge.ff protocol.file.allow
+  protocol.version pull.ff pull.rebase push.autosetupremote push.default rebase.autostash rerere. safe.directory
+  status. tag.gpgsign user.
+config of commands: settings of git, or beginnings of them, whose value is a command line
+  core.askpass core.editor core.pager core.sshcommand pager. sequence.editor
+""")
+STATE_VARIABLES = frozenset(_LISTS["state variables"][0].split())
+STATE_PREFIXES = tuple(_LISTS["state prefixes"][0].split())
+COMMAND_VARIABLES = frozenset(_LISTS["command variables"][0].split())
+HARMLESS_CONFIG = tuple(_LISTS["harmless config"][0].split())
+CONFIG_OF_COMMANDS = tuple(_LISTS["config of commands"][0].split())

@@ -1,0 +1,344 @@
+"""What bash, or another shell, really runs for a command line, to hold the reader of commands against."""
+
+# ruff: noqa: E501 - templates, one form each
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookrouter.shell.commands import Literal
+
+if TYPE_CHECKING:
+    from hookrouter.shell.commands import Reading, SimpleCommand, Word
+
+__all__ = ["STUBS", "Oracle", "random_shell_line", "unnamed"]
+
+STUBS = (
+    *("aa", "bb", "cc", "zz", "git", "ls", "rm", "npm", "cat", "grep", "sed", "more"),
+    *("then", "fi", "do", "a", "b", "x", "y", "f", "z", "time", "repeat", "-", "!"),
+)
+"""Programs that record how they were started, and do nothing else."""
+_REAL = ("env", "xargs", "timeout", "nice", "find", "bash", "zsh", "sh", "nohup", "stdbuf", "setsid")
+_SECONDS = 0.7
+_ENVIRON = {
+    "X": "a[$(zz x)]",
+    "Y": "zz y",
+    "V": "-v a[$(zz$IFS)]",
+    "O": "-exec",
+    "HOME": "/nonexistent",
+    "LC_ALL": "C.UTF-8",
+}
+"""Values that run something where a shell evaluates them."""
+_STUB = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+int main(int count, char **words)
+{
+    char place[4096], record[65536];
+    ssize_t size = readlink("/proc/self/exe", place, sizeof place - 5);
+    if (size < 0) return 1;
+    place[size] = 0;
+    strcpy(strrchr(place, '/'), "/log");
+    const char *name = (const char *)getauxval(AT_EXECFN), *base = strrchr(name, '/');
+    size_t at = 0;
+    at += 1 + (size_t)snprintf(record, 4096, "%s", base ? base + 1 : name);
+    for (int index = 1; index < count && at < 60000; index++)
+        at += 1 + (size_t)snprintf(record + at, 4000, "%s", words[index]);
+    record[at++] = '\n';
+    record[at++] = 0;
+    int log = open(place, O_WRONLY | O_APPEND | O_CREAT, 0600);
+    return write(log, record, at) != (ssize_t)at;
+}
+"""
+
+
+class Oracle:
+    """A folder with stubs, in which shells run lines. Only for Linux, with a C compiler."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._log = folder / "log"
+        self._bin = folder / "bin"
+        self._bin.mkdir(parents=True)
+        source = folder / "stub.c"
+        source.write_text(_STUB)
+        subprocess.run(["cc", "-O1", "-w", "-o", str(folder / "stub"), str(source)], check=True)
+        for name in STUBS:
+            (self._bin / name).symlink_to("../stub")
+        for name in _REAL:
+            found = shutil.which(name)
+            if found:
+                (self._bin / name).symlink_to(found)
+
+    def ran(self, line: str, shell: str) -> list[list[str]]:
+        """Return the words of each stub that ran, the first its name."""
+        self._log.unlink(missing_ok=True)
+        place = self._folder / "place"
+        shutil.rmtree(place, ignore_errors=True)
+        (place / "b").mkdir(parents=True)
+        (place / "f").write_text("zz f\n")
+        for name in ("zz", "-exec"):
+            (place / "b" / name).symlink_to("../../stub")
+            (place / name).symlink_to("../stub")
+        words = {"zsh": ["zsh", "-f"], "bash": ["bash"], "sh": ["dash"]}[shell]
+        environ = {**_ENVIRON, "PATH": str(self._bin), "RANDOM_PLACE": str(place)}
+        process = subprocess.Popen(
+            [shutil.which(words[0]) or words[0], *words[1:], "-c", line],
+            cwd=place,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            process.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            # Also what it left in the background.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if not self._log.exists():
+            return []
+        records = self._log.read_bytes().decode(errors="surrogateescape").split("\0\n\0")
+        return [record.split("\0") for record in records if record]
+
+
+def unnamed(reading: Reading, ran: list[list[str]]) -> list[list[str]]:
+    """Return what ran of which a reading names no command with these words."""
+    patterns = [pattern for command in reading.commands for pattern in [_pattern(command)] if pattern is not None]
+    return [words for words in ran if not any(pattern.fullmatch("\0".join([*words, ""])) for pattern in patterns)]
+
+
+def _pattern(command: SimpleCommand) -> re.Pattern[str] | None:
+    if command.name is None:
+        return None
+    name = command.name.rpartition("/")[2]
+    rest = "".join(map(_of_word, command.words[1:]))
+    return re.compile(re.escape(name) + "\0" + rest, re.DOTALL)
+
+
+def _of_word(word: Word) -> str:
+    if word.splits:
+        return "(?:[^\0]*\0)*"
+    parts = [re.escape(part.text) if isinstance(part, Literal) else "[^\0]*" for part in word.parts]
+    return "".join(parts) + "\0"
+
+
+_NAMES = ("aa", "bb", "cc", "git", "ls", "rm", "npm", "zz")
+_COMMANDS = """
+<N> <W>|<N> <W> <W>|<N>|X=<W> <N> <W>|X=<W>|<N> > f|<N> 2>&1|<N> >/dev/null 2>&1|<N> < f|<N> <W> &> f|<N> <<< <W>|<N> <W> >g <W>
+<S> && <S>|<S> \\|\\| <S>|<S>; <S>|<S>\n<S>|<S> & <S>|<S> \\| <S>|<S> \\|& <S>|! <S>|! ! <S>|<S> # <S>|<S> &|<S> \\\n && <S>
+( <S> )|(<S>)|{ <S>; }|{ <S>\n}|{ <S>; } > f|if <S>; then <S>; fi|if <S>\nthen <S>\nelse <S>\nfi
+if <S>; then <S>; elif <S>; then <S>; fi|while <S>; do <S>; break; done|until <S>; do <S>; break; done|for x; do <S>; done
+for x in <W> <W>; do <S>; done|for x in a b\ndo\n<S>\ndone|for ((i=0;i<2;i++)); do <S>; done|for x in a; { <S>; }
+case <W> in a) <S>;; *) <S>;; esac|case <W> in (a\\|b) <S> ;; esac|case a in a) <S> esac|f() { <S>; }; f|f() ( <S> ); f <W>
+function f { <S>; }; f|select x in a; do <S>; break; done < /dev/null|while <S>; do <S>; break; done <<< <W>
+<N> <<EOF\n<T>\nEOF\n|<N> <<'EOF'\n<T>\nEOF\n|<N> <<-EOF\n\t<T>\n\tEOF\n|<N> <<EOF \\| <S>\n<T>\nEOF\n|<N> <<EOF && <S>\n<T>\nEOF
+<N> <<EOF > f\n<T>\nEOF\n|<N> <<\\EOF\n<T>\nEOF\n|<N> <<E'O'F\n<T>\nEOF\n|<N> <<EOF\n<T>\nEOFx\n<S>\nEOF\n<S>|<N> <<A <<B\n<T>\nA\n<T>\nB\n
+<S> $(<N> <<EOF\n<T>\nEOF\n)|<N> <<EOF <W>\n<T>\nEOF\n|<N> <<''\n<T>\n\n<S>|<N> <<EOF; <S>\n<T>\nEOF\n
+time <S>|time -p <S>|coproc <S>|time { <S>; }|! time <S>|X=1 time <S>|time if <S>; then <S>; fi
+bash -c <Q>|sh -c <Q>|eval <Q>|eval <S>|env <S>|env X=1 <S>|env -u X <S>|timeout 5 <S>|nice -n 5 <S>|command <S>|builtin <S>
+exec <S>|echo a \\| xargs <S>|echo a \\| xargs -I% <S>|find . -maxdepth 0 -exec <S> \\;|find . -maxdepth 0 -exec <N> {} +
+find <W> -maxdepth 0 -exec <N> \\;|trap <Q> EXIT|bash <<EOF\n<S>\nEOF\n|bash <<'EOF'\n<S>\nEOF\n|echo <Q> \\| bash|source f|bash g|bash <<< <Q>
+alias z=<N>\nz|shopt -s expand_aliases\nalias z=<N>\nz|hash -p ./zz z; z|zsh -c <Q>|noglob <S>|- <S>|repeat 1 <S>|./b/zz <W>|b/z?
+. ./f|command -v <S>|env -S <Q>|env <W> <S>|timeout <W> <S>|xargs <W> < f|<W> <W>|<W>|stdbuf -oL <S>|setsid -w <S>|PATH=. zz|xargs bash -c <Q> < f
+test -v 'a[$(<S>)]'|[ -v 'a[$(<S>)]' ]|[[ -v a[$(<S>)] ]]|printf -v 'a[$(<S>)]' x|read 'a[$(<S>)]' < f|let 'a[$(<S>)]=1'
+declare 'a[$(<S>)]=1'|y='a[$(<S>)]'; echo $((y))|y='a[$(<S>)]'; ((y))|y='a[$(<S>)]'; [[ y -eq 1 ]]|y='$(<S>)'; echo ${y@P}
+a=(1); unset 'a[$(<S>)]'|[ <W> ]|[ <W> = <W> ]|[ <W> -eq <W> ]|[ -n <W> ]|[[ <W> == <W> ]]|[[ -n <W> && <W> != b ]]|[[ <W> =~ ^a.*$ ]]
+[[ <W> -eq 1 ]]|((X))|((i=1, i++))|let i=1|i=0; while [ $i -lt 2 ]; do <S>; i=$((i+1)); done|export Y=<W>|declare <W>|unset <W>|read <W> < f
+local x=<W>|printf <W> <W>|printf '%d' <W>|shift <W>|return <W>|exit <W>|set -- <W>|set -x; <S>|mapfile -C <Q> -c 1 x < f|a=(<W> <W>)|a[1]=<W>
+echo <W>|cd . && <S>|true && <S>|false \\|\\| <S>|: <W>|wait|test <W> = <W>|git -c alias.z=<Q> z|{ <S> } always { <S> }|if [[ a ]] { <S> }|foreach x (a) <S>; end
+echo a > zz; ./zz|echo 'zz a' > g; bash g|echo 'zz a' > g; . ./g|[ ! -f <W> ]|[ <W> -a <W> ]|cat=<W>; <S>|typeset -i x=<W>|print <W>|<N> *(e:<Q>:)
+"""
+_ITEMS = [item for line in _COMMANDS.strip().split("\n") for item in re.split(r"(?<!\\)\|", line)]
+_TEMPLATES = [
+    item.replace("\\|", "|").replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\") for item in _ITEMS
+]
+_WORDS = [
+    *(
+        "a",
+        "b",
+        "x",
+        "'a b'",
+        '"a $X b"',
+        "$X",
+        "$Y",
+        "$V",
+        "$O",
+        "${X}",
+        '"$X"',
+        '"$V"',
+        '"$O"',
+        "'a'\"b\"",
+        "a'b c'd",
+    ),
+    *(
+        "${X:-<W>}",
+        "${X:-$(<S>)}",
+        "${X#a}",
+        "${X%%$(<S>)}",
+        "${U:-`<N>`}",
+        '"${U:-<W>}"',
+        "${X^^}",
+        "${U:=<W>}",
+        "${!Y}",
+    ),
+    *(
+        "$(<S>)",
+        "$(<S>)",
+        "`<N> a`",
+        '"$(<S>)"',
+        '"`<N>`"',
+        "`<N> \\`<N>\\``",
+        "$((1+2))",
+        "$((X))",
+        "$(( $(<S>) ))",
+        "$[1+1]",
+    ),
+    *(
+        "<(<S>)",
+        ">(<S>)",
+        "*",
+        "a*",
+        "{a,b}",
+        "~",
+        "~+",
+        "a\\ b",
+        "$'a\\n'",
+        "\"${U:-'$(<S>)'}\"",
+        "a#b",
+        "\\#",
+        "$",
+        '"$"',
+    ),
+    *(
+        "a=b",
+        "${#X}",
+        "${X/a/b}",
+        "${X[0]}",
+        "${a[$(<S>)]}",
+        "$?",
+        "''",
+        '""',
+        '"$@"',
+        "a\\\nb",
+        "--",
+        "-x",
+        "-n",
+        "2",
+        "1",
+    ),
+    *(
+        "{}",
+        "!",
+        "]",
+        "[a]",
+        "=aa",
+        "$X[1]",
+        "${(e)X}",
+        "é",
+        "é$X",
+        "$é",
+        "%1",
+        "-",
+        "+x",
+        "1$X",
+        "@(a)",
+        "$#",
+        "a~b",
+        "\\$(<S>)",
+    ),
+    *(
+        '"\\$(<S>)"',
+        '"a\\`<S>\\`"',
+        "${X@P}",
+        "${U-a b}",
+        '${U+"<W>"}',
+        "$1",
+        "$*",
+        "$'\\x61'",
+        '$"a"',
+        "'$(<S>)'",
+        "a'\n'b",
+        "}",
+        "{",
+    ),
+]
+_TEXTS = [
+    "a",
+    "$X",
+    "`<N>`",
+    "$(<S>)",
+    "\\$(<S>)",
+    "$ $(<S>)",
+    "'$(<S>)'",
+    "# <S>",
+    "a\n<T>",
+    "EOFa",
+    "${U:-`<N>`}",
+    "\\`<S>\\`",
+    '"',
+    "'",
+    "a\\\nb",
+    "$((X))",
+]
+_NOISE = [
+    *"ab'\"$`\\ \t\n;&|<>(){}[]#!*?=~-:,.%+/0é",
+    "$(",
+    "${",
+    "&&",
+    "||",
+    ";;",
+    "<<",
+    ">>",
+    "\\\n",
+    "<(",
+    "((",
+    "))",
+    "[[",
+    "]]",
+    " then ",
+    " do ",
+]
+
+
+def random_shell_line(source: random.Random) -> str:
+    """Return a command line of nested forms, now and then with characters added or taken away."""
+    line = _filled(source, "<S>", source.randint(1, 5))
+    if source.random() < 0.35:
+        for _ in range(source.randint(1, 3)):
+            at = source.randint(0, len(line))
+            line = line[:at] + source.choice([source.choice(_NOISE), ""]) + line[at + source.randint(0, 1) :]
+    return line[:2000].replace("\0", "")
+
+
+def _filled(source: random.Random, template: str, depth: int) -> str:
+    def fill(found: re.Match[str]) -> str:
+        kind = found[1]
+        if kind == "N":
+            return source.choice(_NAMES)
+        if kind == "Q":
+            text = _filled(source, "<S>", depth - 1)
+            return source.choice([shlex.quote(text), '"' + text + '"', "'" + text + "'", text])
+        if depth <= 0:
+            return {"S": source.choice(_NAMES) + " a", "W": "a", "T": "a"}[kind]
+        choices = {"S": _TEMPLATES, "W": _WORDS, "T": _TEXTS}[kind]
+        return _filled(source, source.choice(choices), depth - 1)
+
+    return re.sub(r"<([NSWTQ])>", fill, template)
