@@ -14,7 +14,7 @@ from hookrouter.shell._programs import (
     STATE_PREFIXES,
     STATE_VARIABLES,
 )
-from hookrouter.shell._tests import bracket_doubts, is_arithmetic
+from hookrouter.shell._tests import bracket_doubts
 from hookrouter.shell._words import NAME
 from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
         def assigned(self, name: str, value: str | bool = False) -> None:
             """Note that a variable gets a value."""
 
-        def index(self, name: str, at: int) -> None:
-            """Note that a variable is evaluated as a number."""
+        def let(self, text: str, word: Word) -> bool:
+            """Take a word that is evaluated as arithmetic; return whether it is of a form that is known."""
 
 
 __all__ = ["run"]
@@ -213,8 +213,8 @@ class _Words:
         while True:
             row, operands = PROGRAMS[name]
             kinds = operands.split()
-            ends = self._options(_Options.of(row), permuted=kinds[-1] in ("WORDS", "CONFIG", "MAKE"))
-            if ends:
+            permuted = kinds[-1] in ("WORDS", "CONFIG", "MAKE")
+            if self._options(_Options.of(row), permuted=permuted, declares=kinds == ["DECLARE"]):
                 return
             if kinds != ["SUBCOMMAND"]:
                 break
@@ -238,10 +238,11 @@ class _Words:
     def _doubt(self, why: Why, word: Word) -> None:
         self._reader.doubt_word(why, word)
 
-    def _options(self, options: _Options, *, permuted: bool) -> bool:
-        """Go behind the options; return whether nothing, or nothing that is known, is run."""
-        start = self._at
-        is_program = "COMMAND" in PROGRAMS.get(self._name, ("", ""))[1]
+    def _options(self, options: _Options, *, permuted: bool, declares: bool) -> bool:
+        """Go behind the options; return whether nothing, or nothing that is known, is run.
+
+        ``permuted``: options may stand between other words. ``declares``: ``NAME=VALUE`` is one word for certain.
+        """
         words = self._command.words
         operands: list[Word] = []
         while self._at < len(words):
@@ -250,7 +251,7 @@ class _Words:
             if value == "--":
                 self._at += 1
                 break
-            if value is None and may_be_option(word):
+            if value is None and may_be_option(word) and not (declares and _ASSIGNED.match(word.prefix)):
                 if not self._is_attached(options, word):
                     if not permuted or options.runs:
                         self._doubt(Why.OPTION, word)
@@ -272,7 +273,6 @@ class _Words:
             self._at += 1
             if self._option(found[0], found[1], word):
                 return True
-        del start, is_program
         if permuted:
             self._operands = [*operands, *self._rest]
         return False
@@ -468,14 +468,8 @@ class _Words:
 
     def _let(self) -> bool:
         for word in self._rest:
-            value = word.value
-            names, assigned, known = is_arithmetic(value) if value is not None else ([], [], False)
-            if not known:
+            if word.value is None or not self._reader.let(word.value, word):
                 self._doubt(Why.ARITHMETIC, word)
-            for name in assigned:
-                self._reader.assigned(name, True)
-            for name in names:
-                self._reader.index(name, word.start)
         return True
 
     def _format(self) -> bool:

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from hookrouter.shell._running import run
-from hookrouter.shell._tests import is_arithmetic, test_doubts
+from hookrouter.shell._tests import arithmetic, test_doubts
+from hookrouter.shell._variables import Variables
 from hookrouter.shell._words import METACHARACTERS, NAME, NotKnown, Scanner, split_words
 from hookrouter.shell.commands import (
     Assignment,
@@ -148,10 +149,9 @@ class LineReader:
         self._substitutions: dict[int, Node] = {}
         self._read: set[int] = set()
         """Where the substitutions begin that were read."""
-        self._numbers: list[tuple[str, int]] = []
-        """Variables that are evaluated as numbers, and where."""
-        self._values: dict[str, list[str | bool]] = {}
-        """Of each variable what is assigned to it: whether it is a number, or another variable."""
+        self._variables = Variables()
+        self._at = 0
+        """Where the command begins that is read."""
 
     def read(self) -> None:
         """Read the whole text."""
@@ -171,9 +171,8 @@ class LineReader:
         if root.has_error:
             self.doubt(Why.SYNTAX, root.start_byte, root.end_byte)
         self._sequence(root.children, 0, len(self.text), self._by)
-        for name, at in self._numbers:
-            if not self._is_number(name, set()):
-                self.doubt(Why.ARITHMETIC, at, at + len(name))
+        for start, end in self._variables.doubtful():
+            self.doubt(Why.ARITHMETIC, start, end)
 
     # What running.py needs
 
@@ -208,11 +207,15 @@ class LineReader:
 
     def assigned(self, name: str, value: str | bool = False) -> None:
         """Note that a variable gets a value: whether it is a number for certain, or the name of another variable."""
-        self._values.setdefault(name, []).append(value)
+        self._variables.assigned(name, value, self._at)
 
     def index(self, name: str, at: int) -> None:
         """Note that a variable is evaluated as a number."""
-        self._numbers.append((name, at))
+        self._variables.evaluated(name, at, at, at + len(name))
+
+    def let(self, text: str, word: Word) -> bool:
+        """Take a word that is evaluated as arithmetic; return whether it is of a form that is known."""
+        return self._evaluate(text, self._at, word.start, word.end)
 
     def is_number(self, word: Word) -> bool:
         """Whether a word is an integer for certain, as far as it is known yet: its variable is looked at in the end."""
@@ -226,7 +229,7 @@ class LineReader:
         name = part.text.strip("${}")
         if part.kind != "parameter" or not re.fullmatch(NAME, name):
             return False
-        self.index(name, word.start)
+        self._variables.evaluated(name, self._at, word.start, word.end)
         return True
 
     # Nested readers of words
@@ -317,14 +320,19 @@ class LineReader:
                     self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
                 is_open = is_open and not ends_line
             elif kind in _TERMINATORS:
-                if not is_open or (ends_line and kind != "\n"):
+                # To zsh `&!` and `&|` are one operator.
+                is_other = kind == "&" and self.dialect == "zsh" and self.text[node.end_byte :][:1] in ("!", "|")
+                if not is_open or is_other or (ends_line and kind != "\n"):
                     self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
                 is_open = False
             elif kind in _STATEMENTS:
                 if is_open and not ends_line:
                     self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
-                follower = nodes[place + 1].type if place + 1 < len(nodes) else ""
-                self._statement(node, (*by, RunBy("background")) if follower == "&" else by)
+                if place + 1 < len(nodes) and nodes[place + 1].type == "&":
+                    with self._variables.region():
+                        self._statement(node, (*by, RunBy("background")))
+                else:
+                    self._statement(node, by)
                 is_open = True
             else:
                 self._unknown(node, by)
@@ -368,8 +376,11 @@ class LineReader:
                     self._unknown(child, by)
             elif child.type not in _STATEMENTS:
                 self._unknown(child, by)
+            elif place == 0 and "&&" in operators:
+                self._statement(child, by, redirects if len(children) == 1 else ())
             else:
-                self._statement(child, by, redirects if place == len(children) - 1 else ())
+                with self._variables.region():
+                    self._statement(child, by, redirects if place == len(children) - 1 else ())
         if len(children) % 2 == 0:
             self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
 
@@ -382,7 +393,8 @@ class LineReader:
         self._statement(children[1], by, redirects)
 
     def _subshell(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
-        self._enclosed(node, (*by, RunBy("subshell")), "(", ")")
+        with self._variables.region():
+            self._enclosed(node, (*by, RunBy("subshell")), "(", ")")
         self._outer(redirects, by)
 
     def _group(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
@@ -417,7 +429,8 @@ class LineReader:
             if not self._is_word(keyword):
                 self.doubt(Why.SYNTAX, keyword.start_byte, keyword.end_byte)
             if inner or not is_last:
-                open_end = self._sequence(inner, keyword.end_byte, end, by)
+                with self._variables.region():
+                    open_end = self._sequence(inner, keyword.end_byte, end, by)
                 if not inner or (open_end and not is_last):
                     self.doubt(Why.SYNTAX, keyword.start_byte, end)
 
@@ -473,8 +486,9 @@ class LineReader:
             self.doubt(Why.SYNTAX, at, body.start_byte)
         self.words += words
         are_numbers = children[0].type == "for" and words and all(self._is_integer(word) for word in words)
-        self.assigned(name, bool(are_numbers))
-        self._blocks(body.children, inner, ["do", "done"])
+        with self._variables.region():
+            self._variables.assigned(name, bool(are_numbers), at)
+            self._blocks(body.children, inner, ["do", "done"])
         self._outer(redirects, by)
 
     @staticmethod
@@ -550,7 +564,9 @@ class LineReader:
             end = rest.pop().start_byte
         elif not is_last:
             self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
-        if self._sequence(rest, at, end, by) and end == node.end_byte and "\n" not in self.text[end:].lstrip(" \t")[:1]:
+        with self._variables.region():
+            is_open = self._sequence(rest, at, end, by)
+        if is_open and end == node.end_byte and "\n" not in self.text[end:].lstrip(" \t")[:1]:
             # Without ;; the last command must end before `esac`.
             self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
 
@@ -572,7 +588,8 @@ class LineReader:
         for child in children[1:]:
             self._gap(at, child.start_byte, _LINES if child is children[-1] else _BLANKS)
             at = child.end_byte
-        self._statement(children[-1], (*by, RunBy("function", name)), redirects)
+        with self._variables.region():
+            self._statement(children[-1], (*by, RunBy("function", name)), redirects)
 
     def _declaration(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
         self._command(node, by, redirects)
@@ -639,6 +656,7 @@ class LineReader:
             if self.text[at : at + 1] not in (" ", "\t", "\n", ")"):
                 raise NotKnown(Why.SYNTAX, at)
         self.words += [token for token in tokens if isinstance(token, Word)]
+        self._at = end
         for why, word in test_doubts(self, tokens):
             self.doubt_word(why, word)
 
@@ -670,11 +688,13 @@ class LineReader:
         redirections: list[Redirection] = []
         if any(not isinstance(child, Word) and _has_pipeline(child) for child in nodes):
             by = (*by, RunBy("pipeline"))
+        self._at = node.start_byte
+        lasts = not words and all(isinstance(child, Word) or child.type not in _NAMES for child in nodes)
         for child in nodes:
             if isinstance(child, Word):
                 found.append(child)
             elif child.type == "variable_assignment" and not found:
-                assignments += self._assignment(child, by)
+                assignments += self._assignment(child, by, lasts=lasts)
             elif child.type == "variable_assignment":
                 found += self._word_or_none(child, by)
             elif child.type.endswith("_redirect"):
@@ -687,9 +707,11 @@ class LineReader:
                 found += self._word_or_none(child, by)
             else:
                 self._unknown(child, by)
+        # Words may hold commands of their own.
+        self._at = node.start_byte
         start, end = self._place(node.start_byte, node.end_byte)
         first = found[0] if found else None
-        if first is not None and first.text == first.value and (first.text in RESERVED or self._is_odd(first.text)):
+        if first is not None and self._is_odd(first):
             self.doubt_word(Why.SYNTAX, first)
         if first is None and redirections and self.dialect == "zsh":
             # zsh runs $NULLCMD, or $READNULLCMD.
@@ -697,9 +719,11 @@ class LineReader:
         self.add(SimpleCommand(tuple(found), tuple(assignments), tuple(redirections), by, start, end))
 
     @staticmethod
-    def _is_odd(text: str) -> bool:
-        """Whether a name, as it is written, may be something else to a shell."""
-        return bool(_LOOKS_ASSIGNED.match(text)) or bool(set("{}") & set(text))
+    def _is_odd(name: Word) -> bool:
+        """Whether a name, as it is written, may be something else to a shell: a reserved word, an assignment, a group."""
+        text = name.text
+        is_bare = text == name.value and (text in RESERVED or not {"{", "}"}.isdisjoint(text))
+        return is_bare or bool(_LOOKS_ASSIGNED.match(text))
 
     def _word_or_none(self, node: Node, by: By, *, is_pattern: bool = False) -> list[Word]:
         """Return the word that a node is; if it is none, doubt it."""
@@ -750,9 +774,10 @@ class LineReader:
         elif len(children) < 3 or children[-1].type != ")" or not text.startswith(("$(", "<(", ">("), at):
             self._unknown(node, by)
             return
-        self._sequence(children[1:-1], opening.end_byte, children[-1].start_byte, by)
+        with self._variables.region():
+            self._sequence(children[1:-1], opening.end_byte, children[-1].start_byte, by)
 
-    def _assignment(self, node: Node, by: By) -> list[Assignment]:
+    def _assignment(self, node: Node, by: By, *, lasts: bool) -> list[Assignment]:
         text = self.text[node.start_byte : node.end_byte]
         found = _ASSIGNMENT.match(text)
         if found is None:
@@ -781,7 +806,7 @@ class LineReader:
                 self._descend(node, by)
                 values = [Word(text, (Expansion("parameter", text, splits=True),), *self._place(at, node.end_byte))]
         name = found["name"]
-        self.assigned(name, self._value(values))
+        self._variables.assigned(name, self._value(values), node.end_byte, lasts=lasts)
         return [Assignment(name, tuple(values), *self._place(node.start_byte, node.end_byte))]
 
     def _value(self, values: Sequence[Word]) -> str | bool:
@@ -915,7 +940,8 @@ class LineReader:
             elif child.type in ("&&", "||") and not awaits:
                 awaits = True
             elif child.type in _STATEMENTS and awaits:
-                self._statement(child, by)
+                with self._variables.region():
+                    self._statement(child, by)
             elif child.type in ("file_redirect", "herestring_redirect") and not awaits:
                 redirections, words = self._redirect(child, by)
                 found += [*redirections, *words]
@@ -937,29 +963,23 @@ class LineReader:
             if place % 2 == 0 or child.type not in _STATEMENTS:
                 self._unknown(child, by)
             else:
-                self._statement(child, by)
+                with self._variables.region():
+                    self._statement(child, by)
 
     # Numbers
 
     def _arithmetic(self, start: int, end: int) -> None:
         """Check arithmetic: it may run what the values of its variables hold."""
-        names, assigned, is_known = is_arithmetic(self.text[start:end])
-        if not is_known:
+        if not self._evaluate(self.text[start:end], start, start, end):
             self.doubt(Why.ARITHMETIC, start, end)
-        for name in assigned:
-            self.assigned(name, True)
-        for name in names:
-            self.index(name, start)
 
-    def _is_number(self, name: str, seen: set[str]) -> bool:
-        """Whether all that is assigned to a variable in this text is a number."""
-        if name in seen:
-            return True
-        seen.add(name)
-        values = self._values.get(name)
-        return bool(values) and all(
-            value if isinstance(value, bool) else self._is_number(value, seen) for value in values or ()
-        )
+    def _evaluate(self, text: str, at: int, start: int, end: int) -> bool:
+        found = arithmetic(text)
+        for name, offset in found.evaluated:
+            self._variables.evaluated(name, at + offset, start, end)
+        for name, offset in found.assigned:
+            self._variables.assigned(name, True, at + offset)
+        return found.known
 
 
 def _has_pipeline(node: Node) -> bool:
@@ -970,6 +990,8 @@ def _has_pipeline(node: Node) -> bool:
 _ELSE = re.compile(r"(?:elif then ?)*(?:else)?")
 _CONDITION_OPERATOR = re.compile(r"&&|\|\||[()<>]|!(?=[ \t])")
 _REGEX = re.compile(r"(?:[A-Za-z0-9_.^*+?|()\[\]:/@%=,-]|\\[.+*?/()\[\]|^$-]|\$(?=[ \t)|]))+")
+_NAMES = frozenset(["command_name", "declare", "typeset", "export", "readonly", "local", "unset", "unsetenv"])
+"""What the name of a command is in the tree."""
 _DECLARATIONS = frozenset(["declare", "typeset", "export", "readonly", "local", "unset", "unsetenv"])
 _STATEMENTS = {
     "command": LineReader._command,

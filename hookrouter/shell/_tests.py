@@ -6,7 +6,7 @@ Known are forms in which every text that is evaluated is a number, or a variable
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.shell._words import NAME
 from hookrouter.shell.commands import Why, Word
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
             """Whether a word is a number for certain, as far as it is known yet."""
 
 
-__all__ = ["bracket_doubts", "is_arithmetic", "test_doubts"]
+__all__ = ["Arithmetic", "arithmetic", "bracket_doubts", "test_doubts"]
 
 _TOKEN = re.compile(
     rf"(?P<name>{NAME})|\$(?P<expanded>{NAME})|\$\{{(?P<braced>{NAME})\}}|(?P<known>\$[?#$!]|\$\{{#{NAME}(?:\[[@*]\])?\}})"
@@ -38,17 +38,27 @@ _COMPARISONS = frozenset(["=", "==", "!=", "<", ">", "-nt", "-ot", "-ef", "=~"])
 _NUMERIC = frozenset(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
 
 
-def is_arithmetic(text: str) -> tuple[list[str], list[str], bool]:
-    """Return the variables that arithmetic evaluates, those that it assigns, and whether it is of a known form."""
-    names: list[str] = []
-    assigned: list[str] = []
+class Arithmetic(NamedTuple):
+    """What an arithmetic expression does with variables, each with where it stands in the text."""
+
+    evaluated: list[tuple[str, int]]
+    assigned: list[tuple[str, int]]
+    known: bool
+    """Whether it is of a form that is known."""
+
+
+def arithmetic(text: str) -> Arithmetic:
+    """Read an arithmetic expression."""
+    evaluated: list[tuple[str, int]] = []
+    assigned: list[tuple[str, int]] = []
+    unknown = Arithmetic(evaluated, assigned, False)
     at, depth = 0, 0
     previous = operand = ""
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            return names, assigned, False
-        at = found.end()
+            return unknown
+        start, at = at, found.end()
         if found["blank"]:
             continue
         name = found["name"] or found["expanded"] or found["braced"]
@@ -56,22 +66,24 @@ def is_arithmetic(text: str) -> tuple[list[str], list[str], bool]:
         if name or found["known"] or found["number"]:
             if operand:
                 # `1 a`, or `1$a`, which makes one number of both.
-                return names, assigned, False
-            operand = name or "0"
+                return unknown
+            operand = found["name"] or "0"
             if name:
-                names.append(name)
-                if previous in ("++", "--"):
-                    assigned.append(name)
+                evaluated.append((name, start))
+                if previous in ("++", "--") and found["name"]:
+                    assigned.append((name, start))
         else:
             depth += (operator == "(") - (operator == ")")
             if depth < 0 or (operator == "(" and operand):
-                return names, assigned, False
-            if operator in _ASSIGNS and re.fullmatch(NAME, operand):
-                assigned.append(operand)
+                return unknown
+            if operator in _ASSIGNS and operand not in ("", "0"):
+                assigned.append((operand, start))
+                if operator == "=":
+                    evaluated.pop()
             if operator not in ("++", "--", ")"):
                 operand = ""
         previous = operator or ""
-    return names, assigned, depth == 0
+    return Arithmetic(evaluated, assigned, depth == 0)
 
 
 def test_doubts(numbers: Numbers, tokens: Sequence[str | Word]) -> Iterator[tuple[Why, Word]]:

@@ -291,7 +291,7 @@ class Scanner:
         parts: list[Literal | Expansion] = []
         in_tilde = False
         for part, shown in zip(self._parts, self._mask, strict=True):
-            if isinstance(part, Expansion) or not specials.intersection(shown):
+            if isinstance(part, Expansion) or "\0" in shown or not (in_tilde or specials.intersection(shown)):
                 in_tilde = False
                 parts.append(part)
                 continue
