@@ -80,9 +80,12 @@ class Work:
 
     LENGTH = 200_000
     """Characters of a line."""
-    STEPS = 250
+    STEPS = 150
     """Calls of tree-sitter's progress callback: it makes one for each hundred steps of its parser, or so."""
     NODES = 5_000
+    """Of its trees."""
+    PARTS = 10_000
+    """Of words."""
     COMMANDS = 500
     TEXTS = 5
     """How many texts may be in each other: ``bash -c "bash -c '…'"``."""
@@ -90,6 +93,7 @@ class Work:
     def __init__(self) -> None:
         self.steps = self.STEPS
         self.nodes = self.NODES
+        self.parts = self.PARTS
         self.commands = self.COMMANDS
 
     def parse(self, source: bytes) -> Node | None:
@@ -321,7 +325,9 @@ class LineReader:
                 is_open = is_open and not ends_line
             elif kind in _TERMINATORS:
                 # To zsh `&!` and `&|` are one operator.
-                is_other = kind == "&" and self.dialect == "zsh" and self.text[node.end_byte :][:1] in ("!", "|")
+                is_other = (
+                    kind == "&" and self.dialect == "zsh" and self.text[node.end_byte : node.end_byte + 1] in ("!", "|")
+                )
                 if not is_open or is_other or (ends_line and kind != "\n"):
                     self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
                 is_open = False
@@ -720,7 +726,7 @@ class LineReader:
 
     @staticmethod
     def _is_odd(name: Word) -> bool:
-        """Whether a name, as it is written, may be something else to a shell: a reserved word, an assignment, a group."""
+        """Whether a name, as it is written, may be something else: a reserved word, an assignment, or a group."""
         text = name.text
         is_bare = text == name.value and (text in RESERVED or not {"{", "}"}.isdisjoint(text))
         return is_bare or bool(_LOOKS_ASSIGNED.match(text))
@@ -851,12 +857,12 @@ class LineReader:
         descriptor = None
         if children[0].type == "file_descriptor":
             written = self.text[children[0].start_byte : children[0].end_byte]
-            if not written.isdigit() or children[0].end_byte != children[1].start_byte:
+            if not re.fullmatch(r"[0-9]{1,4}", written) or children[0].end_byte != children[1].start_byte:
                 self._unknown(node, by)
                 return [], []
             descriptor = int(written)
             children = children[1:]
-        elif re.search(r"[\w}]$", self.text[: node.start_byte][-1:]):
+        elif re.search(r"[\w}]$", self.text[max(0, node.start_byte - 1) : node.start_byte]):
             # A word that the shell may take for the descriptor: `a 1>f`, `{x}>f`.
             before = re.search(r"[^\s;&|()<>]*$", self.text[max(0, node.start_byte - 50) : node.start_byte])
             if before and (before[0].isdigit() or before[0].startswith("{")):
@@ -894,8 +900,8 @@ class LineReader:
         if delimiter is None or first < 0:
             self._unknown(node, by)
             return [], []
-        last = self._end_of_document(first + 1, delimiter["name"], tabs=operator.type == "<<-")
-        if last is None or last[1] != end.end_byte or (body is not None and body.start_byte < first):
+        last = self._end_of_document(first + 1, end.end_byte, delimiter["name"], tabs=operator.type == "<<-")
+        if last is None or (body is not None and body.start_byte < first):
             self._unknown(node, by)
             return [], []
         further = self._behind(node, start.end_byte, first, by)
@@ -917,11 +923,13 @@ class LineReader:
         found = Redirection("here-document", None, Word(text, parts, *place), *self._place(node.start_byte, last[1]))
         return [found, *redirections], words
 
-    def _end_of_document(self, at: int, delimiter: str, *, tabs: bool) -> tuple[int, int] | None:
-        """Return where a here-document's text ends, and where its last line does."""
+    def _end_of_document(self, at: int, end: int, delimiter: str, *, tabs: bool) -> tuple[int, int] | None:
+        """Return where a here-document's text and its last line end; None if that line does not end where it must."""
         pattern = re.compile((r"^\t*" if tabs else "^") + delimiter + "$", re.MULTILINE)
-        found = pattern.search(self.text, at)
-        return found and found.span()
+        found = pattern.search(self.text, at, end)
+        if found is None or found.end() != end or self.text[end : end + 1] not in ("", "\n"):
+            return None
+        return found.span()
 
     def _behind(self, node: Node, start: int, end: int, by: By) -> list[Word | Redirection]:
         """Read what stands behind ``<<EOF`` on its line: the grammar has it as part of the here-document."""

@@ -30,6 +30,8 @@ _TOKEN = re.compile(
     r"|[-+*/%<>=!&|?:,()~^])|(?P<blank>[ \t\n]+)",
     re.ASCII,
 )
+_LENGTH = 2_000
+"""Characters of arithmetic that are read."""
 _ASSIGNS = frozenset(["++", "--", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
 _FILE_TESTS = frozenset(f"-{letter}" for letter in "abcdefghkLnNOGprsSuwxz")
 """Operators of one word that evaluate nothing. Not here: ``-v`` and ``-R``, which take a subscript; ``-t``, which zsh
@@ -52,6 +54,8 @@ def arithmetic(text: str) -> Arithmetic:
     evaluated: list[tuple[str, int]] = []
     assigned: list[tuple[str, int]] = []
     unknown = Arithmetic(evaluated, assigned, False)
+    if len(text) > _LENGTH:
+        return unknown
     at, depth = 0, 0
     previous = operand = ""
     while at < len(text):

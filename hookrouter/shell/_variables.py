@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Variables"]
 
+_STEPS = 2_000
+"""How many variables are looked at in all, of those that come from each other."""
+_DEPTH = 50
+
 
 class _Assigned(NamedTuple):
     value: str | bool
@@ -36,6 +40,7 @@ class Variables:
         self._evaluated: list[_Evaluated] = []
         self._region: tuple[int, ...] = ()
         self._regions = 0
+        self._steps = _STEPS
 
     @contextmanager
     def region(self) -> Iterator[None]:
@@ -67,6 +72,9 @@ class Variables:
         if name in seen:
             # All that it takes part in is a number if the rest is.
             return True
+        self._steps -= 1
+        if self._steps < 0 or len(seen) > _DEPTH:
+            return False
         values = self._assigned.get(name, [])
         is_set = any(one.lasts and one.at <= at and region[: len(one.region)] == one.region for one in values)
         seen = seen | {name}

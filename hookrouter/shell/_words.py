@@ -15,8 +15,18 @@ if TYPE_CHECKING:
 
     from hookrouter.shell.commands import ExpansionKind
 
+    class Budget(Protocol):
+        """How much work is left."""
+
+        parts: int
+        """How many parts of words may still be read."""
+
     class Nested(Protocol):
         """Reads what a word holds that is a command line, or arithmetic, of its own."""
+
+        @property
+        def work(self) -> Budget:
+            """How much work is left."""
 
         def substitution(self, at: int) -> int:
             """Read the substitution that begins there; return where it ends. Raises NotKnown if there is none."""
@@ -273,10 +283,17 @@ class Scanner:
         return end
 
     def _expand(self, kind: ExpansionKind, start: int, end: int, *, splits: bool) -> None:
+        self._count(start)
         self._parts.append(Expansion(kind, self._text[start:end], splits))
         self._mask.append("\0")
 
+    def _count(self, at: int) -> None:
+        self._nested.work.parts -= 1
+        if self._nested.work.parts < 0:
+            raise NotKnown(Why.SIZE, at)
+
     def _literal(self, text: str, *, quoted: bool) -> None:
+        self._count(0)
         self._parts.append(Literal(text))
         self._mask.append("\0" * len(text) if quoted else text)
 
@@ -327,7 +344,8 @@ def _specials(mask: str, dialect: Dialect) -> frozenset[str]:
     found = set(mask) & set("*?")
     if "[" in mask and "]" in mask[mask.index("[") :]:
         found.add("[")
-    if re.search(r"\{.*(?:,|\.\.).*\}", mask, re.DOTALL):
+    inner = mask[mask.find("{") : mask.rfind("}")] if "{" in mask else ""
+    if "," in inner or ".." in inner:
         found.add("{")
     if re.search(r"(?:^|[=:])~", mask):
         found.add("~")
