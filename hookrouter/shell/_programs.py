@@ -13,6 +13,7 @@ A row begins with a program's name and what stands behind its options; the optio
 ``-a=text``     its value is a command line for a shell
 ``-a=config``   its value is a setting of git, ``KEY=VALUE``
 ``-a=name``     its value is the name of a variable
+``-a=number``   its value is a number
 ``-a=doubt``    with it, it is not known what is run
 ``-N``          ``-`` and digits
 ``*``           other options take no part in what is run
@@ -159,7 +160,7 @@ local: DECLARE
 unset: NAMES
   -f -v
 read: NAMES
-  -r -s -e -a=name -d: -n: -N: -p: -t: -u:
+  -r -s -e -a=name -d: -n=number -N=number -p: -t=number -u=number
 readarray: NAMES
   -t -d: -n: -O: -s: -u: -C=doubt -c:
 mapfile: NAMES
@@ -297,8 +298,8 @@ dotenv: DOUBT
 direnv: SUBCOMMAND
 direnv exec: WORD COMMAND
 xargs: INPUT
-  -0 -r -t -o -x -p -n: -P: -L: -d: -s: -E: -a: -I: -i? -l? -e? --null --no-run-if-empty --verbose --max-args:
-  --max-procs: --max-lines? --delimiter: --arg-file: --replace? --exit --max-chars: --open-tty
+  -0 -r -t -o -x -p -n: -P: -L: -d: -s: -E: -a: -I: -i=doubt -l? -e? --null --no-run-if-empty --verbose --max-args:
+  --max-procs: --max-lines? --delimiter: --arg-file: --replace=doubt --exit --max-chars: --open-tty
 gxargs: INPUT
   -0 -r -t -n: -P: -L: -d: -I:
 

@@ -45,6 +45,12 @@ if TYPE_CHECKING:
         def assigned(self, name: str, value: str | bool = False) -> None:
             """Note that a variable gets a value."""
 
+        def array(self, name: str) -> None:
+            """Note that a variable may be an array."""
+
+        def compound(self, name: str, value: Word) -> None:
+            """Note that a variable gets a value that, if it is an array, is read as that of one."""
+
         def let(self, text: str, word: Word) -> bool:
             """Take a word that is evaluated as arithmetic; return whether it is of a form that is known."""
 
@@ -54,6 +60,8 @@ __all__ = ["run"]
 _WRAPPERS = 10
 """How many programs may run each other: ``sudo nice timeout 5 …``."""
 _ASSIGNED = re.compile(rf"({NAME})=", re.ASCII)
+_OF_TEXT = re.compile(r"%(?:%|[-+ #0-9.]*[sbq])")
+"""What of a format takes no number."""
 _ANY_ASSIGNED = re.compile(r"([^=]*)=")
 
 
@@ -143,7 +151,7 @@ class _Options:
                 name, _, kind = one.partition("=")
                 mark = "" if kind else name[-1:] if name[-1:] in ":?!" else ""
                 self.kinds[name.rstrip(":?!")] = kind or mark
-        self.runs = any(kind in ("text", "doubt", "config", "name") for kind in self.kinds.values())
+        self.runs = any(kind in ("text", "doubt", "config", "name", "number") for kind in self.kinds.values())
 
     @classmethod
     def of(cls, row: str) -> _Options:
@@ -309,7 +317,10 @@ class _Words:
             if word.value == "-I" or (word.value or "").startswith("-I"):
                 self._replaced = value
             return False
-        if value is None:
+        if kind == "number":
+            if not re.fullmatch(r"[0-9.]+", value or "") and not self._reader.is_number(holder):
+                self._doubt(Why.ARITHMETIC, holder)
+        elif value is None:
             self._doubt(Why.TEXT, holder)
         elif kind == "text":
             self._reader.read_text(value, holder, self._by, "sh")
@@ -418,9 +429,6 @@ class _Words:
         """The command of ``xargs``, with words that it reads."""
         rest = list(self._rest)
         replaced = self._replaced
-        options = [word.value or "" for word in self._command.words[1 : self._at]]
-        if any(value.startswith(("-i", "--replace")) for value in options):
-            replaced = "{}"
         if not rest:
             rest = [Word("echo", (Literal("echo"),), self._command.start, self._command.end)]
         end = rest[-1].end
@@ -436,6 +444,8 @@ class _Words:
             self._doubt(Why.ARITHMETIC, word)
         else:
             self._reader.assigned(value)
+            if self._name in ("read", "mapfile", "readarray"):
+                self._reader.array(value)
             if value in STATE_VARIABLES or value.startswith(STATE_PREFIXES):
                 self._doubt(Why.VARIABLE, word)
 
@@ -456,6 +466,9 @@ class _Words:
                 continue
             value = _behind(word, found.end())
             self._reader.assigned(found[1], self._reader.is_number(value) if value.value is not None else False)
+            if not value.prefix or value.prefix.startswith("("):
+                # bash reads `declare x='($(command))'` again if x is an array.
+                self._reader.compound(found[1], value)
             assignment = Assignment(found[1], (value,), word.start, word.end)
             _variable(self._reader, self._command, assignment)
         return True
@@ -480,7 +493,7 @@ class _Words:
         text = rest[0].value
         if text is None and may_be_option(rest[0]):
             self._doubt(Why.OPTION, rest[0])
-        if self._reader.dialect == "zsh" and (text is None or re.search(r"%[^%sbq]*(?<!%)[^%sbq\s]", text)):
+        if self._reader.dialect == "zsh" and (text is None or "%" in _OF_TEXT.sub("", text)):
             for word in rest[1:]:
                 if not self._reader.is_number(word):
                     self._doubt(Why.ARITHMETIC, word)
@@ -604,7 +617,7 @@ def _shell(reader: Reader, command: SimpleCommand) -> None:
     while at < len(words):
         value = words[at].value
         if value is None and may_be_option(words[at]):
-            reader.doubt_word(Why.OPTION, words[at])
+            reader.doubt_word(Why.TEXT if is_text else Why.OPTION, words[at])
             return
         if value is None or value[:1] not in ("-", "+") or value == "-":
             break

@@ -182,7 +182,7 @@ class LineReader:
 
     def doubt(self, why: Why, start: int, end: int) -> None:
         """Note why the reading is not certain."""
-        start, end = self._place(start, end)
+        start, end = self._place(min(start, end), max(start, end))
         self.doubts.append(Doubt(why, start, end))
 
     def doubt_word(self, why: Why, word: Word) -> None:
@@ -216,6 +216,14 @@ class LineReader:
     def index(self, name: str, at: int) -> None:
         """Note that a variable is evaluated as a number."""
         self._variables.evaluated(name, at, at, at + len(name))
+
+    def array(self, name: str) -> None:
+        """Note that a variable may be an array."""
+        self._variables.array(name)
+
+    def compound(self, name: str, value: Word) -> None:
+        """Note that a variable gets a value that, if it is an array, is read as that of one."""
+        self._variables.compound(name, value.start, value.end)
 
     def let(self, text: str, word: Word) -> bool:
         """Take a word that is evaluated as arithmetic; return whether it is of a form that is known."""
@@ -794,6 +802,8 @@ class LineReader:
         at = node.start_byte + found.end()
         value = node.children[-1]
         values: list[Word] = []
+        if value.type == "array" or "[" in found[0]:
+            self._variables.array(found["name"])
         if value.type == "array":
             values = self._array(value, by)
         elif at < node.end_byte:

@@ -40,6 +40,8 @@ class Variables:
         self._evaluated: list[_Evaluated] = []
         self._region: tuple[int, ...] = ()
         self._regions = 0
+        self._arrays: set[str] = set()
+        self._compound: list[tuple[str, int, int]] = []
         self._steps = _STEPS
 
     @contextmanager
@@ -61,8 +63,19 @@ class Variables:
         """Note that a variable is evaluated as a number. ``start`` and ``end`` are where to say so."""
         self._evaluated.append(_Evaluated(name, at, self._region, start, end))
 
+    def array(self, name: str) -> None:
+        """Note that a variable is an array."""
+        self._arrays.add(name)
+
+    def compound(self, name: str, start: int, end: int) -> None:
+        """Note that a variable gets a value that is read again if the variable is an array."""
+        self._compound.append((name, start, end))
+
     def doubtful(self) -> Iterator[tuple[int, int]]:
-        """Yield where a variable is evaluated that may hold something else than a number."""
+        """Yield where a variable is evaluated that may hold something else than a number, or a text is read again."""
+        for name, start, end in self._compound:
+            if name in self._arrays:
+                yield start, end
         for one in self._evaluated:
             if not self._is_number(one.name, one.at, one.region, set()):
                 yield one.start, one.end

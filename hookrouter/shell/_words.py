@@ -313,9 +313,10 @@ class Scanner:
                 parts.append(part)
                 continue
             for character, seen in zip(part.text, shown, strict=True):
-                if seen == "{" and "{" in specials:
-                    # What follows may be any number of words, of any text.
-                    return (*_joined(parts), Expansion("brace", self._text[start:end], splits=True))
+                if seen in "{[" and seen in specials:
+                    # What follows is not known: `{a,b}`, `[ab]`.
+                    kind: ExpansionKind = "brace" if seen == "{" else "filename"
+                    return (*_joined(parts), Expansion(kind, self._text[start:end], splits=True))
                 if in_tilde and seen not in "/:":
                     continue
                 in_tilde = seen == "~" and "~" in specials

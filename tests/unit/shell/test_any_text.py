@@ -85,7 +85,7 @@ def test_so_are_nested_lines(seed: int, shell: str) -> None:
 
 
 RESERVED = re.compile(
-    r"[;&|(){}!\s\\]+|\[\[|\]\]|case|coproc|do|done|elif|else|esac|fi|for|function|if|in|select|then|until|while|f|x|i|z|\(\(.*?\)\)"
+    r"[;&|(){}!\s\\]+|\[\[|\]\]|case|coproc|done|do|elif|else|esac|fi|for|function|if|in|select|then|until|while|f|x|i|z|\(\(.*?\)\)"
 )
 
 
