@@ -16,6 +16,7 @@ A row begins with a program's name and what stands behind its options; the optio
 ``-a=number``   its value is a number
 ``-a=doubt``    with it, it is not known what is run
 ``-N``          ``-`` and digits
+``+``           the first word may be letters of options without a ``-``
 ``*``           other options take no part in what is run
 ``WORD``        one word
 ``WORDS``       any words, with options between them
@@ -350,6 +351,7 @@ sort: WORDS
 split: WORDS
   --filter=text *
 tar: WORDS
+  +
   -I=text -F=text -C: -f: -T: -X: --use-compress-program=text --to-command=text --checkpoint-action=doubt
   --info-script=text --new-volume-script=text --rsh-command=text --rmt-command=text *
 zip: WORDS

@@ -142,11 +142,14 @@ class _Options:
         self.kinds: dict[str, str] = {}
         self.others = False
         self.digits = False
+        self.bundled = False
         for one in row.split():
             if one == "*":
                 self.others = True
             elif one == "-N":
                 self.digits = True
+            elif one == "+":
+                self.bundled = True
             else:
                 name, _, kind = one.partition("=")
                 mark = "" if kind else name[-1:] if name[-1:] in ":?!" else ""
@@ -253,6 +256,12 @@ class _Words:
         """
         words = self._command.words
         operands: list[Word] = []
+        if options.bundled and self._rest and not may_be_option(words[self._at]):
+            letters = words[self._at].value or ""
+            if any(options.kinds.get("-" + letter) in ("text", "doubt") for letter in letters):
+                self._doubt(Why.OPTION, words[self._at])
+                return True
+            self._at += 1
         while self._at < len(words):
             word = words[self._at]
             value = word.value

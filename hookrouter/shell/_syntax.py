@@ -120,11 +120,32 @@ _parsers: list[Parser] = []
 
 def _parser() -> Parser:
     if not _parsers:
-        import tree_sitter_bash
         from tree_sitter import Language, Parser
 
-        _parsers.append(Parser(Language(tree_sitter_bash.language())))
+        _parsers.append(Parser(Language(_grammar())))
     return _parsers[0]
+
+
+def _grammar() -> object:
+    """Return the grammar, as tree-sitter takes it.
+
+    Its package imports importlib.resources, for queries that nothing here needs, which takes longer than Python does to
+    start: so its extension module is loaded alone, where it is found.
+    """
+    from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
+    from importlib.util import module_from_spec
+
+    package = PathFinder.find_spec("tree_sitter_bash")
+    binding = PathFinder.find_spec("_binding", package.submodule_search_locations) if package else None
+    if binding is None or not isinstance(binding.loader, ExtensionFileLoader) or binding.origin is None:
+        import tree_sitter_bash
+
+        return tree_sitter_bash.language()
+    name = "tree_sitter_bash._binding"
+    loader = ExtensionFileLoader(name, binding.origin)
+    module = module_from_spec(ModuleSpec(name, loader, origin=binding.origin))
+    loader.exec_module(module)
+    return module.language()
 
 
 class LineReader:

@@ -141,21 +141,21 @@ def _of_word(word: Word) -> str:
 
 
 _NAMES = ("aa", "bb", "cc", "git", "ls", "rm", "npm", "zz")
-_COMMANDS = """
+_COMMANDS = r"""
 <N> <W>|<N> <W> <W>|<N>|X=<W> <N> <W>|X=<W>|<N> > f|<N> 2>&1|<N> >/dev/null 2>&1|<N> < f|<N> <W> &> f|<N> <<< <W>|<N> <W> >g <W>
-<S> && <S>|<S> \\|\\| <S>|<S>; <S>|<S>\n<S>|<S> & <S>|<S> \\| <S>|<S> \\|& <S>|! <S>|! ! <S>|<S> # <S>|<S> &|<S> \\\n && <S>
+<S> && <S>|<S> \|\| <S>|<S>; <S>|<S>\n<S>|<S> & <S>|<S> \| <S>|<S> \|& <S>|! <S>|! ! <S>|<S> # <S>|<S> &|<S> \\\n && <S>
 ( <S> )|(<S>)|{ <S>; }|{ <S>\n}|{ <S>; } > f|if <S>; then <S>; fi|if <S>\nthen <S>\nelse <S>\nfi
 if <S>; then <S>; elif <S>; then <S>; fi|while <S>; do <S>; break; done|until <S>; do <S>; break; done|for x; do <S>; done
 for x in <W> <W>; do <S>; done|for x in a b\ndo\n<S>\ndone|for ((i=0;i<2;i++)); do <S>; done|for x in a; { <S>; }
-case <W> in a) <S>;; *) <S>;; esac|case <W> in (a\\|b) <S> ;; esac|case a in a) <S> esac|f() { <S>; }; f|f() ( <S> ); f <W>
+case <W> in a) <S>;; *) <S>;; esac|case <W> in (a\|b) <S> ;; esac|case a in a) <S> esac|f() { <S>; }; f|f() ( <S> ); f <W>
 function f { <S>; }; f|select x in a; do <S>; break; done < /dev/null|while <S>; do <S>; break; done <<< <W>
-<N> <<EOF\n<T>\nEOF\n|<N> <<'EOF'\n<T>\nEOF\n|<N> <<-EOF\n\t<T>\n\tEOF\n|<N> <<EOF \\| <S>\n<T>\nEOF\n|<N> <<EOF && <S>\n<T>\nEOF
+<N> <<EOF\n<T>\nEOF\n|<N> <<'EOF'\n<T>\nEOF\n|<N> <<-EOF\n\t<T>\n\tEOF\n|<N> <<EOF \| <S>\n<T>\nEOF\n|<N> <<EOF && <S>\n<T>\nEOF
 <N> <<EOF > f\n<T>\nEOF\n|<N> <<\\EOF\n<T>\nEOF\n|<N> <<E'O'F\n<T>\nEOF\n|<N> <<EOF\n<T>\nEOFx\n<S>\nEOF\n<S>|<N> <<A <<B\n<T>\nA\n<T>\nB\n
 <S> $(<N> <<EOF\n<T>\nEOF\n)|<N> <<EOF <W>\n<T>\nEOF\n|<N> <<''\n<T>\n\n<S>|<N> <<EOF; <S>\n<T>\nEOF\n
 time <S>|time -p <S>|coproc <S>|time { <S>; }|! time <S>|X=1 time <S>|time if <S>; then <S>; fi
 bash -c <Q>|sh -c <Q>|eval <Q>|eval <S>|env <S>|env X=1 <S>|env -u X <S>|timeout 5 <S>|nice -n 5 <S>|command <S>|builtin <S>
-exec <S>|echo a \\| xargs <S>|echo a \\| xargs -I% <S>|find . -maxdepth 0 -exec <S> \\;|find . -maxdepth 0 -exec <N> {} +
-find <W> -maxdepth 0 -exec <N> \\;|trap <Q> EXIT|bash <<EOF\n<S>\nEOF\n|bash <<'EOF'\n<S>\nEOF\n|echo <Q> \\| bash|source f|bash g|bash <<< <Q>
+exec <S>|echo a \| xargs <S>|echo a \| xargs -I% <S>|find . -maxdepth 0 -exec <S> \\;|find . -maxdepth 0 -exec <N> {} +
+find <W> -maxdepth 0 -exec <N> \\;|trap <Q> EXIT|bash <<EOF\n<S>\nEOF\n|bash <<'EOF'\n<S>\nEOF\n|echo <Q> \| bash|source f|bash g|bash <<< <Q>
 alias z=<N>\nz|shopt -s expand_aliases\nalias z=<N>\nz|hash -p ./zz z; z|zsh -c <Q>|noglob <S>|- <S>|repeat 1 <S>|./b/zz <W>|b/z?
 . ./f|command -v <S>|env -S <Q>|env <W> <S>|timeout <W> <S>|xargs <W> < f|<W> <W>|<W>|stdbuf -oL <S>|setsid -w <S>|PATH=. zz|xargs bash -c <Q> < f
 test -v 'a[$(<S>)]'|[ -v 'a[$(<S>)]' ]|[[ -v a[$(<S>)] ]]|printf -v 'a[$(<S>)]' x|read 'a[$(<S>)]' < f|let 'a[$(<S>)]=1'
@@ -163,7 +163,13 @@ declare 'a[$(<S>)]=1'|y='a[$(<S>)]'; echo $((y))|y='a[$(<S>)]'; ((y))|y='a[$(<S>
 a=(1); unset 'a[$(<S>)]'|[ <W> ]|[ <W> = <W> ]|[ <W> -eq <W> ]|[ -n <W> ]|[[ <W> == <W> ]]|[[ -n <W> && <W> != b ]]|[[ <W> =~ ^a.*$ ]]
 [[ <W> -eq 1 ]]|((X))|((i=1, i++))|let i=1|i=0; while [ $i -lt 2 ]; do <S>; i=$((i+1)); done|export Y=<W>|declare <W>|unset <W>|read <W> < f
 local x=<W>|printf <W> <W>|printf '%d' <W>|shift <W>|return <W>|exit <W>|set -- <W>|set -x; <S>|mapfile -C <Q> -c 1 x < f|a=(<W> <W>)|a[1]=<W>
-echo <W>|cd . && <S>|true && <S>|false \\|\\| <S>|: <W>|wait|test <W> = <W>|git -c alias.z=<Q> z|{ <S> } always { <S> }|if [[ a ]] { <S> }|foreach x (a) <S>; end
+echo <W>|cd . && <S>|true && <S>|false \|\| <S>|: <W>|wait|test <W> = <W>|git -c alias.z=<Q> z|{ <S> } always { <S> }|if [[ a ]] { <S> }|foreach x (a) <S>; end
+() { <S> } |() { <S>; } a|function { <S>; }|repeat 2 <S>|for x (a b) <S>|for x in a b; <S>|echo ${(e):-<Q>}|echo ${~X} $~X $=X|print -P <Q>
+emulate sh -c <Q>|if (( 1 )) <S>|case a { a) <S> ;; }|[[ -n a ]] && { <S> }|x=( $(<S>) ); echo $x[1]|<N> &! <S>|<N> >\| f <W>|<S> &>>f|f () <S>
+functions[z]=<Q>; z|alias -g G=<Q>; echo G|echo $X:h|=zz <W>|\\<N> <W>|exec {fd}>f; <S>|<N> >(<S>) 2>&1|<N> <<<$(<S>)|typeset -A m; m[$(<S>)]=1
+a[$(<S>)]=1|a=([$(<S>)]=1)|echo $((a[$(<S>)]))|echo ${X:$(<S>)}|echo ${X//a/$(<S>)}|<S> <<EOF &\n<T>\nEOF\n|x=1; x=$((x+<W>)); echo $((x))|i=<W>; echo $((i))
+x=(1); declare x=<Q>|x=(1 2); local x=<W>|read -a x < f; declare x=<W>|nice <W> <S>|find . -maxdepth 0 <W> -exec <N> {} \;|xargs -I <W> <N> <W> < f|xargs -i<W> <N> <W> < f
+env <W>=1 <S>|printf -v <W> %s 1; <S>|printf <W> <W> <W>|[[ -n a ]] { <S> }|while read x; do <S>; done < f|<S> $(<S>) `<N>` "$(<S>)"|bash -c <Q> <W> <W>|sh -s < f
 echo a > zz; ./zz|echo 'zz a' > g; bash g|echo 'zz a' > g; . ./g|[ ! -f <W> ]|[ <W> -a <W> ]|cat=<W>; <S>|typeset -i x=<W>|print <W>|<N> *(e:<Q>:)
 """
 _ITEMS = [item for line in _COMMANDS.strip().split("\n") for item in re.split(r"(?<!\\)\|", line)]

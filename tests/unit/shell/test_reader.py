@@ -204,6 +204,7 @@ def test_words_outside_of_commands_are_listed() -> None:
         ("sed '1e rm' f", Why.CODE),
         ("awk '{ print | \"rm\" }' f", Why.CODE),
         ("x=(1); declare x='($(rm))'", Why.ARITHMETIC),
+        ("tar cfI x.tar 'sh -c rm' f", Why.OPTION),
         ("echo a | xargs -i% sh -c '%'", Why.OPTION),
     ],
 )
