@@ -22,6 +22,7 @@ A row begins with a program's name and what stands behind its options; the optio
 ``WORDS``       any words, with options between them
 ``ASSIGNMENTS`` any number of ``NAME=VALUE``
 ``COMMAND``     the words of a command, if there are any
+``OPTIONS``     options again
 ``DASHES``      all up to ``--``, and behind it the words of a command, if there are any
 ``LINE``        words that, joined by blanks, are a command line, if there are any
 ``TEXT``        one word that is a command line
@@ -115,6 +116,8 @@ float: ARITHMETIC
   *
 functions: STATE
   *
+getln: ARITHMETIC
+  *
 hash: STATE
   -r -l -d
 integer: ARITHMETIC
@@ -198,12 +201,12 @@ setsid: COMMAND
   -c -f -w --ctty --fork --wait
 ionice: COMMAND
   -c: -n: -t -p! --class: --classdata: --ignore
-chrt: WORD COMMAND
-  -b -f -i -o -r -a -R -v -p! -m!
+chrt: DOUBT
+  *
 taskset: WORD COMMAND
   -a -c -p!
-setarch: WORD COMMAND
-  -R -B -3 -X -v --verbose
+setarch: DOUBT
+  *
 prlimit: DOUBT
   *
 setpriv: DOUBT
@@ -305,7 +308,7 @@ gxargs: INPUT
   -0 -r -t -n: -P: -L: -d: -I:
 
 # Programs that run a text, on this machine or another
-ssh: WORD LINE
+ssh: WORD OPTIONS LINE
   -4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y -B: -b: -c: -D: -E: -e: -F=doubt -I: -i: -J:
   -L: -l: -m: -O: -o=doubt -p: -Q: -R: -S: -W: -w:
 scp: WORDS
@@ -581,6 +584,7 @@ PROGRAMS |= {
 _LISTS = _rows("""
 state variables: change which commands shells or programs run
   BASHOPTS BASH_ALIASES BASH_CMDS BASH_ENV BASH_XTRACEFD CLASSPATH ENV FPATH GCONV_PATH GIT_EXEC_PATH
+  GIT_ALLOW_PROTOCOL
   GIT_TEMPLATE_DIR GNUMAKEFLAGS GOFLAGS GREP_OPTIONS HOME IFS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS LESSCLOSE LESSOPEN
   MAKEFLAGS NODE_OPTIONS NULLCMD PATH PERL5DB PERL5OPT POSIXLY_CORRECT PROMPT_COMMAND PS4 PYTHONINSPECT
   PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS XDG_CONFIG_HOME
@@ -591,9 +595,9 @@ command variables: hold a command line that programs run
   BROWSER EDITOR FZF_DEFAULT_COMMAND GIT_ASKPASS GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PAGER GIT_PROXY_COMMAND
   GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND MANPAGER PAGER SSH_ASKPASS SUDO_ASKPASS VISUAL
 harmless config: settings of git, or beginnings of them, that name no command
-  advice. author. blame. branch. color. column. commit.gpgsign committer. core.abbrev core.autocrlf core.eol
+  advice. author. blame. color. column. commit.gpgsign committer. core.abbrev core.autocrlf core.eol
   core.filemode core.ignorecase core.longpaths core.precomposeunicode core.quotepath core.symlinks diff.algorithm
-  diff.mnemonicprefix diff.noprefix diff.renames fetch.prune format.pretty gc.auto help. http.postbuffer
+  diff.mnemonicprefix diff.noprefix diff.renames fetch.prune format.pretty gc.auto http.postbuffer
   http.sslverify http.version init.defaultbranch log. merge.conflictstyle merge.ff protocol.file.allow
   protocol.version pull.ff pull.rebase push.autosetupremote push.default rebase.autostash rerere. safe.directory
   status. tag.gpgsign user.

@@ -401,7 +401,13 @@ class _Words:
         if "--" in values[: self._at]:
             self._at = values.index("--") + 1
             return self._inner_command()
+        if self._name == "kubectl":
+            # Older ones take a command without the dashes.
+            self._doubt(Why.OPTION, words[0])
         return True
+
+    def _more_options(self) -> bool:
+        return self._options(_Options.of(PROGRAMS[self._name][0]), permuted=False, declares=False)
 
     def _line(self) -> bool:
         rest = self._rest
@@ -519,10 +525,11 @@ class _Words:
 
     def _make(self) -> bool:
         for word in self._operands:
-            if word.value is None or _ASSIGNED.match(word.value) is None:
-                continue
-            name = word.value.partition("=")[0]
-            if name in ("SHELL", "MAKEFLAGS", ".SHELLFLAGS") or re.search(r"\$[({]\s*shell|!=|[`|;&]", word.value):
+            name, sign, _ = word.prefix.partition("=")
+            if word.value is None and (sign or not word.splits):
+                # It is, or may be, a variable whose value make expands.
+                self._doubt(Why.VARIABLE, word)
+            elif sign and (name.startswith(("SHELL", "MAKE", ".SHELL")) or re.search(r"[$`|;&<>]|!=", word.prefix)):
                 self._doubt(Why.VARIABLE, word)
         return True
 
@@ -570,6 +577,7 @@ _OPERANDS: dict[str, Callable[[_Words], bool]] = {
     "WORDS": _Words._words,
     "ASSIGNMENTS": _Words._assignments,
     "COMMAND": _Words._inner_command,
+    "OPTIONS": _Words._more_options,
     "DASHES": _Words._dashes,
     "LINE": _Words._line,
     "TEXT": _Words._one_text,

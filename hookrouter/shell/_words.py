@@ -129,7 +129,7 @@ class Scanner:
             at = self._quoted_step(at, end, _IN_DOCUMENT)
         if at != end:
             raise NotKnown(Why.SYNTAX, at)
-        return _joined(self._parts)
+        return _joined(self._parts) or (Literal(""),)
 
     def _unquoted(self, at: int, character: str) -> int:
         text = self._text

@@ -204,6 +204,11 @@ def test_words_outside_of_commands_are_listed() -> None:
         ("sed '1e rm' f", Why.CODE),
         ("awk '{ print | \"rm\" }' f", Why.CODE),
         ("x=(1); declare x='($(rm))'", Why.ARITHMETIC),
+        ("setarch -R rm x", Why.TEXT),
+        ("kubectl exec p rm x", Why.OPTION),
+        ("git -c help.autocorrect=1 psuh", Why.OPTION),
+        ("make X:='$(shell rm x)'", Why.VARIABLE),
+        ('make "$x"', Why.OPTION),
         ("tar cfI x.tar 'sh -c rm' f", Why.OPTION),
         ("echo a | xargs -i% sh -c '%'", Why.OPTION),
     ],
@@ -256,6 +261,10 @@ def test_a_reading_that_is_not_certain_still_lists_what_it_saw() -> None:
     reading = read("if $x; then rm -rf a; fi; [[ $(git push) -eq 1 ]]")
     assert not reading.certain
     assert {"rm", "git"} <= {command.name for command in reading.commands}
+
+
+def test_options_of_ssh_may_stand_behind_the_host() -> None:
+    assert named(read("ssh host -p 22 rm x"), "rm").run_by == (RunBy("program", "ssh"),)
 
 
 def test_run_by_is_from_the_outside_in() -> None:
