@@ -193,6 +193,7 @@ class LineReader:
         if root is None or not self._survey(root):
             self.doubt(Why.SIZE, 0, len(self.text))
             return
+        self._has_error = root.has_error
         if root.has_error:
             self.doubt(Why.SYNTAX, root.start_byte, root.end_byte)
         self._sequence(root.children, 0, len(self.text), self._by)
@@ -379,7 +380,13 @@ class LineReader:
         if len(by) - len(self._by) > _DEPTH:
             self.doubt(Why.SIZE, node.start_byte, node.end_byte)
             return
-        _STATEMENTS[node.type](self, node, by, redirects)
+        try:
+            _STATEMENTS[node.type](self, node, by, redirects)
+        except IndexError:
+            # In a tree with an error, any child may be missing.
+            if not self._has_error:
+                raise
+            self._unknown(node, by)
 
     def _command(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
         self._spaced(node.children, node)
@@ -787,6 +794,7 @@ class LineReader:
             raise NotKnown(Why.SYNTAX, at)
         return Word(self.text[at:end], parts, *self._place(at, end))
 
+    _has_error = False
     _inner_by: By = ()
     """What the word stands in that is read."""
     _scan_end = 0
@@ -886,6 +894,9 @@ class LineReader:
             return self._here_document(node, by)
         children = list(node.children)
         descriptor = None
+        if not node.type.endswith("_redirect") or len(children) < 1:
+            self._unknown(node, by)
+            return [], []
         if children[0].type == "file_descriptor":
             written = self.text[children[0].start_byte : children[0].end_byte]
             if not re.fullmatch(r"[0-9]{1,4}", written) or children[0].end_byte != children[1].start_byte:

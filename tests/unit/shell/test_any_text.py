@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hookrouter.shell.commands import Reading, Word
@@ -74,6 +74,8 @@ def test_so_is_what_bytes_decode_to(data: bytes, shell: str) -> None:
 
 
 @given(st.lists(PIECES), SHELLS)
+@example(["{ a", "\n", "}", " $", "]"], "bash")
+@example(["(a) ", "[", "<(", "\n"], "zsh")
 def test_so_are_pieces_of_shells(pieces: list[str], shell: str) -> None:
     check(read("".join(pieces), shell), "".join(pieces))
 
