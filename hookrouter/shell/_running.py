@@ -15,7 +15,7 @@ from hookrouter.shell._programs import (
     STATE_VARIABLES,
 )
 from hookrouter.shell._tests import bracket_doubts
-from hookrouter.shell._words import NAME
+from hookrouter.shell._words import NAME, RESERVED
 from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
 
 if TYPE_CHECKING:
@@ -380,6 +380,9 @@ class _Words:
             # It may become one.
             self._doubt(Why.NAME, self._rest[0])
         else:
+            first = self._rest[0]
+            if self._name == "time" and first.text == first.value in RESERVED:
+                self._doubt(Why.SYNTAX, first)
             self._run(self._rest, assignments)
         return True
 

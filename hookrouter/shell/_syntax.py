@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hookrouter.shell._running import run
 from hookrouter.shell._tests import arithmetic, test_doubts
 from hookrouter.shell._variables import Variables
-from hookrouter.shell._words import METACHARACTERS, NAME, NotKnown, Scanner, split_words
+from hookrouter.shell._words import METACHARACTERS, NAME, RESERVED, NotKnown, Scanner, split_words
 from hookrouter.shell.commands import (
     Assignment,
     Doubt,
@@ -54,11 +54,6 @@ _WORDS = split_words(
     "process_substitution arithmetic_expansion brace_expression extglob_pattern variable_name test_operator"
 )
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
-RESERVED = split_words(
-    "! { } [[ ]] case coproc do done elif else end esac fi for foreach function if in nocorrect repeat select then "
-    "until while"
-)
-"""Words that begin, continue or end a compound command, in bash or zsh; ``time`` is read as a program."""
 _DIRECTIONS: dict[str, Direction] = {
     "<": "in",
     ">": "out",

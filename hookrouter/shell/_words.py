@@ -41,7 +41,7 @@ if TYPE_CHECKING:
             """Note that an expansion may assign a variable (``${x:=…}``)."""
 
 
-__all__ = ["METACHARACTERS", "NAME", "Dialect", "NotKnown", "Scanner", "split_words"]
+__all__ = ["METACHARACTERS", "NAME", "RESERVED", "Dialect", "NotKnown", "Scanner", "split_words"]
 
 Dialect = str
 """``bash``, ``zsh``, or ``sh`` for what a POSIX shell reads."""
@@ -73,6 +73,13 @@ _LONE_DOLLAR_QUOTED = _LONE_DOLLAR | frozenset('"./,]}%')
 def split_words(text: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(text.split())
+
+
+RESERVED = split_words(
+    "! { } [[ ]] case coproc do done elif else end esac fi for foreach function if in nocorrect repeat select then "
+    "until while"
+)
+"""Words that begin, continue or end a compound command, in bash or zsh; ``time`` is read as a program."""
 
 
 class NotKnown(Exception):

@@ -27,7 +27,8 @@ STUBS = (
     *("then", "fi", "do", "a", "b", "x", "y", "f", "z", "time", "repeat", "-", "!"),
 )
 """Programs that record how they were started, and do nothing else."""
-_REAL = ("env", "xargs", "timeout", "nice", "find", "bash", "zsh", "sh", "nohup", "stdbuf", "setsid")
+_REAL = ("env", "xargs", "timeout", "nice", "find", "bash", "zsh", "sh", "nohup", "stdbuf")
+# Not setsid: what leaves the session outlives its line.
 _SECONDS = 0.7
 _ENVIRON = {
     "X": "a[$(zz x)]",
@@ -157,7 +158,7 @@ bash -c <Q>|sh -c <Q>|eval <Q>|eval <S>|env <S>|env X=1 <S>|env -u X <S>|timeout
 exec <S>|echo a \| xargs <S>|echo a \| xargs -I% <S>|find . -maxdepth 0 -exec <S> \\;|find . -maxdepth 0 -exec <N> {} +
 find <W> -maxdepth 0 -exec <N> \\;|trap <Q> EXIT|bash <<EOF\n<S>\nEOF\n|bash <<'EOF'\n<S>\nEOF\n|echo <Q> \| bash|source f|bash g|bash <<< <Q>
 alias z=<N>\nz|shopt -s expand_aliases\nalias z=<N>\nz|hash -p ./zz z; z|zsh -c <Q>|noglob <S>|- <S>|repeat 1 <S>|./b/zz <W>|b/z?
-. ./f|command -v <S>|env -S <Q>|env <W> <S>|timeout <W> <S>|xargs <W> < f|<W> <W>|<W>|stdbuf -oL <S>|setsid -w <S>|PATH=. zz|xargs bash -c <Q> < f
+. ./f|command -v <S>|env -S <Q>|env <W> <S>|timeout <W> <S>|xargs <W> < f|<W> <W>|<W>|stdbuf -oL <S>|PATH=. zz|xargs bash -c <Q> < f
 test -v 'a[$(<S>)]'|[ -v 'a[$(<S>)]' ]|[[ -v a[$(<S>)] ]]|printf -v 'a[$(<S>)]' x|read 'a[$(<S>)]' < f|let 'a[$(<S>)]=1'
 declare 'a[$(<S>)]=1'|y='a[$(<S>)]'; echo $((y))|y='a[$(<S>)]'; ((y))|y='a[$(<S>)]'; [[ y -eq 1 ]]|y='$(<S>)'; echo ${y@P}
 a=(1); unset 'a[$(<S>)]'|[ <W> ]|[ <W> = <W> ]|[ <W> -eq <W> ]|[ -n <W> ]|[[ <W> == <W> ]]|[[ -n <W> && <W> != b ]]|[[ <W> =~ ^a.*$ ]]

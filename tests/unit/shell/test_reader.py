@@ -204,6 +204,7 @@ def test_words_outside_of_commands_are_listed() -> None:
         ("sed '1e rm' f", Why.CODE),
         ("awk '{ print | \"rm\" }' f", Why.CODE),
         ("x=(1); declare x='($(rm))'", Why.ARITHMETIC),
+        ("! time ! time sh -c 'rm x'", Why.SYNTAX),
         ("setarch -R rm x", Why.TEXT),
         ("kubectl exec p rm x", Why.OPTION),
         ("git -c help.autocorrect=1 psuh", Why.OPTION),
