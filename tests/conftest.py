@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
-import subprocess
 import sys
-import time
-import venv
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrouter.testing.pytest_plugin import missing, seal, skip_without
 from support.layers import LayerPlugin, register_profiles
 from support.openclaw import find_openclaw
-from support.postgres import postgres_server
 from support.reports import ReportPlugin
-from support.shared_stages import VARIABLE, shared_stages
+from support.shared import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from support.generated import Generated
     from support.postgres import Server
 
 _numbers = count()
@@ -106,6 +102,8 @@ def _engine_of_stages() -> Iterator[Server | None]:
         yield None
         return
     assert engine == "postgresql", f"{VARIABLE}: found {engine!r}; allowed: postgresql"
+    from support.postgres import postgres_server
+
     with postgres_server() as server:
         yield server
 
@@ -116,6 +114,8 @@ def _shared(_engine_of_stages: Server | None) -> Iterator[None]:
     if _engine_of_stages is None:
         yield
     else:
+        from support.shared_stages import shared_stages
+
         with shared_stages(_engine_of_stages):
             yield
 
@@ -128,60 +128,12 @@ def hookrouter_home(_sealed: Path) -> Path:
     return folder
 
 
-class _Watch:
-    """Says how long child processes took."""
-
-    def __init__(self) -> None:
-        self._started = time.monotonic(), self._used()
-
-    def _used(self) -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
-
-    def __str__(self) -> str:
-        began, used = self._started
-        return f"{self._used() - used:.1f} s of processor time in {time.monotonic() - began:.1f} s"
-
-
-class Generated(NamedTuple):
-    """What ``hookrouter plugins new`` has written, installed in an environment of its own."""
-
-    folder: Path
-    """The package's folder."""
-    bin: Path
-    """The folder of the environment's programs."""
-
-    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run a program of the environment in the package's folder."""
-        watch = _Watch()
-        environ = {**os.environ, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", **variables}
-        done = subprocess.run(
-            [str(self.bin / arguments[0]), *arguments[1:]],
-            cwd=self.folder,
-            env=environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        print(f"{' '.join(arguments)[:40]}: {watch}")
-        return done
-
-
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Generated:
-    """Return a new plugin in a fresh environment, installed from the package index with all that it needs.
+    """Return a new plugin in a fresh environment.
 
     For tests in the xdist group ``generated``, so that there is one of it.
     """
-    parent = tmp_path_factory.mktemp("generated")
-    watch = _Watch()
-    venv.create(parent / "venv", with_pip=True)
-    made = Generated(parent / "hookrouter-night-guard", parent / "venv" / "bin")
-    command = [sys.executable, "-m", "hookrouter", "plugins", "new", "night-guard", "--dir", str(parent)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    print(f"fresh environment and new package: {watch}")
-    done = made.run("pip", "install", "--quiet", str(Path(__file__).parents[1]), f"{made.folder}[dev]")
-    if "No matching distribution" in done.stderr or "Could not fetch URL" in done.stderr:
-        skip_without(f"the package index cannot be reached: {done.stderr[-300:]}")
-    assert done.returncode == 0, done.stderr
-    return made
+    from support.generated import generate_plugin
+
+    return generate_plugin(tmp_path_factory.mktemp("generated"))

@@ -43,6 +43,9 @@ __all__ = ["PageState", "state_of"]
 _FRESH_SECONDS = 1.0
 """For how long config and plugins are taken to be as they were read."""
 
+_WITHOUT_FORM = {401, 403, 404, 409, 410, 503}
+"""The statuses of pages that have no place for what was typed, but show it below."""
+
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -130,6 +133,7 @@ class PageState:
             path=request.url.path.removeprefix(request.scope.get("root_path", "")),
             plugin_links=self.plugin_pages.contributed.links,
             is_part=request.headers.get("hx-request") == "true",
+            left_over=getattr(request.state, "typed", ()) if status in _WITHOUT_FORM else (),
             **values,
         )
         return HTMLResponse(text, status)

@@ -197,9 +197,12 @@ def _is_recent(written: object) -> bool:
     return isinstance(written, float) and 0 <= now() - written < BROKEN_SECONDS
 
 
-def _distributions(folders: list[str]) -> list[list[object]]:
-    """Return the metadata folders of the installed distributions, each with its stamp."""
-    found: list[list[object]] = []
+def _distributions(folders: list[str]) -> str:
+    """Return a digest of the metadata folders of the installed distributions, each with its stamp.
+
+    A digest, because every hook run reads it, and there may be hundreds of them.
+    """
+    found: list[list[str]] = []
     for folder in folders:
         try:
             names = os.listdir(folder)
@@ -209,7 +212,7 @@ def _distributions(folders: list[str]) -> list[list[object]]:
             continue
         metadata = sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
         found.extend([os.path.join(folder, name), file_stamp(os.path.join(folder, name))] for name in metadata)
-    return found
+    return digest(repr(found))
 
 
 _decoded: tuple[object, tuple[DiscoveredPlugin, ...]] = None, ()

@@ -18,11 +18,11 @@ import gc
 import os
 import sys
 
-from hookrouter._isolation.forked import close_in_forked, stays_closed
 from hookrouter._routing.hook_call import MAX_PAYLOAD
 from hookrouter._routing.hook_run import answer
 from hookrouter._routing.output import FAILED
 from hookrouter.storage.home import Home, ensure
+from hookrouter.util.forked import close_in_forked, stays_closed
 from hookrouter.util.text import describe_error
 
 TYPE_CHECKING = False

@@ -43,6 +43,9 @@ def _wrap(text: str, width: int) -> list[str]:
             if line.strip():
                 lines.append(line.rstrip())
                 line = ""
+            if text_width(line + word) <= width:
+                line += word
+                continue
             for character in word:
                 if text_width(line + character) > width:
                     lines.append(line)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from hookrouter._config.cache import keep as keep_config
 from hookrouter._isolation.containment import encoded_variables
-from hookrouter._isolation.forked import close_in_forked, stays_closed
 from hookrouter._plugins.index import keep_cache as keep_index
 from hookrouter._routing import hook_process
 from hookrouter._serving import protocol
@@ -31,6 +30,7 @@ from hookrouter._serving.fitness import Fitness
 from hookrouter.storage.home import Home
 from hookrouter.util import fastjson, system, unix_socket
 from hookrouter.util.claude_process import set_hook_parent
+from hookrouter.util.forked import close_in_forked, stays_closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,12 +7,16 @@ are contributed by plugins.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from hookrouter.dialogs.comparison import recorded_value
 from hookrouter.dialogs.decisions import parse_decisions, to_json
-from hookrouter.dialogs.documents import QUESTION
+from hookrouter.dialogs.documents import QUESTION, is_form
 from hookrouter.dialogs.form import form_of
+from hookrouter.dialogs.opening import Opening
+from hookrouter.dialogs.transcript import open_calls
+from hookrouter.sessions.running_clients import PERMISSION_PROMPT
+from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,12 +25,27 @@ if TYPE_CHECKING:
     from hookrouter.answering.decisions import Decision
     from hookrouter.answering.interfaces import AskedDialog
     from hookrouter.config import Config
-    from hookrouter.context import Services
+    from hookrouter.context import Context, Services
     from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import Question
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["DialogKind", "QuestionKind", "find_kind"]
+__all__ = ["DialogKind", "FindingKind", "QuestionKind", "Stalled", "find_kind", "finding_kinds"]
+
+_QUESTION_TOOL = "AskUserQuestion"
+
+
+@with_field_docs
+class Stalled(NamedTuple):
+    """A managed session that waits for something of which nothing is saved, looked at from outside."""
+
+    context: Context
+    """The session, as a hook of it would have it; an agent manages it."""
+    waiting_for: str
+    """What its client says that it waits for, see :mod:`hookrouter.sessions.running_clients`; empty if it does not
+    say."""
+    transcript_path: str
+    """Where the client writes its transcript; empty if there is none."""
 
 
 class DialogKind(Protocol):
@@ -61,6 +80,17 @@ class DialogKind(Protocol):
         """Compare what transcript or screen show with what was decided; None while they show nothing that decides it.
 
         For what no hook tells, such as a refusal that Claude was told of.
+        """
+
+
+@runtime_checkable
+class FindingKind(DialogKind, Protocol):
+    """A kind whose dialogs are found again if their hook could not save them, as on a full disk."""
+
+    def unsaved(self, stalled: Stalled) -> Opening | None:
+        """Return what a session waits for, if it is certainly a dialog of this kind that is to be opened.
+
+        Raises StoreError.
         """
 
 
@@ -101,7 +131,22 @@ class QuestionKind:
     def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
         """See :class:`DialogKind`: PostToolUse tells it."""
 
+    def unsaved(self, stalled: Stalled) -> Opening | None:
+        """See :class:`FindingKind`."""
+        if stalled.waiting_for == PERMISSION_PROMPT:
+            return None
+        asked = next((one for one in open_calls(stalled.transcript_path) if one.tool == _QUESTION_TOOL), None)
+        questions = None if asked is None else asked.tool_input.get("questions")
+        if asked is None or not is_form(questions):
+            return None
+        return Opening(tool_use_id=asked.tool_use_id, questions=questions)  # type: ignore[arg-type] # is_form() said so
+
 
 def find_kind(plugins: Plugins, name: str) -> DialogKind | None:
     """Return the kind of this name; None if no active plugin contributes it."""
     return QuestionKind() if name == QUESTION else plugins.dialog_kinds().get(name)
+
+
+def finding_kinds(plugins: Plugins) -> list[FindingKind]:
+    """Return the kinds whose dialogs are found if they were not saved, questions first."""
+    return [kind for kind in (QuestionKind(), *plugins.dialog_kinds().values()) if isinstance(kind, FindingKind)]

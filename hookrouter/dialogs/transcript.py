@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
+from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.regular_file import last_lines, parsed
 from hookrouter.util.text import version_numbers
 
@@ -21,14 +22,16 @@ __all__ = [
     "FAILED",
     "OPEN",
     "UNKNOWN",
+    "OpenCall",
     "client_version",
     "is_prompt_said",
     "last_lines",
-    "open_call",
+    "open_calls",
     "parsed",
     "question_state",
     "reason_of",
     "result_text",
+    "subagents_of",
     "transcript_of",
     "wait_for_state",
 ]
@@ -80,25 +83,50 @@ def question_state(path: str, tool_use_id: str) -> str:
     return state
 
 
-def open_call(path: str, tool: str) -> tuple[str, dict[str, Any]] | None:
-    """Return id and input of the first call of a tool in the newest turn that has no result yet; None for none.
+@with_field_docs
+class OpenCall(NamedTuple):
+    """A tool call that has no result yet."""
 
-    Calls of subagents are left out. Never raises.
+    tool_use_id: str
+    """Claude Code's id of the call."""
+    tool: str
+    """The tool's name."""
+    tool_input: dict[str, Any]
+    """What it was called with."""
+    agent_id: str = ""
+    """The subagent that has called it; empty for the main conversation."""
+
+
+def open_calls(path: str, agent_id: str = "") -> list[OpenCall]:
+    """Return the calls of the newest turn that have no result yet, the oldest first.
+
+    Those of the subagent ``agent_id``; if that is empty, those of the main conversation. Never raises.
     """
-    calls: dict[str, dict[str, Any]] = {}
-    for line in last_lines(path):
-        if parsed(line).get("isSidechain") is True:
+    calls: dict[str, OpenCall] = {}
+    for line in last_lines(transcript_of(path, agent_id)):
+        if not agent_id and parsed(line).get("isSidechain") is True:
             continue
         if _prompts(line):
             # A turn in which a call was left open has ended.
             calls.clear()
         for block in _blocks(line):
-            own_id, tool_input = block.get("id"), block.get("input")
+            own_id, tool, tool_input = block.get("id"), block.get("name"), block.get("input")
             if block.get("type") == "tool_result":
                 calls.pop(str(block.get("tool_use_id")), None)
-            elif block.get("type") == "tool_use" and block.get("name") == tool and isinstance(own_id, str):
-                calls[own_id] = tool_input if isinstance(tool_input, dict) else {}
-    return next(iter(calls.items()), None)
+            elif block.get("type") == "tool_use" and isinstance(own_id, str) and isinstance(tool, str):
+                given = tool_input if isinstance(tool_input, dict) else {}
+                calls[own_id] = OpenCall(own_id, tool, given, agent_id)
+    return list(calls.values())
+
+
+def subagents_of(path: str) -> list[str]:
+    """Return the ids of the subagents that have a transcript beside the session's own, ``path``. Never raises."""
+    try:
+        names = os.listdir(os.path.join(path.removesuffix(".jsonl"), "subagents"))
+    except (OSError, ValueError):
+        return []
+    ids = (name.removeprefix("agent-").removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
+    return sorted(filter(str.isalnum, ids))
 
 
 def result_text(path: str, tool_use_id: str) -> str:

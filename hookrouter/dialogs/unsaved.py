@@ -1,6 +1,7 @@
-"""Questions that clients show and of which nothing was saved: the disk was full, or could not be written to.
+"""Dialogs that clients show and of which nothing was saved: the disk was full, or could not be written to.
 
-No hook tells of them again. The client's registry says that its session waits, and its transcript what it asks.
+No hook tells of them again. The client's registry says that its session waits, and its transcript what for; what can be
+made of that, the kind of the dialog says.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import os
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.locating import locate
-from hookrouter.dialogs import documents, transcript
-from hookrouter.dialogs.opening import Opening, note_asked, open_dialog
+from hookrouter.dialogs import documents
+from hookrouter.dialogs.kinds import Stalled, finding_kinds
+from hookrouter.dialogs.opening import note_asked, open_dialog
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.sessions.records import list_records
 from hookrouter.sessions.running_clients import DIALOG_OPEN, WAITING, process_environ, running_clients, transcript_path
@@ -26,14 +28,11 @@ EVENT = "Watch"
 """What the journal calls it where a hook's event stands."""
 
 _HOOK_SECONDS = 5.0
-"""Seconds after which the hook of a question that the client shows has ended."""
-
-_NO_QUESTIONS = (DIALOG_OPEN, "permission prompt")
-"""What a session that waits for something else than a question says (2.1.330)."""
+"""Seconds after which the hook of a dialog that the client shows has saved it."""
 
 
 def open_unsaved(services: Services) -> bool:
-    """Open each question that a client of a managed session shows and that was not saved; return whether one was.
+    """Open each dialog that a client of a managed session shows and that was not saved; return whether one was.
 
     Its agent is woken. Raises StoreError if one can still not be saved.
     """
@@ -41,7 +40,7 @@ def open_unsaved(services: Services) -> bool:
     for client in running_clients(services.environ):
         since = seconds(client.changed_at)
         is_young = since is not None and now() - since < _HOOK_SECONDS
-        if client.status == WAITING and client.waiting_for not in _NO_QUESTIONS and not is_young:
+        if client.status == WAITING and client.waiting_for != DIALOG_OPEN and not is_young:
             found = _open(services, client) or found
     return found
 
@@ -52,13 +51,6 @@ def _open(services: Services, client: RunningClient) -> bool:
         return False
     known = [one.transcript_path for one in list_records(services.store) if one.session_id == client.session_id]
     path = next(filter(os.path.isfile, known), "") or transcript_path(services.environ, client.session_id)
-    asked = transcript.open_call(path, "AskUserQuestion")
-    if asked is None:
-        return False
-    own_id, tool_input = asked
-    questions = tool_input.get("questions")
-    if not documents.is_form(questions) or _was_known(services, client.session_id, own_id):
-        return False
     terminal, _ = locate(services, process_environ(client.pid))
     record: dict[str, object] = {}
     context = services.at_session(
@@ -66,12 +58,12 @@ def _open(services: Services, client: RunningClient) -> bool:
     )
     if context.agent is None:
         return False
-    opening = Opening(
-        tool_use_id=own_id,
-        questions=questions,  # type: ignore[arg-type] # is_form() said so
-        transcript_path=path,
-    )
-    question = open_dialog(context, opening)
+    stalled = Stalled(context, client.waiting_for, path)
+    openings = (kind.unsaved(stalled) for kind in finding_kinds(services.plugins))
+    opening = next((one for one in openings if one is not None), None)
+    if opening is None or _was_known(services, client.session_id, opening.tool_use_id):
+        return False
+    question = open_dialog(context, opening._replace(transcript_path=path))
     if "repeated" not in record:
         note_asked(context, question)
     return True

@@ -34,6 +34,7 @@ __all__ = [
     "proof_by_compaction",
     "proof_by_prompt",
     "proof_by_records",
+    "proof_by_reply",
     "proof_by_start",
     "unwrapped",
 ]
@@ -203,6 +204,26 @@ def proof_by_records(item: Item, lines: Sequence[bytes], since: str) -> Proof | 
     if item.kind == SHELL and (found := _shell(item, entries)) is not None:
         return found
     return _prompt(item, entries)
+
+
+def proof_by_reply(item: Item, lines: Sequence[bytes], since: str) -> Proof | None:
+    """Return what a transcript's lines prove of an item that a Stop hook replied with at ``since`` or later.
+
+    The client puts what is too long for it into a file, and tells Claude the beginning alone (2.1.332: of 52,000
+    characters, not of 51,007). None if nothing that a Stop hook has replied is recorded.
+    """
+    given = [(entry, _text_of(entry)) for entry in _entries(lines, since) if entry.get("type") == "user"]
+    given = [(entry, text.removeprefix(BEHIND_STOP)) for entry, text in given if text.startswith(BEHIND_STOP)]
+    wanted = _unescaped(item.text).strip()
+    for entry, text in given:
+        # Other hooks may have replied too.
+        if wanted in _unescaped(text):
+            return Proof(STARTED, {"record": "prompt", "at": entry.get("timestamp")})
+    if not given:
+        return None
+    entry, text = given[-1]
+    said = {"record": "prompt", "at": entry.get("timestamp"), "submitted": _shown(text)}
+    return Proof(FAILED, said, "Claude was given another text: the client has cut or changed this one")
 
 
 def is_interrupted(lines: Sequence[bytes], since: str) -> bool:

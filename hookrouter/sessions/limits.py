@@ -82,6 +82,8 @@ _RESET = re.compile(
     (?:\s\((?P<zone>[^()\n]{1,64})\))?""",
     re.VERBOSE,
 )
+_HOURS = re.compile(r"\b(?:5-hour|session) limit\b")
+"""Limits that are over after hours: 5, as the client says it (2.1.330)."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
@@ -166,9 +168,10 @@ def reset_time(text: str, at: float) -> float | None:
     """Return when a limit is over by a line of the client, in seconds since 1970; None if it does not say.
 
     ``at`` is when it was drawn: the client leaves out the day of what is less than 24 hours away, the year of what is
-    in the same one, and the seconds always. So this is the end of the minute that it names, and of one that the clocks
-    show twice the later: never too early. A zone that this machine does not know makes the time unknown; without a
-    zone it is this machine's.
+    in the same one, and the seconds always. So this is the end of the minute that it names, and of one that the
+    clocks show twice the later: never too early. If a time is in the minute of ``at``, or on a day of 23 hours, the
+    next day's may be meant: it is, unless the limit that the line names lasts for hours alone. A zone that this
+    machine does not know makes the time unknown; without a zone it is this machine's.
     """
     found = _RESET.search(text)
     if found is None:
@@ -182,15 +185,16 @@ def reset_time(text: str, at: float) -> float | None:
             dates, furthest = [date], _FURTHEST
         else:
             today = datetime(now.year, now.month, now.day)
-            dates, furthest = [today, today + timedelta(days=1)], _DAY + _MINUTE
-        for date in dates:
-            ends = _ends(date.replace(hour=hour, minute=int(found["minute"] or 0)), zone)
-            due = [end for end in ends if at < end <= at + furthest]
-            if due:
-                return max(due)
+            # A zone may leave out a whole day: Samoa, 30 December 2011.
+            dates, furthest = [today + timedelta(days=days) for days in range(3)], _DAY + _MINUTE
+        shown = (date.replace(hour=hour, minute=int(found["minute"] or 0)) for date in dates)
+        due = [end for one in shown for end in _ends(one, zone) if at < end <= at + furthest]
+        if due and _HOURS.search(text[: found.start()]):
+            # At most an hour that the clocks show twice is between these.
+            due = [end for end in due if end < min(due) + _DAY / 2]
+        return max(due, default=None)
     except (LookupError, ValueError, OverflowError, OSError):
         return None
-    return None
 
 
 def _ends(shown: datetime, zone: tzinfo | None) -> set[float]:

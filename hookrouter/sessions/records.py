@@ -52,6 +52,9 @@ KEPT_SECONDS = 14 * 24 * 3600.0
 
 _LOCK_SECONDS = 5.0
 
+_LISTS = ("background", "former_names")
+"""The fields of a document that are lists of texts."""
+
 
 @with_field_docs
 class SessionRecord(NamedTuple):
@@ -91,6 +94,8 @@ class SessionRecord(NamedTuple):
     """When a usage limit ends; empty if there is none, or that is not known."""
     background: tuple[str, ...] = ()
     """What went on in the background when the last turn ended, one line each."""
+    former_names: tuple[str, ...] = ()
+    """What the session was called before, while this client ran, the last one last."""
 
 
 def read_record(store: DocumentStore, session: str) -> SessionRecord | None:
@@ -118,7 +123,8 @@ def change_record(
         if after is None or after == before:
             return before
         terminal = None if after.terminal is None else after.terminal._asdict()
-        document = {**after._asdict(), "terminal": terminal, "background": list(after.background), "version": VERSION}
+        lists = {name: list(getattr(after, name)) for name in _LISTS}
+        document = {**after._asdict(), "terminal": terminal, **lists, "version": VERSION}
         store.write(KIND, session, document, durable=False)
         return after
 
@@ -159,18 +165,24 @@ def watch_records(store: DocumentStore) -> DocumentWatch:
 def _record(session: str, document: Mapping[str, object] | None) -> SessionRecord | None:
     if document is None:
         return None
-    others = ("session", "client_pid", "terminal", "background")
+    others = ("session", "client_pid", "terminal", *_LISTS)
     texts = {name: _text(document, name) for name in SessionRecord._fields if name not in others}
     if not texts["state"]:
         return None
-    pid, background = document.get("client_pid"), document.get("background")
+    pid = document.get("client_pid")
     return SessionRecord(
         session=session,
         client_pid=pid if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0 else 0,
         terminal=_address(document.get("terminal")),
-        background=tuple(one for one in background if isinstance(one, str)) if isinstance(background, list) else (),
+        background=_texts(document, "background"),
+        former_names=_texts(document, "former_names"),
         **texts,
     )
+
+
+def _texts(document: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = document.get(key)
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
 def _address(value: object) -> TerminalAddress | None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIALOG_OPEN",
+    "INPUT_NEEDED",
+    "PERMISSION_PROMPT",
     "WAITING",
     "RunningClient",
     "process_environ",
@@ -35,6 +37,12 @@ WAITING = "waiting"
 
 DIALOG_OPEN = "dialog open"
 """What a session waits for whose dialog no hook tells of (2.1.330): a picker, or a choice of the client's own."""
+
+INPUT_NEEDED = "input needed"
+"""What a session waits for that has a question, or the form of an MCP server, on its screen (2.1.330)."""
+
+PERMISSION_PROMPT = "permission prompt"
+"""What a session waits for that asks whether a tool may be called (2.1.330)."""
 
 _INTERACTIVE = "interactive"
 _LONGEST = 1 << 16

@@ -6,6 +6,10 @@ import time
 
 __all__ = ["iso", "local", "moment", "now", "seconds"]
 
+# Compared before the C library is asked: not each one fails for a year that it cannot say.
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
+"""The first second of the year 1, and the last one of the year 9999."""
+
 
 def now() -> float:
     """Return the seconds since 1970-01-01 UTC."""
@@ -19,9 +23,9 @@ def iso(ts: float | None = None) -> str:
     1 to 9999.
     """
     seconds, milliseconds = divmod(int((now() if ts is None else ts) * 1000 // 1), 1000)
-    moment = time.gmtime(seconds)
-    if not 1 <= moment.tm_year <= 9999:
+    if not _FIRST <= seconds <= _LAST:
         raise ValueError(f"{seconds} s is outside the years 1 to 9999")
+    moment = time.gmtime(seconds)
     return (
         f"{moment.tm_year:04d}-{moment.tm_mon:02d}-{moment.tm_mday:02d}T"
         f"{moment.tm_hour:02d}:{moment.tm_min:02d}:{moment.tm_sec:02d}.{milliseconds:03d}Z"

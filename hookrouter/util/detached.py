@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-__all__ = ["spawn_detached"]
+__all__ = ["inheritable_descriptors", "spawn_detached"]
 
 
 def spawn_detached(words: Sequence[str], environ: Mapping[str, str], log: str, log_flags: int) -> int:
@@ -26,7 +26,7 @@ def spawn_detached(words: Sequence[str], environ: Mapping[str, str], log: str, l
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, log, log_flags, 0o600),
-        *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable_descriptors()),
+        *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in inheritable_descriptors()),
     ]
     arguments = [sys.executable, "-P", "-m", "hookrouter", *words]
     try:
@@ -36,7 +36,7 @@ def spawn_detached(words: Sequence[str], environ: Mapping[str, str], log: str, l
         return os.posix_spawn(sys.executable, arguments, environ, file_actions=actions)
 
 
-def _inheritable_descriptors() -> list[int]:
+def inheritable_descriptors() -> list[int]:
     """Return the descriptors above stderr that a child would get: what the parent of this process left open."""
     try:
         descriptors = [int(name) for name in os.listdir("/dev/fd")]

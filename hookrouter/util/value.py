@@ -48,7 +48,8 @@ class Value:
 
     _fields: tuple[str, ...] = ()
     _positional: tuple[str, ...] = ()
-    _required: tuple[str, ...] = ()
+    _known: frozenset[str] = frozenset()
+    _required: frozenset[str] = frozenset()
 
     def __init_subclass__(cls, *, kw_only: bool = False) -> None:
         """Take the fields from the annotations; those of base classes come first."""
@@ -58,8 +59,9 @@ class Value:
         if names is None:
             names = [name for name in own.get("__annotations__") or cls.__annotations__ if not name.startswith("_")]
         added = tuple(name for name in names if name not in cls._fields)
-        cls._required = tuple(name for name in (*cls._required, *added) if name not in own)
+        cls._required = cls._required.union(added).difference(own)
         cls._fields = (*cls._fields, *added)
+        cls._known = frozenset(cls._fields)
         if not kw_only:
             cls._positional = (*cls._positional, *added)
         cls.__match_args__ = cls._positional  # type: ignore[attr-defined,misc] # what match statements read
@@ -71,14 +73,15 @@ class Value:
             if len(values) > len(self._positional):
                 raise TypeError(f"{type(self).__name__} takes {len(self._positional)} values, and got {len(values)}")
             fields.update(zip(self._positional, values))  # noqa: B905 - strict= is slower, and the length is checked
-        for name in named:
-            if name not in self._fields or name in fields:
-                why = "got twice the value of" if name in fields else "has no field"
-                raise TypeError(f"{type(self).__name__} {why} {name!r}")
+        # Sets, not loops: every hook run makes a hundred values, most of them by name.
+        if not self._known.issuperset(named) or not fields.keys().isdisjoint(named):
+            name = next(name for name in named if name in fields or name not in self._known)
+            why = "got twice the value of" if name in fields else "has no field"
+            raise TypeError(f"{type(self).__name__} {why} {name!r}")
         fields.update(named)
-        for name in self._required:
-            if name not in fields:
-                raise TypeError(f"{type(self).__name__} needs a value of {name!r}")
+        if not self._required.issubset(fields):
+            name = next(name for name in self._fields if name in self._required and name not in fields)
+            raise TypeError(f"{type(self).__name__} needs a value of {name!r}")
 
     def _set(self, **fields: object) -> None:
         """Set the fields; for ``__init__`` and other constructors alone."""
@@ -182,6 +185,8 @@ def _reader(annotation: str, names: Mapping[str, Any]) -> Callable[[object], obj
     """Return what reads a JSON value as an annotation says. Raises TypeError for one that is not understood."""
     if annotation in _PLAIN:
         return _PLAIN[annotation]
+    if annotation in _PLAIN_ROWS:
+        return _PLAIN_ROWS[annotation]
     arms = _split(annotation, "|")
     if len(arms) > 1:
         return _either([_reader(arm, names) for arm in arms])
@@ -203,6 +208,8 @@ def _split(text: str, separator: str) -> list[str]:
     """Split an annotation where it is outside all brackets."""
     if separator not in text:
         return [text]
+    if "[" not in text:
+        return [part.strip() for part in text.split(separator)]
     parts, depth = [""], 0
     for character in text:
         depth += (character == "[") - (character == "]")
@@ -229,12 +236,25 @@ def _row(item: Callable[[object], object]) -> Callable[[object], object]:
     return lambda document: tuple(map(item, _checked(document, list)))
 
 
-def _fixed_row(items: Sequence[Callable[[object], object]]) -> Callable[[object], object]:
+def _plain_row(kind: type) -> Callable[[object], object]:
+    kinds = {kind}
+
     def read(document: object) -> object:
         row = _checked(document, list)
-        if len(row) != len(items):
-            raise TypeError(f"found {len(row)} items for {len(items)}")
-        return tuple(reader(item) for reader, item in zip(items, row, strict=True))
+        # Most of what every hook run reads: looked at without a call for each item.
+        return tuple(row) if kinds.issuperset(map(type, row)) else tuple([_checked(item, kind) for item in row])
+
+    return read
+
+
+def _fixed_row(items: Sequence[Callable[[object], object]]) -> Callable[[object], object]:
+    length = len(items)
+
+    def read(document: object) -> object:
+        row = _checked(document, list)
+        if len(row) != length:
+            raise TypeError(f"found {len(row)} items for {length}")
+        return tuple([reader(item) for reader, item in zip(items, row, strict=True)])
 
     return read
 
@@ -244,6 +264,8 @@ def _table(item: Callable[[object], object]) -> Callable[[object], object]:
 
 
 def _checked(document: object, kind: type) -> Any:
+    if type(document) is kind:
+        return document
     if not isinstance(document, kind) or (isinstance(document, bool) and kind is not bool):
         raise TypeError(f"found {document!r} for a {kind.__name__}")
     return document
@@ -264,3 +286,4 @@ _PLAIN: dict[str, Callable[[object], object]] = {
     "object": lambda document: document,
     "Any": lambda document: document,
 }
+_PLAIN_ROWS = {f"tuple[{kind.__name__}, ...]": _plain_row(kind) for kind in (str, bool, int)}

@@ -10,19 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs.documents import find_question, is_elsewhere
 from hookrouter.dialogs.handover import Handover
-from hookrouter.dialogs.transcript import OPEN, UNKNOWN, question_state, transcript_of
+from hookrouter.dialogs.transcript import OPEN, UNKNOWN, OpenCall, question_state, transcript_of
 from hookrouter.util.clock import iso, now
 from hookrouter.util.filenames import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hookrouter import events
     from hookrouter.context import Context
     from hookrouter.dialogs.documents import Question
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["CALL", "find_calls", "forget_call", "forget_calls", "input_digest", "note_call", "other_calls"]
+__all__ = [
+    "CALL",
+    "find_calls",
+    "forget_call",
+    "forget_calls",
+    "input_digest",
+    "note_call",
+    "note_unsaved",
+    "other_calls",
+]
 
 CALL = "call"
 VERSION = 1
@@ -41,20 +50,35 @@ def note_call(event: events.PreToolUse, context: Context) -> None:
     if context.config.agent_for(None, context.cwd) is None:
         context.debug(f"unmanaged session: no [[agents]] entry matches {context.cwd}")
         return
-    canonical = _canonical(event.tool_input)
+    call = OpenCall(event.tool_use_id, event.tool_name, dict(event.tool_input), event.agent_id or "")
+    _note(call, context, event.prompt_id or "")
+
+
+def note_unsaved(calls: Sequence[OpenCall], context: Context) -> None:
+    """Note the calls, found in the transcript, whose hook could not: keys ask for what else may be on the screen.
+
+    Raises StoreError.
+    """
+    for call in calls:
+        if context.store.read(CALL, _name(context.session_id, call.tool_use_id)) is None:
+            _note(call, context, "")
+
+
+def _note(call: OpenCall, context: Context, prompt_id: str) -> None:
+    canonical = _canonical(call.tool_input)
     document = {
         "version": VERSION,
         "session_id": context.session_id,
-        "tool_use_id": event.tool_use_id,
-        "tool": event.tool_name,
+        "tool_use_id": call.tool_use_id,
+        "tool": call.tool,
         "input": digest(canonical),
-        "prompt_id": event.prompt_id or "",
-        "agent_id": event.agent_id or "",
+        "prompt_id": prompt_id,
+        "agent_id": call.agent_id,
         "at": iso(),
     }
     if len(canonical) <= _KEPT_CHARACTERS:
-        document["asked"] = event.tool_input
-    context.store.write(CALL, _name(context.session_id, event.tool_use_id), document, durable=False)
+        document["asked"] = call.tool_input
+    context.store.write(CALL, _name(context.session_id, call.tool_use_id), document, durable=False)
 
 
 def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:

@@ -32,10 +32,13 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
     ELICITATION: {"submit": ("content",), "decline": (), "cancel": ()},
 }
 _BY_FORM = ("select", "type", "chat")
+_UNSAVED = "what the server asks could not be saved, so only a person can answer it, at the session's terminal"
 
 
 def parse(question: Question, text: str) -> list[dict[str, Any]]:
     """Return the one decision in a JSON text, checked against what is asked. Raises DecisionError."""
+    if question.request.get("unsaved"):
+        raise DecisionError([_UNSAVED])
     document = load_json(text)
     items = document if isinstance(document, list) else [document]
     if len(items) != 1:
@@ -65,6 +68,8 @@ def parse(question: Question, text: str) -> list[dict[str, Any]]:
 
 def chosen(question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Return the decision that a choice on the form means. Raises DecisionError."""
+    if question.request.get("unsaved"):
+        raise DecisionError([_UNSAVED])
     [choice] = decisions
     if isinstance(choice, Select):
         return [_of_option(question, choice.option_index)]
@@ -83,7 +88,7 @@ def _of_option(question: Question, index: int) -> dict[str, Any]:
     last = len(question.questions[0]["options"]) - 1
     if index == last:
         return {"action": "deny", "text": "The user does not want this."}
-    return {"action": "allow"} if index == 0 else {"action": "allow", "always": index - 1}
+    return {"action": "allow"} if index == 0 else {"action": "allow", "always": index}
 
 
 def _of_words(question: Question, text: str) -> dict[str, Any]:
@@ -112,8 +117,8 @@ def _check_permission(question: Question, item: Mapping[str, Any]) -> list[str]:
     if "always" in item:
         count = len(question.request.get("suggestions") or ())
         number = item["always"]
-        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < count:
-            allowed = f"0 to {count - 1}" if count else "none, because the client proposes nothing"
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= count:
+            allowed = f"1 to {count}, the options that are proposals" if count else "none: the client proposes nothing"
             faults.append(f'"always" is {printable(json.dumps(number, ensure_ascii=False))[:60]}; allowed: {allowed}')
     return faults
 

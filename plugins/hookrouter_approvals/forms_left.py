@@ -1,7 +1,8 @@
-"""Forms of MCP servers that nobody decided on in time: a person fills them in, and ElicitationResult tells what.
+"""Forms of MCP servers that are left to a person, who fills them in, and ElicitationResult tells what.
 
-The form's own document is closed by then, because no agent can answer any more. ElicitationResult names no form but its
-server, so what it tells is noted only if one form of that server was left.
+If nobody decided in time the form's own document is closed by then, because no agent can answer any more. If the form
+could not be saved, a document that is open says that it is there. ElicitationResult names no form but its server, so
+what it tells is noted only if one form of that server was left.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.documents import Question
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["forget_forms", "form_answered", "note_left"]
+__all__ = ["forget_forms", "form_answered", "forms_left", "note_left"]
 
 LEFT = "form-left"
 """The kind of the documents about forms that were left to a person, named by session and form."""
@@ -30,16 +31,19 @@ LEFT = "form-left"
 
 def note_left(store: DocumentStore, question: Question) -> None:
     """Note that a form's dialog opens for a person now. Raises StoreError."""
-    document = {
+    store.write(LEFT, f"{question.session_id}:{question.tool_use_id}", _left(question))
+
+
+def _left(question: Question) -> dict[str, str]:
+    return {
         "session": question.session,
         "session_id": question.session_id,
         "tool_use_id": question.tool_use_id,
         "agent": question.agent,
         "saved_at": question.saved_at,
-        "server": question.request.get("server", ""),
+        "server": str(question.request.get("server", "")),
         "question": question.questions[0]["question"],
     }
-    store.write(LEFT, f"{question.session_id}:{question.tool_use_id}", document)
 
 
 def form_answered(event: events.ElicitationResult, context: Context) -> None:
@@ -47,16 +51,26 @@ def form_answered(event: events.ElicitationResult, context: Context) -> None:
 
     The journal gets a record with the outcome ``answered_by_person``.
     """
-    left = [(name, one) for name, one in _left(context) if one.get("server") == event.mcp_server_name]
+    left = [(name, one) for name, one in forms_left(context) if one.get("server") == event.mcp_server_name]
     for name, _ in left:
         context.store.delete(LEFT, name)
-    if len(left) != 1:
-        return
-    [(_, one)] = left
     said = event.action if event.content is None else f"{event.action} {fastjson.dumps(dict(event.content))}"
-    recorded = {documents.shown_text(str(one.get("question"))): documents.shown_text(said)}
+    if len(left) == 1:
+        _note_answer(context, {key: str(value) for key, value in left[0][1].items()}, said)
+    for question in documents.near(context.store, context.session_id):
+        if question.kind != ELICITATION or not question.request.get("unsaved"):
+            continue
+        with documents.holding(context.store, question.session):
+            if documents.is_open(context.store, question.session, question.tool_use_id):
+                _note_answer(context, _left(question), said)
+                documents.remove(context.store, question.session, question.tool_use_id)
+
+
+def _note_answer(context: Context, left: Mapping[str, str], said: str) -> None:
+    """Note what a person has answered to a form, given as :func:`_left` has it."""
+    recorded = {documents.shown_text(left.get("question", "")): documents.shown_text(said)}
     session, session_id, tool_use_id, agent, asked_at = (
-        str(one.get(key, "")) for key in ("session", "session_id", "tool_use_id", "agent", "saved_at")
+        left.get(key, "") for key in ("session", "session_id", "tool_use_id", "agent", "saved_at")
     )
     verdict = Verdict(
         session=session,
@@ -86,10 +100,11 @@ def form_answered(event: events.ElicitationResult, context: Context) -> None:
 
 def forget_forms(context: Context) -> None:
     """Forget what was left in a turn, or a session, that has ended. Raises StoreError."""
-    for name, _ in _left(context):
+    for name, _ in forms_left(context):
         context.store.delete(LEFT, name)
 
 
-def _left(context: Context) -> list[tuple[str, Mapping[str, Any]]]:
+def forms_left(context: Context) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return what was left to a person in this session, by the names of the documents. Raises StoreError."""
     entries = context.store.entries(LEFT, lambda name: name.startswith(f"{context.session_id}:"))
     return [(name, document) for name, document in entries if document.get("session_id") == context.session_id]

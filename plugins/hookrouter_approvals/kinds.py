@@ -10,6 +10,7 @@ from hookrouter_approvals.calls import other_calls
 from hookrouter_approvals.comparing import compared_refusal, meaning
 from hookrouter_approvals.decisions import chosen, parse
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
+from hookrouter_approvals.requests import proposal
 from hookrouter_approvals.rules import AGENT, ALLOW, ruling, widened
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from hookrouter.context import Services
     from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.kinds import Stalled
+    from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["ElicitationKind", "PermissionKind", "PlanKind"]
@@ -87,6 +90,13 @@ class _Kind:
         state, told = question_state(path, question.tool_use_id), result_text(path, question.tool_use_id)
         return compared_refusal(question, decisions[0], state, told)
 
+    def unsaved(self, stalled: Stalled) -> Opening | None:
+        """Return the call that the transcript, and the screen, show the client to ask about."""
+        from hookrouter_approvals.unsaved import unsaved_call
+
+        found = unsaved_call(stalled)
+        return found if found is not None and found.kind == self.name else None
+
     def _tool(self, question: Question) -> str:
         return str(question.request.get("tool", ""))
 
@@ -100,7 +110,7 @@ def _grants(question: Question, decision: Mapping[str, Any]) -> Mapping[str, Any
     if "mode" in decision:
         return {"type": "setMode", "mode": decision["mode"]}
     number = decision.get("always")
-    return question.request["suggestions"][number] if isinstance(number, int) else None
+    return proposal(question.request, number) if isinstance(number, int) else None
 
 
 class PermissionKind(_Kind):
@@ -133,3 +143,9 @@ class ElicitationKind(_Kind):
 
     def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
         """Nothing in the transcript tells: see the hook."""
+
+    def unsaved(self, stalled: Stalled) -> Opening | None:
+        """Return that a server asks something."""
+        from hookrouter_approvals.unsaved import unsaved_form
+
+        return unsaved_form(stalled)

@@ -16,7 +16,7 @@ from hookrouter_approvals.calls import find_calls
 from hookrouter_approvals.ending import settle_refusals
 from hookrouter_approvals.forms_left import note_left
 from hookrouter_approvals.names import QUESTION_TOOL
-from hookrouter_approvals.requests import form_request, permission_request, plan_request
+from hookrouter_approvals.requests import form_request, permission_request, plan_request, proposal
 from hookrouter_approvals.rules import ALLOW, DENY, PERSON, ruling
 
 if TYPE_CHECKING:
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.opening import Opening
     from hookrouter_approvals.rules import Ruling
 
-__all__ = ["form_requested", "permission_requested"]
+__all__ = ["PLAN_TOOL", "folder_of", "form_requested", "is_decidable", "permission_requested", "ruled"]
 
-_PLAN_TOOL = "ExitPlanMode"
-_EMPTY_PLAN = "the plan's call has no input, and Claude Code ignores a hook's approval then: keys can give it"
-"""An empty ``updatedInput`` counts as none, and without one a plan is not approved; by keys it is (2.1.330)."""
+PLAN_TOOL = "ExitPlanMode"
 _REFUSAL = "A rule of the user forbids this."
 
 
@@ -44,15 +42,14 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     if event.tool_name == QUESTION_TOOL:
         return None
     tool_input: Mapping[str, Any] = event.raw.get("tool_input") or {}
-    found = _ruling(context, event.tool_name, tool_input)
+    found = ruled(context, event.tool_name, tool_input)
     if found is None:
         return None
-    is_empty_plan = event.tool_name == _PLAN_TOOL and not tool_input
-    if found.decide == ALLOW and not is_empty_plan:
-        return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == _PLAN_TOOL else None)
+    if found.decide == ALLOW:
+        return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == PLAN_TOOL else None)
     if found.decide == DENY:
         return PermissionRequestReply.deny(f"{_REFUSAL} ({found.rule})")
-    if not _is_decidable(context):
+    if not is_decidable(context):
         return None
     calls = find_calls(event, context)
     if len(calls) != 1:
@@ -60,21 +57,15 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         why = "no call was seen to begin that this could be about" if not calls else f"it could be any of {calls}"
         context.note("reason", f"left to the person at the terminal: {why}")
         return None
-    build = plan_request if event.tool_name == _PLAN_TOOL else permission_request
+    build = plan_request if event.tool_name == PLAN_TOOL else permission_request
     question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules))
-    if is_empty_plan:
-        context.note("level", "warning")
-        context.note("reason", _EMPTY_PLAN)
-        if "keys" in context.config.answer.channels and context.terminal is not None:
-            # Without a hook that waits, the decision goes by keys, and the dialog is there for a person, too.
-            return None
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
     return wait_for_answer(
         context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id
     )
 
 
-def _is_decidable(context: Context) -> bool:
+def is_decidable(context: Context) -> bool:
     """Whether a decision could be given: to this hook, by keys in a known terminal, or by another channel."""
     if may_wait(context):
         return True
@@ -88,7 +79,7 @@ def form_requested(event: events.Elicitation, context: Context) -> ElicitationRe
 
     The dialog is drawn only after the hook, so the wait is short, and the document goes with it.
     """
-    found = _ruling(context, "Elicitation", {"server": event.mcp_server_name})
+    found = ruled(context, "Elicitation", {"server": event.mcp_server_name})
     if found is None or found.decide == ALLOW:
         # There is nothing to allow: somebody must say what stands in the form.
         return None
@@ -133,14 +124,14 @@ def _own_id(event: events.Elicitation, context: Context) -> str:
         number += 1
 
 
-def _folder(context: Context) -> str:
+def folder_of(context: Context) -> str:
     """Return the session's folder, below which rules about files are: not where Claude has gone since."""
     return context.environ.get("CLAUDE_PROJECT_DIR") or context.cwd
 
 
-def _ruling(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling | None:
-    """Return who decides; None, and the reason in the journal, if it is left to the person at the terminal."""
-    found = ruling(context.config.approvals.rules, tool, tool_input, _folder(context))
+def ruled(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling | None:
+    """Return who decides on a call; None, and the reason in the journal, if the person at the terminal does."""
+    found = ruling(context.config.approvals.rules, tool, tool_input, folder_of(context))
     agent = context.agent
     if agent is None:
         # A session that is nobody's business is left alone, by rules too.
@@ -166,7 +157,7 @@ def _open(context: Context, opening: Opening) -> Question:
     """Save and tell, and journal it at once: the hook's own record comes when its wait is over."""
     # What was refused before this has ended, and only the transcript says how.
     settle_refusals(context)
-    request = {**opening.request, "folder": _folder(context)}
+    request = {**opening.request, "folder": folder_of(context)}
     question = open_dialog(context, opening._replace(request=request))
     note_asked(context, question)
     return question
@@ -182,11 +173,11 @@ def _permission_reply(question: Question, answer: Mapping[str, Any]) -> Permissi
         return PermissionRequestReply.deny(str(decision["text"]), interrupt=decision.get("stop") is True)
     if action == "allow":
         number = decision.get("always")
-        always = [question.request["suggestions"][number]] if isinstance(number, int) else None
+        always = [proposal(question.request, number)] if isinstance(number, int) else None
         return PermissionRequestReply.allow(updated_input=decision.get("input"), updated_permissions=always)
     if action != "approve":
         return None
-    # Without its own input the client ignores the approval of a plan.
+    # Without its own input, which may be empty, the client ignores the approval of a plan (2.1.330, 2.1.332).
     plan = {"plan": decision["plan"]} if "plan" in decision else {}
     mode = {"type": "setMode", "mode": decision.get("mode"), "destination": "session"}
     return PermissionRequestReply.allow(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.config import ApprovalRule
 
-__all__ = ["MODES", "form_request", "permission_request", "plan_request", "words"]
+__all__ = ["MODES", "form_request", "permission_request", "plan_request", "proposal", "words"]
 
 _AFTER_PLAN = {
     "default": ("Approve", "each edit is asked for, as before the plan"),
@@ -43,7 +43,8 @@ def permission_request(
     tool, tool_input = event.tool_name, dict(event.raw.get("tool_input") or {})
     suggestions = [dict(one) for one in event.permission_suggestions or ()]
     always = [{"label": f"Allow, and {words(one)}", "description": "the client's own proposal"} for one in suggestions]
-    proposed = {number: words(one) for number, one in enumerate(suggestions) if not widened(rules, one)}
+    # As their options count: 0 is this one call.
+    proposed = {number: words(one) for number, one in enumerate(suggestions, 1) if not widened(rules, one)}
     text = f"Claude wants to use {tool}:\n\n{_shown(tool, tool_input)}"
     return Opening(
         tool_use_id=tool_use_id,
@@ -156,6 +157,14 @@ def form_request(event: events.Elicitation, tool_use_id: str, rule: str) -> Open
         },
         **_place(event),
     )
+
+
+def proposal(request: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    """Return the client's proposal that is option ``number`` of a permission's form. Raises LookupError for none."""
+    suggestions: Sequence[Mapping[str, Any]] = request.get("suggestions") or ()
+    if not 1 <= number <= len(suggestions):
+        raise LookupError(f"option {number} is no proposal of the client; allowed: 1 to {len(suggestions)}")
+    return suggestions[number - 1]
 
 
 def words(suggestion: Mapping[str, Any]) -> str:

@@ -104,7 +104,7 @@ def message_composer() -> MessageComposer:
 @hookimpl
 @stateless
 def session_watcher() -> SessionWatcher:
-    """Open the questions that could not be saved when they were asked."""
+    """Open the dialogs that could not be saved when they were asked."""
     from hookrouter_ask_user_question.watcher import UnsavedWatcher
 
     return UnsavedWatcher()

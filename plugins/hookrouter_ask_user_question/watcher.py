@@ -1,4 +1,4 @@
-"""Opens the questions that could not be saved when they were asked, as on a full disk, once they can be."""
+"""Opens the dialogs that could not be saved when they were asked, as on a full disk, once they can be."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["UnsavedWatcher"]
 class UnsavedWatcher:
     """The watcher of this plugin."""
 
-    name = "unsaved-questions"
+    name = "unsaved-dialogs"
 
     def look(self, services: Services) -> None:
         """Look once. See :class:`hookrouter.sessions.watching.SessionWatcher`. Raises StoreError."""

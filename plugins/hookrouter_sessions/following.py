@@ -35,6 +35,9 @@ __all__ = ["CLEARED", "Followed", "changed_queue", "follow", "has_screen", "note
 _WITHOUT_SCREEN = ("sdk-cli", "sdk-py", "sdk-ts")
 """``CLAUDE_CODE_ENTRYPOINT`` of ``claude -p`` and of the SDKs."""
 
+_FORMER_NAMES = 10
+"""How many former names of a session are kept."""
+
 CLEARED = "SessionEnd"
 """The last event of a record whose session has ended in a client that goes on with another one."""
 
@@ -75,10 +78,12 @@ def follow(event: Event, context: Context, *, begins: bool = False, ends: bool =
         if former is not None and (record is None or _is_over(record)):
             if ends:
                 return Followed(former.session, former, pid or former.client_pid)
-            record = _moved(context, former)
+            record = _moved(context, former, context.session)
     if record is not None and _is_another(record, event.session_id, pid, begins=begins):
-        context.debug(f"session {context.session} is that of the client {record.client_pid or record.session_id}")
-        return None
+        if not _was_renamed(context, record):
+            context.debug(f"session {context.session} is that of the client {record.client_pid or record.session_id}")
+            return None
+        record = None
     return Followed(context.session, record, pid or (record.client_pid if record is not None else 0))
 
 
@@ -187,17 +192,36 @@ def _former(context: Context, session_id: str, pid: int, session: str) -> Sessio
     return left[0] if len(left) == 1 else None
 
 
-def _moved(context: Context, former: SessionRecord) -> SessionRecord:
+def _was_renamed(context: Context, record: SessionRecord) -> bool:
+    """Whether another client has this event's session because the one of the record is in a session renamed since.
+
+    Its record and queue have the new name then, of which no event of its own has told yet.
+    """
+    # Rare, and nothing that each event should load.
+    from hookrouter.queue.names import called_now
+
+    name = called_now(context, record)
+    if name in ("", record.session):
+        return False
+    there = read_record(context.store, name)
+    if there is not None and not _is_over(there):
+        return False
+    _moved(context, record, name)
+    return True
+
+
+def _moved(context: Context, former: SessionRecord, session: str) -> SessionRecord:
     """Give record and queue their new name; return the record. Killed at any moment, it loses and doubles nothing."""
-    store, session = context.store, context.session
+    store = context.store
     # Without its record nobody delivers the queue under the old name.
     remove_record(store, former.session)
-    _move_queue(context, former.session)
-    moved = former._replace(session=session)
+    _move_queue(context, former.session, session)
+    names = (*(name for name in former.former_names if name not in (session, former.session)), former.session)
+    moved = former._replace(session=session, former_names=names[-_FORMER_NAMES:])
     return change_record(store, session, lambda _there: moved) or moved
 
 
-def _move_queue(context: Context, name: str) -> None:
+def _move_queue(context: Context, name: str, session: str) -> None:
     store = context.store
     left = read_queue(store, name)
     if left.items or left.hold is not None:
@@ -212,7 +236,7 @@ def _move_queue(context: Context, name: str) -> None:
                 items=items, hold=hold, session_id=left.session_id, client_pid=queue.client_pid or left.client_pid
             )
 
-        change_queue(store, context.session, joined)
+        change_queue(store, session, joined)
         remove_queue(store, name)
 
 
@@ -224,4 +248,4 @@ def take_up_left_queue(context: Context, pid: int) -> None:
         if queue.session != context.session and queue.client_pid == pid:
             record = read_record(context.store, queue.session)
             if record is None:
-                _move_queue(context, queue.session)
+                _move_queue(context, queue.session, context.session)

@@ -111,7 +111,7 @@ def turn_ended(event: events.Stop, context: Context) -> StopReply | None:
             # end may be here before the deliverer has looked.
             queue = _proven_by_transcript(queue, event)
         if in_a_row:
-            queue = was_replied(queue, STOP)
+            queue = was_replied(queue, STOP, event.transcript_path)
         queue = transitions.turn_ended(queue) if is_over else queue
         return replied(queue, offers, record, STOP) if offers and record is not None else queue
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 import time
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ from hookrouter.answering.interfaces import (
     TerminalError,
     TerminalGone,
 )
-from hookrouter.util.short_program import run_short
+from hookrouter.util.short_program import Finished, run_short
 from hookrouter_tmux.styles import styled_rows
 
 if TYPE_CHECKING:
@@ -326,18 +325,16 @@ class TmuxBackend:
             raise TerminalGone(f"tmux: {said}")
         raise TerminalError(f"tmux: {said}")
 
-    def _run(
-        self, address: TerminalAddress, command: list[str], stdin: bytes = b""
-    ) -> subprocess.CompletedProcess[bytes]:
+    def _run(self, address: TerminalAddress, command: list[str], stdin: bytes = b"") -> Finished:
         # -u: without a UTF-8 locale tmux would print every other character as "_".
         return self._call(["tmux", "-u", "-S", address.server, *command], stdin)
 
-    def _call(self, arguments: list[str], stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    def _call(self, arguments: list[str], stdin: bytes = b"") -> Finished:
         # Neither TMUX nor TMUX_PANE is passed on: whether the caller itself sits in some tmux must not matter.
         environ = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         try:
             return run_short(arguments, environ=environ, stdin=stdin, seconds=self._timeout)
-        except subprocess.TimeoutExpired as error:
+        except TimeoutError as error:
             raise TerminalError(f"tmux did not answer within {self._timeout:g} s") from error
         except FileNotFoundError as error:
             raise TerminalError("there is no tmux program on PATH") from error

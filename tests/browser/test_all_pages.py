@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from hookrouter.messaging.gateway import Message
+from support.matrix import mostly_long
 from support.page import PHONE, watched
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def filled(home: Home) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", mostly_long(["light", "dark"], "dark"))
 def test_nothing_keeps_anybody_out(browser: Browser, home: Home, served: Served, scheme: str) -> None:
     more = filled(home)
     page = served.log_in(browser, viewport=PHONE, color_scheme=scheme)

@@ -211,6 +211,7 @@ def test_a_machine_that_goes_in_the_middle_of_an_answer_leaves_the_question_open
     assert len(pages.worker.told("history", "--machine=worker")["questions"]) == 1
 
 
+@pytest.mark.long
 def test_without_the_engine_a_page_says_that_it_shows_this_machine_alone(pages: Pages, postgres: Server) -> None:
     visitor = Visitor(pages)
     pages.worker.ask()
@@ -226,6 +227,7 @@ def test_without_the_engine_a_page_says_that_it_shows_this_machine_alone(pages: 
     wait_until(lambda: visitor.ask("GET", address).status_code == 200, PATIENCE, "the engine")
 
 
+@pytest.mark.long
 def test_while_no_page_reaches_the_engine_a_person_stays_at_one(pages: Pages, postgres: Server) -> None:
     visitor = Visitor(pages)
     shown: list[str] = []
@@ -246,6 +248,7 @@ def test_while_no_page_reaches_the_engine_a_person_stays_at_one(pages: Pages, po
     wait_until(lambda: not stays(), 3 * PATIENCE, "both pages", lambda: str(shown))
 
 
+@pytest.mark.long
 def test_an_action_is_done_on_the_machine_that_is_shown_whatever_page_it_comes_to(pages: Pages) -> None:
     visitor = Visitor(pages)
     stores = {}

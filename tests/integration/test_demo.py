@@ -206,6 +206,7 @@ def shed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.tmux
+@pytest.mark.long
 def test_another_terminal_can_be_chosen(tmp_path: Path, shed: str) -> None:
     folder = tmp_path / "tmp"
     folder.mkdir()
@@ -284,6 +285,7 @@ def keystroke_planner():
 
 
 @pytest.mark.tmux
+@pytest.mark.long
 def test_forms_that_a_planner_refuses_are_skipped(tmp_path: Path) -> None:
     write_plugin(tmp_path / "site", "single", PLANNER)
     done = subprocess.run(

@@ -373,7 +373,11 @@ def test_without_an_engine_there_is_no_other_machine(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["shelf"], indirect=True)
 @pytest.mark.parametrize(
     ("words", "typed"),
-    [(["work", "Right"], []), (["--machine=one", "--any", RIGHT, "--as=person"], []), (["--plain"], ["1", "y"])],
+    [
+        pytest.param(["work", "Right"], [], marks=pytest.mark.long),
+        pytest.param(["--machine=one", "--any", RIGHT, "--as=person"], [], marks=pytest.mark.long),
+        (["--plain"], ["1", "y"]),
+    ],
     ids=["words", "the machine's name", "a dialog"],
 )
 def test_a_person_at_the_terminal_of_another_machine_is_known_as_one(

@@ -13,7 +13,7 @@ import pytest
 from hookrouter.testing.pytest_plugin import skip_without
 
 if TYPE_CHECKING:
-    from tests.conftest import Generated
+    from support.generated import Generated
 
 pytestmark = pytest.mark.xdist_group("generated")
 

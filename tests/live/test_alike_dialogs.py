@@ -17,6 +17,7 @@ from hookrouter._sandbox.client import dialog_is_open
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash
 from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import SUBAGENT, ApprovalSession
+from support.matrix import mostly_long
 
 if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -56,7 +57,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("live", ["shared"], indirect=True)
-@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize("pair", mostly_long(PAIRS.values(), PAIRS["emoji"], PAIRS["a question of several"]), ids=PAIRS)
 def test_no_key_goes_into_one_of_two_open_forms_that_read_alike(
     live: Live, pair: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:

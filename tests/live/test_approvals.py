@@ -112,7 +112,7 @@ def test_a_proposal_of_the_client_holds_for_the_next_call(start: Start) -> None:
     one = start(strict=False)
     one.call(bash(f"touch {one.folder}/one"))
     [asked] = one.waiting()
-    [mode] = [number for number, one in enumerate(asked["request"]["suggestions"]) if one["type"] == "setMode"]
+    [mode] = [number for number, one in enumerate(asked["request"]["suggestions"], 1) if one["type"] == "setMode"]
     assert one.decide({"action": "allow", "always": mode})["outcome"] == "verified"
     wait_until(lambda: one.count("Stop") == 1, 30, "the end of the turn", one.told)
     one.client.wait_idle()
@@ -219,22 +219,21 @@ def test_the_same_call_twice_at_once_is_left_to_the_person(one: ApprovalSession)
         assert one.decide({"action": "allow"})["outcome"] == "verified"
 
 
+LITTLE = {"name": "bob", "ok": True}
+ALL = {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}
+DECIDED = {
+    "submit": ({"action": "submit", "content": LITTLE}, {"action": "accept", "content": LITTLE}),
+    "submit-all": ({"action": "submit", "content": ALL}, {"action": "accept", "content": ALL}),
+    "decline": ({"action": "decline"}, {"action": "decline"}),
+    "cancel": ({"action": "cancel"}, {"action": "cancel"}),
+}
+
+
 @filled
 @pytest.mark.parametrize(
     ("decision", "expected"),
-    [
-        (
-            {"action": "submit", "content": {"name": "bob", "ok": True}},
-            {"action": "accept", "content": {"name": "bob", "ok": True}},
-        ),
-        (
-            {"action": "submit", "content": {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}},
-            {"action": "accept", "content": {"name": "bob", "mail": "bob@example.com", "size": "l", "areas": ["db"]}},
-        ),
-        ({"action": "decline"}, {"action": "decline"}),
-        ({"action": "cancel"}, {"action": "cancel"}),
-    ],
-    ids=["submit", "submit-all", "decline", "cancel"],
+    mostly_long(DECIDED.values(), DECIDED["submit-all"], DECIDED["cancel"], several=True),
+    ids=DECIDED,
 )
 def test_a_servers_form(one: ApprovalSession, decision: dict[str, Any], expected: dict[str, Any]) -> None:
     one.call(ToolUse(FORM, {}))
@@ -272,7 +271,7 @@ def test_a_person_fills_in_a_form_without_json(one: ApprovalSession) -> None:
 
 
 @filled
-@pytest.mark.parametrize("said", mostly_long(["accept", "decline", "cancel"], "accept"))
+@pytest.mark.parametrize("said", mostly_long(["accept", "decline", "cancel"]))
 def test_a_form_that_is_left_is_filled_in_by_a_person(one: ApprovalSession, said: str) -> None:
     """Nobody decides in time, so its dialog opens, and ElicitationResult tells what the person said there."""
     config = Path(one.stage.home.config_file)
@@ -319,13 +318,21 @@ def test_a_plan_is_sent_back_then_approved_with_a_change(start: Start) -> None:
     assert "do y" in Path(recorded["tool_response"]["filePath"]).read_text()
 
 
-@pytest.mark.parametrize("mode", mostly_long([None, "default", "auto"], None, "auto"))
+@pytest.mark.parametrize("mode", mostly_long([None, "default", "auto"], None))
 def test_a_plan_is_approved(start: Start, mode: str | None) -> None:
     one = start("plan", strict=False)
     use = one.planned("# Plan\n1. do x\n")
     result = one.decided(use, {"action": "approve", **({"mode": mode} if mode else {})})
     assert result["outcome"] == "verified", result
     assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == (mode or "default")
+
+
+@pytest.mark.long
+def test_a_plan_without_an_input_is_approved(start: Start) -> None:
+    one = start("plan", strict=False)
+    result = one.decided(ToolUse("ExitPlanMode", {}), {"action": "approve"})
+    assert result["outcome"] == "verified", result
+    assert one.stage.payloads("PostToolUse")[-1]["permission_mode"] == "default"
 
 
 @calls

@@ -54,6 +54,7 @@ def start(request: pytest.FixtureRequest, tmux_server: PrivateTmux) -> Iterator[
         yield started
 
 
+@pytest.mark.long
 def test_a_permission(start: Start) -> None:
     one = start()
     assert one.decided(bash(f"touch {one.folder}/one"), {"action": "allow"})["outcome"] == "verified"

@@ -146,7 +146,7 @@ def tools(one: ApprovalSession) -> dict[str, ToolUse]:
 
 
 @sharing
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", mostly_long(range(6), 1, 3, 4))
 def test_the_dialogs_of_all_tools_are_known(one: ApprovalSession, number: int) -> None:
     one.use_rules(strict=False)
     (one.folder / "given").mkdir()
@@ -170,7 +170,7 @@ def test_what_no_keys_can_enter_is_refused_before_the_first(one: ApprovalSession
     one.waiting()
     for decision, reason in (
         ({"action": "allow", "input": {"command": "true"}}, "no field for another input"),
-        ({"action": "allow", "always": 0}, "only a waiting hook can grant it"),
+        ({"action": "allow", "always": 1}, "only a waiting hook can grant it"),
         ({"action": "deny", "text": "two\nlines"}, "several lines"),
     ):
         result = one.decide(decision, code=4)
@@ -241,6 +241,7 @@ def test_a_plan_is_approved_in_the_mode_that_the_dialog_offers(start: Start) -> 
 
 
 @sharing
+@pytest.mark.long
 def test_a_command_that_does_not_fit_the_pane_is_left_to_a_person(one: ApprovalSession) -> None:
     one.call(bash("\n".join(f"touch line-{number}" for number in range(60))))
     one.waiting()
@@ -287,7 +288,7 @@ def test_a_killed_client_gets_no_key(start: Start) -> None:
 
 
 @sharing_narrow
-@pytest.mark.parametrize("size", [(60, 24), (80, 24)], ids=str)
+@pytest.mark.parametrize("size", mostly_long([(60, 24), (80, 24)], (60, 24)), ids=str)
 @pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
 def test_a_narrow_pane(narrow: ApprovalSession, size: Size, decision: dict[str, Any]) -> None:
     one = narrow

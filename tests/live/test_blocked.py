@@ -145,6 +145,7 @@ def test_no_agent_chooses_where_rows_are_a_persons(
     assert "trust this folder" in one.client.screen()
 
 
+@pytest.mark.long
 def test_a_person_who_answers_closes_it(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
     one = trusting(tmp_path, tmux_server, model, "agent")
     one.wait_seen()
@@ -158,6 +159,7 @@ def test_a_person_who_answers_closes_it(tmp_path: Path, tmux_server: PrivateTmux
     assert (story["kind"], story["outcome"]) == ("blocked", "answered_by_person")
 
 
+@pytest.mark.long
 def test_the_approval_of_a_projects_server(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
     one = Stopped(tmp_path, tmux_server, model, "agent")
     server = server_config(str(tmp_path / "listed"))
@@ -170,6 +172,7 @@ def test_the_approval_of_a_projects_server(tmp_path: Path, tmux_server: PrivateT
     wait_until((tmp_path / "listed").exists, 20, "the server", one.told)
 
 
+@pytest.mark.long
 def test_a_picker_that_was_left_open(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
     one = Stopped(tmp_path, tmux_server, model, "agent")
     one.client.start()
@@ -184,6 +187,7 @@ def test_a_picker_that_was_left_open(tmp_path: Path, tmux_server: PrivateTmux, m
     assert one.look() == []
 
 
+@pytest.mark.long
 def test_a_switch_of_models_is_declined(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
     one = Stopped(tmp_path, tmux_server, model, "agent")
     one.client.start()

@@ -15,6 +15,7 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.util.program import script_argv
+from support.matrix import mostly_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ def records(stage: Stage, event: str) -> list[dict[str, Any]]:
     return [record for record in stage.journal() if record.get("event") == event and "ms" in record]
 
 
-@pytest.mark.parametrize("installed_too", [False, True], ids=["plugin", "plugin and settings.json"])
+@pytest.mark.parametrize("installed_too", mostly_long([False, True], True), ids=["plugin", "plugin and settings.json"])
 def test_a_question_is_handled_once_and_answered(installed_too: bool, server: PrivateTmux, tmp_path: Path) -> None:
     program = find_client()
     assert program is not None

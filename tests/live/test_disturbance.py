@@ -101,7 +101,7 @@ PERSON = {
 
 
 @pytest.mark.parametrize("form", mostly_long(FORMS, "typed"))
-@pytest.mark.parametrize("keys", mostly_long(PERSON, "types", "changes-tab"))
+@pytest.mark.parametrize("keys", mostly_long(PERSON, "changes-tab"))
 def test_a_person_presses_keys_half_way(form: str, keys: str, calm: Live) -> None:
     """On a terminal that cannot keep a person's keys out."""
     asked = calm.ask(*FORMS[form][0])
@@ -199,7 +199,11 @@ def test_a_blank_that_could_not_be_kept_out_is_reported(calm: Live) -> None:
     assert TYPED[0]["text"] in calm.wait_wake("mismatch", asked)["text"]
 
 
-@pytest.mark.parametrize("left", [" ", "none of these, please ", "other\nlines "], ids=["blank", "same", "lines"])
+@pytest.mark.parametrize(
+    "left",
+    mostly_long([" ", "none of these, please ", "other\nlines "], "other\nlines "),
+    ids=["blank", "same", "lines"],
+)
 def test_a_text_that_a_person_left_is_replaced(left: str, calm: Live) -> None:
     asked = calm.ask(APPROACH)
     calm.leave_typed(left)
@@ -294,7 +298,7 @@ def restored(calm: Live) -> Iterator[Live]:
     run("resize-window", "-t", target, "-x", "120", "-y", "40")
 
 
-@pytest.mark.parametrize("what", mostly_long(TERMINAL, "resized", "copy-mode", "synchronized", "session-renamed"))
+@pytest.mark.parametrize("what", mostly_long(TERMINAL, "resized", "copy-mode"))
 def test_the_terminal_changes_half_way(what: str, restored: Live) -> None:
     asked = restored.ask(*FORMS["ticks"][0])
     with restored.paused("look 2", *FORMS["ticks"][1]) as agent:
@@ -328,6 +332,7 @@ class Child:
 CHILD = ("--session", "managed-child")
 
 
+@pytest.mark.long
 def test_the_client_is_suspended_for_seconds_and_for_longer_than_anybody_waits(pausing: Live) -> None:
     child = Child(pausing)
     for seconds in (2, None):
@@ -428,7 +433,7 @@ def test_of_two_answers_at_once_one_wins(calm: Live) -> None:
     right(calm, asked, done, "typed")
 
 
-@pytest.mark.parametrize("form", mostly_long(FORMS, "typed"))
+@pytest.mark.parametrize("form", mostly_long(FORMS))
 def test_an_answer_is_killed_at_every_step_and_given_again(form: str, calm: Live) -> None:
     for step in range(40):
         asked = calm.ask(*FORMS[form][0])

@@ -261,6 +261,7 @@ def test_after_clear_by_a_person_the_bell_rings_on(rung: Rung) -> None:
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in _bells(rung))
 
 
+@pytest.mark.long
 def test_after_a_compaction_and_in_a_resumed_session_the_bell_rings_on(rung: Rung) -> None:
     first = rung.send("before")
     rung.wait_done()
@@ -308,6 +309,7 @@ def test_no_prompt_joins_a_turn_that_runs_a_tool(rung: Rung) -> None:
     assert [stop["stop_hook_active"] for stop in rung.stage.payloads("Stop")] == [False, True]
 
 
+@pytest.mark.long
 def test_a_picker_that_a_person_has_open_is_waited_for(rung: Rung) -> None:
     rung.client.submit("/model")
     rung.client.pane.wait_for("Esc", 20)
@@ -326,6 +328,7 @@ def test_without_a_terminal_the_default_channels_come_to_it(tmux_server: Private
         assert [rung.ended()[item.id].channel for item in items] == ["doorbell", "doorbell"]
 
 
+@pytest.mark.long
 def test_an_item_that_no_hook_takes_goes_to_the_next_channel(tmux_server: PrivateTmux) -> None:
     with _rung(tmux_server, edit=lambda command: f"true {command}", channels=["doorbell", "stop"]) as rung:
         (item,) = rung.send("by the end of a turn")
@@ -352,6 +355,7 @@ def test_a_hook_that_dies_with_the_item_holds_the_queue_and_nobody_tries_again(t
         assert [one["outcome"] for one in hooked][:1] == ["wake"]
 
 
+@pytest.mark.long
 def test_deliverers_that_are_killed_again_and_again_wake_claude_once_with_each(rung: Rung) -> None:
     chance = random.Random(20)
     items = rung.send(*(f"prompt number {number}" for number in range(8)))

@@ -167,7 +167,11 @@ def test_if_the_client_does_not_go_on_after_a_limit_the_queue_does(
 
 
 @pytest.mark.parametrize(
-    ("zone", "claim", "days"), [("Europe/Berlin", "five_hour", 0.1), ("Asia/Kathmandu", "seven_day", 5.0)]
+    ("zone", "claim", "days"),
+    [
+        pytest.param("Europe/Berlin", "five_hour", 0.1, marks=pytest.mark.long),
+        ("Asia/Kathmandu", "seven_day", 5.0),
+    ],
 )
 def test_the_end_of_a_limit_is_known_to_the_second_and_by_its_text_to_the_minute(
     tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel, zone: str, claim: str, days: float

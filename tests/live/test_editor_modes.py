@@ -32,7 +32,9 @@ def leave_in_normal_mode(live: Live, text: str) -> None:
     live.client.pane.wait_for(lambda shown: "-- INSERT --" not in shown)
 
 
-@pytest.mark.parametrize("left", ["", "left by somebody"], ids=["fresh", "left in normal mode"])
+@pytest.mark.parametrize(
+    "left", mostly_long(["", "left by somebody"], "left by somebody"), ids=["fresh", "left in normal mode"]
+)
 @pytest.mark.parametrize("text", mostly_long(TEXTS, *TEXTS[2:]))
 def test_text_is_typed_in_vim_mode(vim: Live, text: str, left: str) -> None:
     single, multi = f"What about {text.split()[0]}{left[:4]}?", f"And which of {text.split()[0]}{left[:4]}?"

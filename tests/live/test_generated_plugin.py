@@ -11,7 +11,7 @@ from hookrouter._sandbox.client import find_client
 from hookrouter.testing import PluginFailed, ScriptedClaude
 
 if TYPE_CHECKING:
-    from tests.conftest import Generated
+    from support.generated import Generated
 
 pytestmark = pytest.mark.live
 

@@ -109,6 +109,7 @@ def test_a_permission_is_decided_over_http(tmp_path: Path, tmux_server: PrivateT
         wait_until(lambda: one.waits() == [], 20, "the end of all calls", one.told)
 
 
+@pytest.mark.long
 def test_a_router_that_begins_anew_between_two_questions_changes_nothing(
     tmp_path: Path, tmux_server: PrivateTmux
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_call_is_refused_over_http(tmp_path: Path, tmux_server: PrivateTmux, m
         assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.long
 def test_a_person_answers_first(tmp_path: Path, tmux_server: PrivateTmux) -> None:
     with over_http(tmp_path, tmux_server) as one:
         one.start()

@@ -26,11 +26,14 @@ from hookrouter_keystrokes.prompting.area import read_area
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from hookrouter_keystrokes.timing import Timing
 from hookrouter_tmux.backend import TmuxBackend
+from support.matrix import mostly_long
 from support.memory_storage import MemoryStore
 
 pytestmark = pytest.mark.live
 
 SHELLS = {"dash": ("dash", "-i"), "bash": ("bash", "--norc", "-i"), "zsh": ("zsh", "-f", "-i")}
+WITHOUT_JOBS = "+m"
+"""The option without which each of them has job control."""
 LINES = 36
 KILLS = 14 if os.environ.get("HOOKROUTER_LONG") else 2
 WORD = "zqx"
@@ -67,7 +70,7 @@ class Killing(TmuxBackend):
 class Shell:
     """A shell in a pane of its own, from which the client is started."""
 
-    def __init__(self, stage: Stage, server: PrivateTmux, model: ScriptedModel, name: str) -> None:
+    def __init__(self, stage: Stage, server: PrivateTmux, model: ScriptedModel, name: str, *options: str) -> None:
         environ = {
             **stage.environ,
             **stage.client_home.environ(model),
@@ -76,7 +79,8 @@ class Shell:
             "TERM": "xterm-256color",
         }
         self.server, self.folder = server, stage.client_home.project
-        self.pane: TmuxPane = server.start(name, SHELLS[name], cwd=self.folder, environ=environ, width=100, height=30)
+        words = [*SHELLS[name], *options]
+        self.pane: TmuxPane = server.start(name, words, cwd=self.folder, environ=environ, width=100, height=30)
         address = TmuxBackend().locate(server.pane_environ(self.pane))
         assert address is not None
         self.address = address
@@ -148,13 +152,16 @@ def model() -> Iterator[ScriptedModel]:
         yield model
 
 
+@pytest.mark.parametrize("options", mostly_long([(), (WITHOUT_JOBS,)], ()), ids=["jobs", "no jobs"])
 @pytest.mark.parametrize("name", SHELLS)
-def test_nothing_reaches_the_shell(stage: Stage, tmux_server: PrivateTmux, model: ScriptedModel, name: str) -> None:
+def test_nothing_reaches_the_shell(
+    stage: Stage, tmux_server: PrivateTmux, model: ScriptedModel, name: str, options: tuple[str, ...]
+) -> None:
     if shutil.which(name) is None:
         pytest.skip(f"no {name}")
     program = find_client()
     assert program is not None
-    shell = Shell(stage, tmux_server, model, name)
+    shell = Shell(stage, tmux_server, model, name, *options)
     chance = random.Random(os.environ.get("HOOKROUTER_TEST_SEED", name))
     for number in range(KILLS):
         pid = shell.start_client(program)

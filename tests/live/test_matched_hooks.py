@@ -14,6 +14,7 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from support.forms import FORM
+from support.matrix import mostly_long
 from support.mod_stage import short_folder
 from support.resident import Resident
 
@@ -23,7 +24,7 @@ VERSION = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_
 CONFIG = '[plugins.ask-user-question]\nenabled = false\n[[agents]]\nid = "tester"\ngateway = "inbox"\n'
 
 
-@pytest.mark.parametrize("front", ["cold", "native", "mod"])
+@pytest.mark.parametrize("front", mostly_long(["cold", "native", "mod"], "mod"))
 def test_only_the_notification_that_is_read_starts_hookrouter(tmux_server: PrivateTmux, front: str) -> None:
     program = find_client()
     assert program is not None

@@ -150,6 +150,7 @@ def test_a_router_that_is_gone_at_the_start_costs_nothing(tmux_server: PrivateTm
         assert set(one.gate.events()) >= {"user-prompt-submit", "permission-request", "stop"}
 
 
+@pytest.mark.long
 def test_a_router_that_dies_between_two_events(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -177,6 +178,7 @@ def test_a_router_that_dies_while_a_question_waits(tmux_server: PrivateTmux) -> 
         assert one.handled() == once(), one.told()
 
 
+@pytest.mark.long
 def test_a_router_that_is_restarted_while_a_question_waits(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -189,6 +191,7 @@ def test_a_router_that_is_restarted_while_a_question_waits(tmux_server: PrivateT
         assert one.handled() == once(), one.told()
 
 
+@pytest.mark.long
 def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -208,6 +211,7 @@ def test_a_router_that_hangs_is_left_alone_until_it_is_back(tmux_server: Private
         assert one.handled() == once(3), one.told()
 
 
+@pytest.mark.long
 def test_a_router_that_is_slow_is_asked_again_and_not_passed_by(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -221,6 +225,7 @@ def test_a_router_that_is_slow_is_asked_again_and_not_passed_by(tmux_server: Pri
         assert "process.spawn" not in one.log()
 
 
+@pytest.mark.long
 def test_a_router_that_hangs_while_a_question_waits_gets_its_answer(tmux_server: PrivateTmux) -> None:
     with modded(tmux_server) as one:
         one.gate.start()
@@ -237,6 +242,7 @@ def test_a_router_that_hangs_while_a_question_waits_gets_its_answer(tmux_server:
         assert "process.spawn" not in one.log()
 
 
+@pytest.mark.long
 def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> None:
     def crashing(source: str) -> str:
         place = 'on("turn.complete", ($, e, next) => {'
@@ -255,7 +261,7 @@ def test_a_mod_that_crashes_gives_the_entries_back(tmux_server: PrivateTmux) -> 
         assert one.handled() == once(2), one.told()
 
 
-@pytest.mark.parametrize("is_up", [True, False])
+@pytest.mark.parametrize("is_up", mostly_long([True, False], False))
 def test_escape_ends_the_wait(tmux_server: PrivateTmux, is_up: bool) -> None:
     with modded(tmux_server) as one:
         if is_up:

@@ -23,6 +23,7 @@ from hookrouter.messaging.gateway import Message, Probe, ProbingGateway, SendRes
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.home import Home
 from support.fake_openclaw import FakeOpenClaw
+from support.matrix import mostly_long
 from support.openclaw import OPENCLAW_VERSION, OpenClaw, find_openclaw
 from support.scripted_chat import Call, Chat, ScriptedChat, Words
 from support.tabled_gateway import TabledGateway
@@ -110,16 +111,16 @@ def test_a_message_that_is_sent_twice_becomes_one_turn(claw: Claw) -> None:
     assert claw.turns(message) == 1
 
 
-@pytest.mark.parametrize(
-    ("settings", "wrapped"),
-    [
-        ({"agent": "helper"}, True),
-        ({"session_key": "hook:claude", "session_mode": "persistent"}, True),
-        ({"route": "mapping", "mapping": OpenClaw.mapping}, False),
-        ({"route": "wake"}, False),
-        ({"route": "operator", "token_env": "GATEWAY_TOKEN", "agent": "helper"}, False),
-    ],
-)
+ROUTES: list[tuple[dict[str, Any], bool]] = [
+    ({"agent": "helper"}, True),
+    ({"session_key": "hook:claude", "session_mode": "persistent"}, True),
+    ({"route": "mapping", "mapping": OpenClaw.mapping}, False),
+    ({"route": "wake"}, False),
+    ({"route": "operator", "token_env": "GATEWAY_TOKEN", "agent": "helper"}, False),
+]
+
+
+@pytest.mark.parametrize(("settings", "wrapped"), mostly_long(ROUTES, *ROUTES[3:], several=True))
 def test_each_route_reaches_the_model(claw: Claw, settings: dict[str, Any], wrapped: bool) -> None:
     message = wake()
 
@@ -174,6 +175,7 @@ def test_doctor_hears_the_version(claw: Claw) -> None:
     assert gateway().probe(claw.table()) == Probe(True, f"OpenClaw {OPENCLAW_VERSION} at {claw.real.url}")
 
 
+@pytest.mark.long
 def test_a_message_to_a_frozen_gateway_runs_once(claw: Claw) -> None:
     message, later = wake(), wake()
 

@@ -52,6 +52,7 @@ def asking(
             yield one, served
 
 
+@pytest.mark.long
 def test_a_question_is_answered_by_touch_on_a_phone(tmux_server: PrivateTmux, tmp_path: Path) -> None:
     with asking(tmux_server, tmp_path) as (one, served), chromium() as browser:
         page = served.log_in(browser, viewport=PHONE, has_touch=True, is_mobile=True)
@@ -84,6 +85,7 @@ def test_a_question_is_answered_without_scripts(tmux_server: PrivateTmux, tmp_pa
         assert "Right" in list(one.model.tool_results().values())[-1]
 
 
+@pytest.mark.long
 def test_a_question_is_answered_by_the_keyboard_alone(tmux_server: PrivateTmux, tmp_path: Path) -> None:
     with asking(tmux_server, tmp_path) as (one, served), chromium() as browser:
         one.ask("Which way now?")
@@ -146,6 +148,7 @@ def test_an_answer_goes_on_when_page_and_router_are_killed(tmux_server: PrivateT
         page.get_by_text("recorded exactly").wait_for()
 
 
+@pytest.mark.long
 def test_a_permission_is_given_by_a_person_where_no_agent_may(tmux_server: PrivateTmux, tmp_path: Path) -> None:
     rules = '\n[[approvals.rules]]\ntool = "Bash"\ndecide = "person"\n'
     with asking(tmux_server, tmp_path, rules, "person") as (one, served), chromium() as browser:

@@ -274,6 +274,7 @@ def test_a_plan_is_approved_changed_or_sent_back(start: Start) -> None:
     assert "do y" in Path(recorded["tool_response"]["filePath"]).read_text()
 
 
+@pytest.mark.long
 def test_a_plan_that_is_approved_as_it_is_leaves_plan_mode(start: Start) -> None:
     one = start("plan")
     use = planned(one.client, one.model, lambda: one.count("Stop"), "# Plan\n1. do x\n")
@@ -282,4 +283,22 @@ def test_a_plan_that_is_approved_as_it_is_leaves_plan_mode(start: Start) -> None
     echoed = one.last("PermissionRequest")["tool_input"]
     one.decide(ExitPlanMode=("allow", {"updated_input": echoed}))
     assert "approved" in one.played(use)
+    assert one.last("PostToolUse")["permission_mode"] == "default"
+
+
+def test_a_plan_without_an_input_is_approved_with_an_empty_one(start: Start) -> None:
+    one = start("plan")
+    use = ToolUse("ExitPlanMode", {})
+    one.decide(ExitPlanMode=("allow", {}))
+    one.call(use)
+    wait_until(lambda: "Exit plan mode?" in one.client.screen(), 30, "the dialog", one.client.screen)
+    wait_until(lambda: one.count("PermissionRequest") == 1, 30, "the request", one.client.screen)
+    assert one.last("PermissionRequest")["tool_input"] == {}
+    assert one.count("PostToolUse") == 0
+    press_until(one.client, "Escape", lambda: "Exit plan mode?" not in one.client.screen(), one.client.screen)
+    one.client.wait_idle()
+
+    one.decide(ExitPlanMode=("allow", {"updated_input": {}}))
+    one.played(use)
+    assert one.last("PostToolUse")["tool_name"] == "ExitPlanMode"
     assert one.last("PostToolUse")["permission_mode"] == "default"

@@ -59,6 +59,7 @@ def recorded_by_person(live: Live, pane: TmuxPane, asked: str, answers: dict[str
     assert live.wakes("mismatch") == []
 
 
+@pytest.mark.long
 def test_a_person_chooses_one_option(live: Live) -> None:
     asked = live.ask(APPROACH)
     pane = at_terminal(live, "managed", size=(60, 20))

@@ -57,7 +57,11 @@ class TestKeysOnTheClient(PromptChannelContract):
 
 
 @pytest.mark.parametrize("size", mostly_long([(60, 20), (200, 50)], (60, 20)), ids=["small", "large"])
-@pytest.mark.parametrize("text", [TEXT, "word " * 1000 + "end", f"/{COMMAND}"], ids=["lines", "5 kB", "command"])
+@pytest.mark.parametrize(
+    "text",
+    mostly_long([TEXT, "word " * 1000 + "end", f"/{COMMAND}"], TEXT),
+    ids=["lines", "5 kB", "command"],
+)
 def test_in_a_pane_of_any_size(one: PromptSession, size: tuple[int, int], text: str) -> None:
     one.resize(*size)
     try:
@@ -70,7 +74,11 @@ def test_in_a_pane_of_any_size(one: PromptSession, size: tuple[int, int], text: 
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [((80, 10), "word " * 80 + "end"), ((80, 11), "a\nb\nc\nd\ne"), ((80, 24), "a" + "\n" * 10 + "b")],
+    [
+        pytest.param((80, 10), "word " * 80 + "end", marks=pytest.mark.long),
+        ((80, 11), "a\nb\nc\nd\ne"),
+        pytest.param((80, 24), "a" + "\n" * 10 + "b", marks=pytest.mark.long),
+    ],
     ids=["400 characters", "5 lines", "9 empty lines"],
 )
 def test_what_the_pane_cannot_show_is_taken_out_again(one: PromptSession, size: tuple[int, int], text: str) -> None:
@@ -112,7 +120,9 @@ def test_a_draft_is_waited_for(one: PromptSession) -> None:
     assert one.submitted() == []
 
 
-@pytest.mark.parametrize("text", [TEXT, "/clear", f"/{COMMAND} a b"], ids=["prompt", "clear", "command"])
+@pytest.mark.parametrize(
+    "text", mostly_long([TEXT, "/clear", f"/{COMMAND} a b"], TEXT), ids=["prompt", "clear", "command"]
+)
 def test_a_draft_is_put_away_and_comes_back(one: PromptSession, text: str) -> None:
     one.write("half a thought")
     outcome = one.submit(text, drafts="stash")
@@ -190,7 +200,7 @@ def test_a_model_is_switched_for_exactly_what_was_asked(one: PromptSession) -> N
         assert "confirmed" in outcome.reason, (outcome, one.client.screen())
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", mostly_long(["before", "after"], "after"))
 @pytest.mark.parametrize("act", mostly_long(range(4), 1, 2))
 @pytest.mark.parametrize("text", mostly_long([TEXT, "!echo once"], TEXT), ids=["lines", "shell"])
 def test_killed_at_any_act_it_is_submitted_once(one: PromptSession, text: str, act: int, when: str) -> None:
@@ -221,7 +231,7 @@ def vim_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PromptSessi
         yield session
 
 
-@pytest.mark.parametrize("normal", [False, True], ids=["insert", "normal"])
+@pytest.mark.parametrize("normal", mostly_long([False, True], True), ids=["insert", "normal"])
 def test_in_vim_mode(vim_client: PromptSession, normal: bool) -> None:
     one = vim_client
     if "-- INSERT --" not in one.client.screen():

@@ -17,6 +17,7 @@ import pytest
 
 from hookrouter._sandbox.client import check_client, dialog_is_open, find_client
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from support.matrix import mostly_long
 from support.safety import safety
 
 if TYPE_CHECKING:
@@ -150,12 +151,15 @@ def test_single_select(live: Live) -> None:
     assert '"Option B"' in live.model.wait_for_result(asked)
 
 
+TYPED = {
+    "quotes": "Neither: use 'B', then A;",
+    "digit": "3",
+    "lines": '--force\nand a second line, with "quotes" and 日本語',
+}
+
+
 @pytest.mark.capability("typed text")
-@pytest.mark.parametrize(
-    "text",
-    ["Neither: use 'B', then A;", "3", '--force\nand a second line, with "quotes" and 日本語'],
-    ids=["quotes", "digit", "lines"],
-)
+@pytest.mark.parametrize("text", mostly_long(TYPED.values(), TYPED["lines"]), ids=TYPED)
 def test_typed_text_is_recorded_verbatim(live: Live, text: str) -> None:
     asked = live.ask(APPROACH)
     verified(live, asked, live.answer({"action": "type", "text": text}), {APPROACH["question"]: text})

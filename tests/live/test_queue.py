@@ -197,6 +197,7 @@ def test_a_question_that_escape_has_closed_keeps_nothing_back_after_the_queue_is
 
 
 @pytest.mark.skipif(IS_OLD, reason="this client has no view of agents")
+@pytest.mark.long
 def test_a_session_that_goes_on_in_the_background_holds_its_queue(queued: Queued) -> None:
     queued.model.script("some", [bash("sleep 4"), Say("Done.")])
     queued.send("RUN some", "never in another session")
@@ -248,6 +249,7 @@ def test_a_deliverer_that_is_killed_between_two_acts_is_followed_by_one_that_goe
     assert stepwise.ended()["only once"].state == "done"
 
 
+@pytest.mark.long
 def test_deliverers_that_are_killed_again_and_again_submit_nothing_twice_and_lose_nothing(queued: Queued) -> None:
     chance = random.Random(14)
     texts = [f"prompt number {number}" for number in range(8)]

@@ -20,6 +20,7 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.dialogs.transcript import DECLINED, question_state
+from support.matrix import mostly_long
 from support.safety import safety
 
 if TYPE_CHECKING:
@@ -96,22 +97,25 @@ def idle(live: Live) -> None:
     assert live.stage.documents("question") == live.stage.documents("pending-answer") == []
 
 
+KINDS: list[tuple[Any, ...]] = [
+    ((WAY,), (pick(0),), ("Left, then right",), {}),
+    ((WAY,), (say("None of them;\n\tsee '3' \\ below"),), ("None of them;\n\tsee '3' \\ below",), {}),
+    ((AREAS,), (tick(0, 2),), ('"Driver, path", Retry',), {}),
+    ((AREAS,), (tick(1, text="and, more"),), ('"Say \\"hi\\"", "and, more"',), {}),
+    ((LAYOUT,), (pick(1, notes="wide enough?"),), ("Topbar",), {"How should it look?": "wide enough?"}),
+    (
+        (WAY, AREAS, LAYOUT, NAME),
+        (pick(2), tick(0), pick(0), say("日本語 👍")),
+        ("Back", '"Driver, path"', "Sidebar", "日本語 👍"),
+        {},
+    ),
+]
+
+
 @sharing
 @pytest.mark.parametrize(
     ("form", "decisions", "answers", "notes"),
-    [
-        ((WAY,), (pick(0),), ("Left, then right",), {}),
-        ((WAY,), (say("None of them;\n\tsee '3' \\ below"),), ("None of them;\n\tsee '3' \\ below",), {}),
-        ((AREAS,), (tick(0, 2),), ('"Driver, path", Retry',), {}),
-        ((AREAS,), (tick(1, text="and, more"),), ('"Say \\"hi\\"", "and, more"',), {}),
-        ((LAYOUT,), (pick(1, notes="wide enough?"),), ("Topbar",), {"How should it look?": "wide enough?"}),
-        (
-            (WAY, AREAS, LAYOUT, NAME),
-            (pick(2), tick(0), pick(0), say("日本語 👍")),
-            ("Back", '"Driver, path"', "Sidebar", "日本語 👍"),
-            {},
-        ),
-    ],
+    mostly_long(KINDS, KINDS[2], KINDS[-1], several=True),
     ids=["single", "typed", "multi", "multi and text", "preview and note", "four questions"],
 )
 def test_every_kind_of_question_is_answered_without_a_key(

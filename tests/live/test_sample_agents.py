@@ -40,6 +40,7 @@ def _asking(stage: Stage, server: PrivateTmux) -> Iterator[Asking]:
         yield Asking(stage, client, PATIENCE)
 
 
+@pytest.mark.long
 def test_rules_answer_the_client_and_a_person_the_rest(tmp_path: Path, tmux_server: PrivateTmux) -> None:
     stage = Stage(str(tmp_path), readme_config("rules"))
     with _asking(stage, tmux_server) as asking:

@@ -17,7 +17,7 @@ FORMS = {"keys": 16, "reply": 8}
 SIZES = [(200, 50), (120, 40), (80, 24), (60, 20)]
 
 
-@pytest.mark.parametrize("channel", FORMS)
+@pytest.mark.parametrize("channel", mostly_long(FORMS, "keys"))
 @pytest.mark.parametrize("size", mostly_long(SIZES, (60, 20)), ids=["x".join(map(str, size)) for size in SIZES])
 def test_no_form_is_answered_wrongly_and_none_gets_stuck(size: tuple[int, int], channel: str) -> None:
     program = find_client()

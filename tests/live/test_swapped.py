@@ -141,12 +141,12 @@ def verify(stage: Stage, model: ScriptedModel, client: ClientSession, name: str)
     return str(asked)
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", mostly_long(FORMS, "typed", "tabs"))
 def test_counted_keys_answer(counting: tuple[Stage, ScriptedModel, ClientSession], name: str) -> None:
     verify(*counting, name)
 
 
-@pytest.mark.parametrize("name", mostly_long(FORMS, *list(FORMS)[:2]))
+@pytest.mark.parametrize("name", mostly_long(FORMS, "single"))
 def test_a_client_in_gnu_screen_is_answered_under_the_name_that_screen_gives(
     in_screen: tuple[Stage, ScriptedModel, ClientSession], name: str
 ) -> None:

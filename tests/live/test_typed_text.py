@@ -109,7 +109,7 @@ def verified(live: Live, asked: str, done: subprocess.CompletedProcess[str]) -> 
     return recorded
 
 
-@pytest.mark.parametrize("names", mostly_long(groups(2, skip=LONG), *groups(2, skip=LONG)[::3]), ids=ids)
+@pytest.mark.parametrize("names", mostly_long(groups(2, skip=LONG), *groups(2, skip=LONG)[::6]), ids=ids)
 def test_any_text_is_recorded_in_both_kinds_of_questions(names: list[str], calm: Live) -> None:
     form, decisions, expected = [], [], {}
     for name in names:
@@ -152,7 +152,7 @@ def test_a_long_text_answers_a_question_in_a_pane_that_is_too_small_for_it(name:
 NOTES = groups(4, skip=(*LONG, *SEVERAL_LINES))
 
 
-@pytest.mark.parametrize("names", mostly_long(NOTES, *NOTES[::2]), ids=ids)
+@pytest.mark.parametrize("names", mostly_long(NOTES, *NOTES[::4]), ids=ids)
 def test_any_text_is_recorded_as_a_note(names: list[str], calm: Live) -> None:
     form = [question(number, preview=True) for number in range(len(names))]
     decisions = [{"action": "select", "optionIndex": 1, "notes": TEXTS[name]} for name in names]
@@ -164,7 +164,7 @@ def test_any_text_is_recorded_as_a_note(names: list[str], calm: Live) -> None:
         ]
 
 
-@pytest.mark.parametrize("name", mostly_long(SAID, *SAID[::3]))
+@pytest.mark.parametrize("name", mostly_long(SAID, *SAID[::6]))
 def test_any_text_is_said_in_a_chat(name: str, rested: Live) -> None:
     said = len(rested.stage.payloads("UserPromptSubmit"))
     asked = rested.ask(question(0))

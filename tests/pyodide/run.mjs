@@ -1,22 +1,25 @@
-// Runs pytest in CPython for WebAssembly: node run.mjs PYODIDE ROOT PACKAGES ARGUMENT...
+// Runs pytest in CPython for WebAssembly: node run.mjs PYODIDE PURE ROOT PACKAGES ARGUMENT...
 import { pathToFileURL } from "node:url";
-const [pyodideFolder, root, packages, ...words] = process.argv.slice(2);
+const [pyodideFolder, pure, root, packages, ...words] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(`${pyodideFolder}/pyodide.mjs`));
 const python = await loadPyodide({ indexURL: `${pyodideFolder}/`, env: { HOME: "/tmp", PATH: "/nowhere" } });
-for (const folder of [root, packages]) {
+for (const folder of [pure, root, packages]) {
   python.FS.mkdirTree(folder);
   python.FS.mount(python.FS.filesystems.NODEFS, { root: folder }, folder);
 }
+// What is in machine code there is for another Python: the packages in pure Python come first.
+const places = ["tests/pyodide", "", "plugins", "tests"].map((place) => `${root}/${place}`);
+python.globals.set("places", python.toPy([...places, pure, packages]));
 python.globals.set("root", root);
-python.globals.set("packages", packages);
 python.globals.set("words", python.toPy(words));
 process.exitCode = await python.runPythonAsync(`
 import os, sys
 sys.dont_write_bytecode = True
-sys.path[:0] = [f"{root}/tests/pyodide", root, f"{root}/plugins", f"{root}/tests", packages]
+sys.path[:0] = places
 os.chdir(root)
-import stand_ins
 import pytest
-int(pytest.main(["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:anyio", "-p", "no:hypothesispytest", "-c", f"{root}/tests/pyodide/pytest.ini",
-                 "--rootdir", root, "--import-mode=importlib", *words]))
+import stand_ins
+options = ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:anyio"]
+options += ["-o", "addopts=--strict-config --strict-markers --import-mode=importlib"]
+int(pytest.main([*options, *words], plugins=[stand_ins]))
 `);

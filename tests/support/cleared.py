@@ -39,8 +39,12 @@ def come_to_prompt(client: ClientSession, wait: float = 2.0) -> None:
             return
         # Only where something stays in the prompt's place: an Escape that closes nothing would make Alt+P, which
         # opens the model picker, of the next prompt's first letter. For a moment there may be no prompt anyway.
-        if prompt_box(client.screen()) is None:
+        box = prompt_box(client.screen())
+        if box is None:
             client.pane.press("Escape")
+        elif box.text and not box.text.startswith("Try "):
+            # A key that was meant for a dialog came after its end.
+            client.pane.press("C-u")
 
 
 def clear(client: ClientSession, stage: Stage, model: ForgetfulModel) -> None:

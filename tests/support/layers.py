@@ -88,6 +88,9 @@ _NAMED = "named"
 _EVERYTHING = "everything"
 _REST = "rest"
 
+_PROFILES = {_REST: "rest", _EVERYTHING: "full"}
+"""Hypothesis's profile, by what is chosen; ``quick`` for the others."""
+
 
 def _choose(config: pytest.Config) -> str:
     """Return what the command line asks for."""
@@ -158,7 +161,7 @@ class LayerPlugin:
             folders = [self._tests / layer.name for layer in LAYERS]
             config.args = [str(folder) for folder in folders if folder.is_dir()]
         if config.getoption("--hypothesis-profile") is None:
-            settings.load_profile("full" if all_layers else "quick")
+            settings.load_profile(_PROFILES.get(self._chosen, "quick"))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -226,7 +229,7 @@ class LayerPlugin:
 
 
 def register_profiles(*, steady: bool) -> None:
-    """Register Hypothesis's profiles ``quick`` and ``full``; ``steady``: draw the same examples in each run.
+    """Register Hypothesis's profiles, a name for each choice; ``steady``: draw the same examples in each run.
 
     How long a machine takes to make an example says nothing about the code, and every test has a home of its own that
     its examples share on purpose.
@@ -238,4 +241,5 @@ def register_profiles(*, steady: bool) -> None:
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
     settings.register_profile("quick", untimed, max_examples=10)
+    settings.register_profile("rest", untimed, max_examples=40)
     settings.register_profile("full", untimed, max_examples=100)

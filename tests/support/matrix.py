@@ -12,13 +12,18 @@ if TYPE_CHECKING:
 __all__ = ["mostly_long"]
 
 
-def mostly_long(parameters: Iterable[Any], *kept: Any) -> list[Any]:
+def mostly_long(parameters: Iterable[Any], *kept: Any, several: bool = False) -> list[Any]:
     """Return parameters for ``parametrize``, of which all but those that are ``kept`` are marked ``long``.
 
-    Raises ValueError for a kept one that is no parameter.
+    ``several``: each is a tuple, with a value for each of several names. Raises ValueError for a kept one that is no
+    parameter.
     """
     found: Collection[Any] = list(parameters)
     unknown = [each for each in kept if each not in found]
     if unknown:
         raise ValueError(f"kept: found {unknown}; allowed: {found}")
-    return [each if each in kept else pytest.param(each, marks=pytest.mark.long) for each in found]
+    values = [each if several else (each,) for each in found]
+    return [
+        pytest.param(*value, marks=() if each in kept else pytest.mark.long)
+        for each, value in zip(found, values, strict=True)
+    ]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hookrouter.util.short_program import Finished
 from hookrouter_tmux import backend
 
 __all__ = ["Programs"]
@@ -41,10 +42,9 @@ class Programs:
             return subprocess.CompletedProcess(arguments, done.returncode, done.stdout.decode(), "")
         return done
 
-    def _run_short(
-        self, arguments: Sequence[str], *, environ: dict[str, str], **_options: Any
-    ) -> subprocess.CompletedProcess[bytes]:
-        return self._answer(arguments, environ.get("PATH", os.defpath))
+    def _run_short(self, arguments: Sequence[str], *, environ: dict[str, str], **_options: Any) -> Finished:
+        done = self._answer(arguments, environ.get("PATH", os.defpath))
+        return Finished(done.returncode, done.stdout, done.stderr)
 
     def _answer(self, arguments: Sequence[str], path: str) -> subprocess.CompletedProcess[bytes]:
         name, *words = map(os.fspath, arguments)

@@ -16,6 +16,7 @@ import hookrouter_sessions as plugin
 from hookrouter import _wiring
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
+from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.cli.application import Application
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.context import Context
@@ -112,6 +113,8 @@ class World:
         self.is_busy = False
         self.pending: list[tuple[str, Callable[[], None]]] = []
         """What the client does next: a hook of an event, or, without a name, what comes after one."""
+        self.terminal: TerminalAddress | None = None
+        """Where the hooks' client is drawn."""
         self.contribution: object = _Contribution(self)
         """The plugin that brings the prompt channel."""
         self.contributions: dict[str, object] = {}
@@ -357,7 +360,7 @@ class World:
             wiring=WIRING,
             record=record,
         )
-        context.place(None)
+        context.place(self.terminal)
         name = "".join(f"_{one.lower()}" if one.isupper() else one for one in event).strip("_")
         reply = getattr(module, name)(EVENT_CLASSES[event].from_json(payload), context)
         self.told.append(record)

@@ -8,12 +8,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hookrouter.util.errors import HookrouterError
-from support.shared_stages import VARIABLE
 
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["Shared"]
+__all__ = ["VARIABLE", "Shared"]
+
+VARIABLE = "HOOKROUTER_TEST_ENGINE"
+"""``postgresql`` in the environment has all stages share their documents (``support.shared_stages``)."""
 
 T = TypeVar("T")
 
@@ -22,7 +24,7 @@ class Shared(Generic[T]):
     """Lends one thing to test after test; use it as a context manager, for a fixture of a module.
 
     After a test that has failed there is a new one, so that no failure brings about the next; likewise for each test
-    if stages share their documents, for which each test has to have its own (``support.shared_stages``).
+    if stages share their documents, for which each test has to have its own.
     """
 
     def __init__(

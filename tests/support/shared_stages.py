@@ -20,10 +20,7 @@ from hookrouter_postgresql.engine import PostgresqlEngine, PostgresqlStorage
 from hookrouter_postgresql.settings import PostgresqlSettings
 from support.postgres import Server
 
-__all__ = ["VARIABLE", "shared_stages"]
-
-VARIABLE = "HOOKROUTER_TEST_ENGINE"
-"""``postgresql`` in the environment has the tests run so."""
+__all__ = ["shared_stages"]
 
 _numbers = count()
 

@@ -245,10 +245,12 @@ class _Client:
             try:
                 self.session.wait_idle(3.0)
             except WaitTimeoutError:
-                with contextlib.suppress(TmuxError, WaitTimeoutError):
-                    self.session.pane.press("Escape")
-                    # An Escape and the next prompt's first letter, read at once, would be Alt and that letter.
-                    self._frame()
+                # Only where something stays in the prompt's place: an Escape that closes nothing is read as Alt with
+                # the first letter of the next prompt.
+                if prompt_box(self._screen()) is None:
+                    with contextlib.suppress(TmuxError, WaitTimeoutError):
+                        self.session.pane.press("Escape")
+                        self._frame()
             else:
                 return True
         return False

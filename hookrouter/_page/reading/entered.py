@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrouter.tools import AskUserQuestionInput
     from hookrouter.tools.ask_user_question import Question
 
-__all__ = ["OWN", "EntryError", "decisions_of"]
+__all__ = ["OWN", "EntryError", "decisions_of", "entries_of"]
 
 OWN = "own"
 """The value of the choice that is no option: own words."""
@@ -25,6 +25,12 @@ OWN = "own"
 
 class EntryError(HookrouterError):
     """Something is missing; the message has a line for each fault."""
+
+
+def entries_of(fields: Mapping[str, Sequence[str]], form: AskUserQuestionInput) -> dict[str, Sequence[str]]:
+    """Return of what was sent whatever a person has entered into this form, by the fields' names."""
+    names = [f"{what}{index}" for index in range(len(form.questions)) for what in ("q", "own", "note")]
+    return {name: fields[name] for name in (*names, "chat") if name in fields}
 
 
 def decisions_of(fields: Mapping[str, Sequence[str]], form: AskUserQuestionInput) -> list[dict[str, Any]]:

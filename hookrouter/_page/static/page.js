@@ -138,7 +138,7 @@
     const single = document.getElementById("single");
     const results = document.getElementById("results");
     if (!single || results.childElementCount) return;
-    const answer = await fetch(window.location.href, { headers: { "HX-Request": "true" } });
+    const answer = await fetch(single.dataset.address, { headers: { "HX-Request": "true" } });
     const text = await answer.text();
     // An answer that was given meanwhile has removed it, and says itself what came of it.
     if (!single.isConnected || results.childElementCount || answer.status >= 500) return;

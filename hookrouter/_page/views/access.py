@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
     View = Callable[[Request], Awaitable[Response]]
 
-__all__ = ["acting", "field_of", "fields_of", "redirect", "root_of", "seeing"]
+__all__ = ["acting", "field_of", "fields_of", "redirect", "remember", "root_of", "seeing"]
 
 MOST_FIELDS = 1000
+
+TYPED = {"text", "own", "note", "chat"}
+"""The fields of the page's forms in which people write, without the number of a question."""
 
 
 def seeing(view: View) -> View:
@@ -31,6 +34,7 @@ def seeing(view: View) -> View:
     @functools.wraps(view)
     async def checked(request: Request) -> Response:
         state = state_of(request)
+        await remember(request)
         try:
             await run_in_threadpool(state.look_for_logins)
             if state.login(request) is None:
@@ -58,6 +62,14 @@ def acting(view: View) -> View:
         return await view(request)
 
     return checked
+
+
+async def remember(request: Request) -> None:
+    """Keep what a person has typed into the form that is sent: a page that has no form for it shows it again."""
+    if request.method == "POST":
+        fields = await fields_of(request)
+        typed = [values for name, values in fields.items() if name.rstrip("0123456789") in TYPED]
+        request.state.typed = [text for values in typed for text in values if text.strip()]
 
 
 def redirect(request: Request, where: str) -> Response:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 
-from hookrouter._page.reading.entered import EntryError, decisions_of
+from hookrouter._page.reading.entered import EntryError, decisions_of, entries_of
 from hookrouter._page.reading.waiting import Key, find_waiting, read_key
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import field_of, fields_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hookrouter._page.state import PageState
     from hookrouter.cli.application import Application
 
-__all__ = ["ended", "find", "review", "send", "unreachable"]
+__all__ = ["ended", "find", "review", "send", "show", "unreachable"]
 
 WAIT_SECONDS = 20.0
 """For how long the page waits until an answer is recorded."""
@@ -53,8 +53,24 @@ def unreachable(request: Request, error: StoreError) -> Response:
     return state_of(request).draw(request, "problem.html", 503, what=what, why=str(error))
 
 
+def show(
+    request: Request, found: Waiting, base: str, *, status: int = 200, problem: str = "", **values: Any
+) -> Response:
+    """Show a question alone, with its form. ``base`` is the address under which the next step is.
+
+    A ``problem`` is told, and ``entered`` filled in, which is what a person has entered before, by the fields' names.
+    ``form_csrf`` is the token of the form, by default the login's.
+    """
+    values.setdefault("entered", {})
+    # The page of a link has no login, and so no stream of changes.
+    is_polled = base.startswith("/link/")
+    return state_of(request).draw(
+        request, "one.html", status, one=found, base=base, problem=problem, is_polled=is_polled, **values
+    )
+
+
 async def review(request: Request, key: str, base: str) -> Response:
-    """Show what would be sent of what a form holds. ``base`` is the address under which the next step is."""
+    """Show what would be sent of what a form holds, or the form again if it is refused or wanted back."""
     state = state_of(request)
     fields = await fields_of(request)
     services = state.services
@@ -63,12 +79,17 @@ async def review(request: Request, key: str, base: str) -> Response:
         return await ended(request, key)
     if found.form is None:
         raise ValueError("a question without a form has no form to send")
+    if "back" in fields:
+        return await _again(request, found, base)
     try:
         decisions = decisions_of(fields, found.form)
         meant = await run_in_threadpool(_meaning, services, found, decisions)
     except (EntryError, DecisionError) as error:
-        return await _drawn(request, "review.html", found, base, 422, problem=str(error), decisions="", meant=())
-    return await _drawn(request, "review.html", found, base, problem="", decisions=json.dumps(decisions), meant=meant)
+        return await _again(request, found, base, str(error))
+    entered = entries_of(fields, found.form)
+    return await _drawn(
+        request, "review.html", found, base, decisions=json.dumps(decisions), meant=meant, entered=entered
+    )
 
 
 async def send(request: Request, key: str, base: str) -> Response:
@@ -82,7 +103,7 @@ async def send(request: Request, key: str, base: str) -> Response:
         decisions = load_json(await field_of(request, "decisions"))
         await run_in_threadpool(_meaning, services, found, decisions)
     except DecisionError as error:
-        return await _drawn(request, "review.html", found, base, 422, problem=str(error), decisions="", meant=())
+        return await _again(request, found, base, str(error))
     done = await state.tasks.answer(
         {
             "session": found.question.session,
@@ -136,10 +157,18 @@ def _meaning(services: Application, found: Waiting, decisions: object) -> Sequen
     return kind.intended(found.question, kind.chosen(found.question, check_decisions(decisions, found.form)))
 
 
-async def _drawn(
-    request: Request, template: str, found: Waiting, base: str, status: int = 200, **values: Any
-) -> Response:
-    # htmx puts in only what comes with 200: what is wrong has to be seen, too.
-    is_part = request.headers.get("hx-request") == "true"
+async def _again(request: Request, found: Waiting, base: str, problem: str = "") -> Response:
+    """Show the form with what was entered into it; where scripts run it is there still, and the problem is told."""
+    if request.headers.get("hx-request") == "true":
+        # htmx puts in only what comes with 200: what is wrong has to be seen, too.
+        return await _drawn(request, "refused.html", found, base, problem=problem)
+    fields = await fields_of(request)
+    entered = {} if found.form is None else entries_of(fields, found.form)
+    status = 422 if problem else 200
+    csrf = await field_of(request, "csrf")
+    return show(request, found, base, status=status, problem=problem, entered=entered, form_csrf=csrf)
+
+
+async def _drawn(request: Request, template: str, found: Waiting, base: str, **values: Any) -> Response:
     values["form_csrf"] = await field_of(request, "csrf")
-    return state_of(request).draw(request, template, 200 if is_part else status, one=found, base=base, **values)
+    return state_of(request).draw(request, template, one=found, base=base, **values)

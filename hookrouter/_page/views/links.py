@@ -9,8 +9,8 @@ from starlette.routing import Route
 from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.guard import is_own_form
 from hookrouter._page.state import state_of
-from hookrouter._page.views.access import field_of
-from hookrouter._page.views.answering import ended, find, review, send, unreachable
+from hookrouter._page.views.access import field_of, remember
+from hookrouter._page.views.answering import ended, find, review, send, show, unreachable
 from hookrouter.dialogs.messages.answer_link import LinkError, read_link
 from hookrouter.storage.interface import StoreError
 
@@ -22,7 +22,6 @@ __all__ = ["ROUTES"]
 
 
 async def _show(request: Request) -> Response:
-    state, token = state_of(request), request.path_params["token"]
     key = _key(request)
     if not isinstance(key, str):
         return key
@@ -32,7 +31,7 @@ async def _show(request: Request) -> Response:
             return await ended(request, key)
     except StoreError as error:
         return unreachable(request, error)
-    return state.draw(request, "link.html", one=found, base=f"/link/{token}", link_csrf=_csrf(request), is_polled=True)
+    return show(request, found, f"/link/{request.path_params['token']}", form_csrf=_csrf(request))
 
 
 async def _review(request: Request) -> Response:
@@ -44,6 +43,7 @@ async def _send(request: Request) -> Response:
 
 
 async def _step(request: Request, *, is_last: bool) -> Response:
+    await remember(request)
     key = _key(request)
     if not isinstance(key, str):
         return key

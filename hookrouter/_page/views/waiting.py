@@ -10,7 +10,7 @@ from starlette.routing import Route
 from hookrouter._page.reading.waiting import waiting
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import acting, root_of, seeing
-from hookrouter._page.views.answering import ended, find, review, send, unreachable
+from hookrouter._page.views.answering import ended, find, review, send, show, unreachable
 from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ async def _one(request: Request) -> Response:
         return state.draw(request, "problem.html", 404, what="There is no such question.", why="")
     except StoreError as error:
         return unreachable(request, error)
-    return state.draw(request, "one.html", one=found, base=f"{root_of(request)}/waiting")
+    return show(request, found, f"{root_of(request)}/waiting")
 
 
 @acting

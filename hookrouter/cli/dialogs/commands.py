@@ -153,7 +153,8 @@ def answer(
 
     \b
     On a permission, a plan or a form of an MCP server it gives one decision, of these:
-      {"action": "allow"}                    "input": {...} changes the tool's input, "always": N takes a proposal
+      {"action": "allow"}                    "input": {...} changes the tool's input, "always": N grants
+                                             option N too, one of the client's proposals
       {"action": "deny", "text": T}          "stop": true ends the turn
       {"action": "approve"}                  a plan; "mode": M is the mode that follows, "plan": T another plan
       {"action": "revise", "text": T}

@@ -50,7 +50,7 @@ def allow(
     ] = None,
     always: Annotated[
         int | None,
-        typer.Option("--always", metavar="N", help="Take the client's own proposal N too; the first is 0."),
+        typer.Option("--always", metavar="N", help="Take the client's own proposal too that is option N."),
     ] = None,
     wait: _Wait = 10.0,
     dry_run: _DryRun = False,
@@ -63,7 +63,7 @@ def allow(
     \b
     Examples:
       hookrouter allow
-      hookrouter allow --session work --always 0
+      hookrouter allow --session work --always 1
       hookrouter allow --input '{"command": "git push origin main"}'
 
     Exit codes: 0 it happened as meant; 2 refused, by the decision or a rule; 3, 4, 5: as for `hookrouter answer`.

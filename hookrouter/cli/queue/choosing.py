@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs.answers.choosing import AUTO, session_names
+from hookrouter.queue.names import called_now, present_name
 from hookrouter.queue.overview import overview
 from hookrouter.sessions.records import read_record
 from hookrouter.util.text import did_you_mean
@@ -29,6 +30,8 @@ class Chosen(NamedTuple):
     """The sessions of which one has to be named, if several could be meant."""
     others: tuple[SessionView, ...] = ()
     """What else runs under this name: a second client in the same terminal session."""
+    called: str = ""
+    """What the terminal session of its client is called now, if that is another name."""
 
 
 def choose(app: Application, session: str, *, any_session: bool = False) -> Chosen:
@@ -45,13 +48,28 @@ def choose(app: Application, session: str, *, any_session: bool = False) -> Chos
     own = 0 if record is None else record.client_pid
     found = [view for view in views if view.session == session]
     found.sort(key=lambda view: (view.is_gone, view.client_pid != own))
+    if not found and (name := present_name(app, session)):
+        return Chosen("", f"no session {session} is there any more: it is called {name} now", candidates=(name,))
     if found or session in session_names(app):
         others = tuple(view for view in found[1:] if not view.is_gone)
-        return Chosen(session, view=found[0] if found else None, others=others)
+        called = "" if record is None else called_now(app, record)
+        if called in ("", session):
+            return Chosen(session, view=found[0] if found else None, others=others)
+        if others:
+            return Chosen("", _taken_over(session, found[0], called, others))
+        return Chosen(session, view=found[0], called=called)
     running = sorted({view.session for view in views if not view.is_gone})
     hint = did_you_mean(session, sorted(names | session_names(app)))
     known = hint or (f"known are {', '.join(running)}" if running else "")
     return Chosen("", f"no session {session} is known{f'; {known}' if known else ''}")
+
+
+def _taken_over(session: str, view: SessionView, called: str, others: tuple[SessionView, ...]) -> str:
+    processes = ", ".join(str(one.client_pid or "unknown") for one in others)
+    return (
+        f"session {session} is that of process {processes} now, of which no hook has told yet; the terminal session of "
+        f"process {view.client_pid or 'unknown'}, which has the queue of this name, is called {called} now"
+    )
 
 
 def _only(views: list[SessionView]) -> Chosen:

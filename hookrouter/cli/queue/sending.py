@@ -258,6 +258,11 @@ def _notes(app: Application, chosen: Chosen, author: Author) -> Iterator[str]:
     cwd = "" if view is None else view.cwd
     if view is None or view.is_gone:
         yield f"no client runs in session {chosen.session} now, so nothing is delivered before one starts there"
+    elif chosen.called:
+        yield (
+            f"the terminal session of this client is called {chosen.called} now; until its next hook it has the queue "
+            "of the old name"
+        )
     elif chosen.others:
         processes = ", ".join(str(one.client_pid or "unknown") for one in chosen.others)
         yield (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -31,8 +32,13 @@ _EDGE = 16
 _ANY = rf"[^{grammar.CURSOR}{grammar.RULE}]*"
 
 
+@functools.cache
+def _first_row(text: str) -> re.Pattern[str]:
+    return re.compile(rf"( {{0,{_OTHER_INDENT}}})[{grammar.CURSOR} ] {re.escape(text)}")
+
+
 def _read(lines: list[str], form: OtherForm) -> OtherDialog | None:
-    first = re.compile(rf"( {{0,{_OTHER_INDENT}}})[{grammar.CURSOR} ] {re.escape(form.rows[0])}")
+    first = _first_row(form.rows[0])
     start, found = next(
         ((at, found) for at in range(len(lines) - 1, -1, -1) if (found := first.match(lines[at]))), (0, None)
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hookrouter.queue import transitions
 from hookrouter.queue.delivery.readiness import client_mark
 from hookrouter.queue.items import DELIVERING, STARTED
-from hookrouter.queue.proof import Proof
+from hookrouter.queue.proof import Proof, proof_by_reply
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -66,12 +66,19 @@ def replied(queue: Queue, offers: Collection[str], record: SessionRecord, channe
     return transitions.phase_saved(begun, item.id, REPLIED)
 
 
-def was_replied(queue: Queue, channel: str) -> Queue:
-    """The turn that a Stop hook had prolonged is over: what it was prolonged with was taken, and is done."""
+def was_replied(queue: Queue, channel: str, transcript_path: str) -> Queue:
+    """The turn that a Stop hook had prolonged is over: what it was prolonged with was taken, and is done.
+
+    It has failed if the transcript shows that Claude was given something else.
+    """
     item: Item | None = queue.under_way
     if item is None or item.channel != channel or item.phase != REPLIED or item.state not in (DELIVERING, STARTED):
         return queue
-    return transitions.proven(queue, item.id, Proof(STARTED, {"event": "Stop", "stop_hook_active": True}))
+    from hookrouter.util.regular_file import last_lines
+
+    proof = proof_by_reply(item, last_lines(transcript_path), item.delivering_at) or Proof(STARTED, {})
+    said = {**proof.said, "event": "Stop", "stop_hook_active": True}
+    return transitions.proven(queue, item.id, proof._replace(said=said))
 
 
 def _offers(store: DocumentStore, session: str) -> list[str]:

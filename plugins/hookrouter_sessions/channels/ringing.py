@@ -9,6 +9,7 @@ from hookrouter.queue.channels import PromptOutcome, PromptStatus
 from hookrouter.queue.items import PROMPT
 from hookrouter.storage.interface import StoreError
 from hookrouter_sessions.channels.bells import TAKEN, bell_of, make_offer, read_offer, ring, watch_offer, withdraw
+from hookrouter_sessions.channels.lengths import too_long
 
 if TYPE_CHECKING:
     from hookrouter.queue.channels import PromptRequest
@@ -49,8 +50,8 @@ class DoorbellChannel:
         """Return why Claude cannot be woken with this item; empty if it can."""
         if request.item.kind != PROMPT:
             return "what wakes Claude is not carried out as a command: it takes plain prompts only"
-        if (length := _length(request.item.text)) > _LONGEST:
-            return f"the client cuts a text as long as this: it has {length} characters, and {_LONGEST} arrive whole"
+        if why := too_long(request.item.text, _LONGEST):
+            return why
         version = request.client_version
         if version is None:
             return "the version of Claude Code is not known, and not every one can be woken by a hook"
@@ -117,11 +118,6 @@ class DoorbellChannel:
             return PromptOutcome(PromptStatus.NOT_NOW, why, steps=tuple(steps))
         patience = f"Claude Code has started no hook that takes it within {self._patience:g} s: see hookrouter doctor"
         return PromptOutcome(PromptStatus.UNAVAILABLE, fault or patience, steps=tuple(steps))
-
-
-def _length(text: str) -> int:
-    """Return what a text takes: a tag's beginning may be escaped, as ``&lt;``."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2 + 3 * text.count("<")
 
 
 def _forget_phase(request: PromptRequest) -> None:

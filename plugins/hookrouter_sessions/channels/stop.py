@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hookrouter.markers import hookimpl, stateless
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
 from hookrouter.queue.items import PROMPT
+from hookrouter_sessions.channels.lengths import too_long
 from hookrouter_sessions.channels.offers import make_offer
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["StopChannel"]
 
 NAME = "stop"
+
+_LONGEST = 51_000
+"""The longest text that is given, in UTF-16's units: of one of 52,000 the client tells Claude the beginning alone, and
+in which file it has put the rest (2.1.332)."""
 
 
 class StopChannel:
@@ -34,7 +39,7 @@ class StopChannel:
         """Return why this item cannot be a hook's reply; empty if it can."""
         if request.item.kind != PROMPT:
             return "what a Stop hook replies is not carried out as a command: it takes plain prompts only"
-        return ""
+        return too_long(request.item.text, _LONGEST)
 
     def prepare(self, request: PromptRequest) -> None:
         """Have the hook of the turn's end reply with this item. Raises StoreError."""

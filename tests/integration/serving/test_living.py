@@ -138,7 +138,8 @@ def test_folder_and_sockets_are_this_users_alone(place: Place) -> None:
 
 AS_ANOTHER = """
 import os, socket, sys
-folder, user = os.open(sys.argv[1], os.O_PATH), int(sys.argv[2])
+# As hookrouter.util.system.PATH_ONLY: macOS has no O_PATH.
+folder, user = os.open(sys.argv[1], getattr(os, "O_PATH", os.O_RDONLY)), int(sys.argv[2])
 os.fchdir(folder)
 os.setgid(user)
 os.setuid(user)

@@ -21,7 +21,9 @@ from hookrouter import PreToolUseReply, hookimpl, stateless
 @hookimpl
 @stateless
 def pre_tool_use_bash(tool_input):
-    return PreToolUseReply.deny(f"{os.getpid()} {tempfile.gettempdir()}")
+    told = f"{os.getpid()} {tempfile.gettempdir()}"
+    tempfile.tempdir = "/left/by/a/call"
+    return PreToolUseReply.deny(told)
 """
 
 
@@ -35,12 +37,14 @@ def place(tmp_path: Path) -> HookPlace:
 def test_each_caller_has_its_own_folder_of_temporary_files(place: HookPlace, tmp_path: Path) -> None:
     told = []
     with Resident(place.environ) as router:
-        for name in ("one", "two", "one"):
+        for name in ("one", "two") * 10:
             (tmp_path / name).mkdir(exist_ok=True)
             environ = {**place.environ, "TMPDIR": str(tmp_path / name)}
             reply = router.call("pre-tool-use", BASH, environ=environ).reply
             told.append(reply["hookSpecificOutput"]["permissionDecisionReason"].split()[1:])
-    assert [Path(folder).name for _pid, folder in told] == ["one", "two", "one"]
+    assert [Path(folder).name for _pid, folder in told] == ["one", "two"] * 10
+    # A process that serves several calls is what the test is about.
+    assert len({pid for pid, _folder in told}) < len(told)
 
 
 def can_unshare(kind: str) -> bool:

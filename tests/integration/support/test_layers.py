@@ -132,11 +132,11 @@ DRAWN = (
     [
         ((), {"test_unit", "test_drawn", "test_smoke"}, 10),
         (("--everything",), {"test_unit", "test_slow", "test_drawn", "test_smoke", "test_live", "test_docs"}, 100),
-        (("--rest",), {"test_slow", "test_drawn", "test_live", "test_docs"}, 100),
+        (("--rest",), {"test_slow", "test_drawn", "test_live", "test_docs"}, 40),
         (("tests/unit",), {"test_unit", "test_slow", "test_drawn"}, 10),
         (("tests/live/test_live.py",), {"test_live"}, 10),
         (("-n", "1"), {"test_unit", "test_drawn", "test_smoke"}, 10),
-        (("-n", "1", "--rest"), {"test_slow", "test_drawn", "test_live", "test_docs"}, 100),
+        (("-n", "1", "--rest"), {"test_slow", "test_drawn", "test_live", "test_docs"}, 40),
     ],
 )
 def test_what_is_run(project: Project, arguments: tuple[str, ...], run: set[str], examples: int) -> None:

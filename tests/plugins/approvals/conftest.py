@@ -28,6 +28,7 @@ from hookrouter.messaging.message import QueuedMessage
 from hookrouter.replies import Reply
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
+from hookrouter_approvals.settings import ApprovalsSettings
 from support.changes import once_saved
 
 _ENDING = 60.0
@@ -58,6 +59,7 @@ class Asking:
         self._blocks: list[dict[str, Any]] = []
         self._threads: list[threading.Thread] = []
         self.replies: list[Reply | None] = []
+        self.settings = ApprovalsSettings()
 
     @property
     def app(self) -> Application:
@@ -105,7 +107,7 @@ class Asking:
         )
         # No process of its own: what is delivered is looked at in the outbox.
         vars(context)["start_delivery"] = lambda: None
-        vars(context)["settings"] = lambda kind: kind()
+        vars(context)["settings"] = lambda kind: self.settings if isinstance(self.settings, kind) else kind()
         try:
             reply = getattr(plugin, hook)(event=EVENT_CLASSES[event].from_json(payload), context=context)
             context.reply_written()

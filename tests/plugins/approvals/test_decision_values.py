@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter import events
-from hookrouter.answering.interfaces import TerminalAddress
-from hookrouter.config import AnswerConfig, ApprovalRule
-from hookrouter.context import Context
+from hookrouter.config import ApprovalRule
 from hookrouter.dialogs.decisions import MAX_DEPTH, DecisionError, load_json
-from hookrouter.dialogs.documents import Question, list_questions
+from hookrouter.dialogs.documents import Question
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.replies import PermissionRequestReply
 from hookrouter.util import fastjson
@@ -90,7 +88,7 @@ def test_a_proposal_that_no_reply_can_give_is_refused_by_the_hook_with_the_reaso
     rules = (ApprovalRule(tool="*", decide="agent"),)
     asking.config = asking.config._with(approvals=asking.config.approvals._with(rules=rules))
     asking.asked(TOOL, ASKED, permission_suggestions=[{"type": "of a later client"}])
-    result = asking.decide({"action": "allow", "always": 0})
+    result = asking.decide({"action": "allow", "always": 1})
     assert result.outcome == "not_delivered"
     assert "the waiting hook cannot use the answer: " in result.reason
     asking.decide({"action": "allow"})
@@ -186,16 +184,14 @@ def test_a_refusal_is_verified_by_exactly_what_claude_was_told(asked: Any, told:
 
 
 @pytest.mark.parametrize("decide", ["agent", "allow"])
-def test_a_plan_without_an_input_is_told_and_left_to_keys(
-    asking: Any, monkeypatch: pytest.MonkeyPatch, decide: str
-) -> None:
+def test_a_plan_without_an_input_is_approved_with_an_empty_one(asking: Any, decide: str) -> None:
     rules = (ApprovalRule(tool="ExitPlanMode", decide=decide),)
-    approvals, answer = asking.config.approvals._with(rules=rules), AnswerConfig(channels=("reply", "keys"))
-    asking.config = asking.config._with(approvals=approvals, answer=answer)
-    monkeypatch.setattr(Context, "terminal", TerminalAddress("fake", "main", "%1", ""))
-    asking.call("ExitPlanMode", {})
-    reply, record = asking.request("ExitPlanMode", {})
-    assert reply is None
-    assert (record["level"], record["agent"]) == ("warning", "night")
-    assert "keys can give it" in record["reason"]
-    assert [(one.kind, one.tool_use_id) for one in list_questions(asking.app.store)] == [("plan", "toolu_1")]
+    asking.config = asking.config._with(approvals=asking.config.approvals._with(rules=rules))
+    approved = PermissionRequestReply.allow(updated_input={})
+    if decide == "allow":
+        asking.call("ExitPlanMode", {})
+        assert asking.request("ExitPlanMode", {})[0] == approved
+        return
+    asking.asked("ExitPlanMode", {})
+    assert asking.decide({"action": "approve"}).outcome == "delivered"
+    assert asking.given() == approved

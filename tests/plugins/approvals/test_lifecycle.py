@@ -70,9 +70,11 @@ def test_a_proposal_of_the_client_is_given_back_as_it_came(asking: Any) -> None:
     proposal = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
     question = asking.asked("Bash", COMMAND, permission_suggestions=[proposal])
     assert question.questions[0]["options"][1]["label"] == "Allow, and switch to the mode acceptEdits for this session"
-    refused = asking.decide({"action": "allow", "always": 1})
-    assert (refused.outcome, refused.reason) == ("invalid", '"always" is 1; allowed: 0 to 0')
-    asking.decide({"action": "allow", "always": 0}, author=Author("person", "eve", is_present=True))
+    for number in (0, 2):
+        refused = asking.decide({"action": "allow", "always": number})
+        reason = f'"always" is {number}; allowed: 1 to 1, the options that are proposals'
+        assert (refused.outcome, refused.reason) == ("invalid", reason)
+    asking.decide({"action": "allow", "always": 1}, author=Author("person", "eve", is_present=True))
     assert asking.given() == PermissionRequestReply.allow(updated_permissions=[proposal])
 
 
@@ -203,10 +205,10 @@ def test_no_agent_grants_what_could_go_past_a_rule(asking: Any) -> None:
         {"type": "addRules", "rules": [{"toolName": "Read"}], "behavior": "allow", "destination": "session"},
     ]
     asking.asked("Bash", COMMAND, permission_suggestions=proposals)
-    for number in (0, 1):
+    for number in (1, 2):
         refused = asking.decide({"action": "allow", "always": number})
         assert (refused.exit_code, "could go past the rule 'Bash(rm:*)'" in refused.reason) == (2, True)
-    assert asking.decide({"action": "allow", "always": 2}).outcome == "delivered"
+    assert asking.decide({"action": "allow", "always": 3}).outcome == "delivered"
 
 
 def test_two_calls_that_are_the_same_are_left_to_the_person(asking: Any) -> None:
@@ -299,7 +301,7 @@ def test_a_form_is_submitted(asking: Any) -> None:
         ('{"action": "approve"}', "allowed are allow, deny"),
         ('{"action": "allow", "text": "x"}', '"text" is no key of allow; allowed are input, always'),
         ('{"action": "allow", "input": 3}', '"input" must be an object'),
-        ('{"action": "allow", "always": true}', "allowed: none, because the client proposes nothing"),
+        ('{"action": "allow", "always": true}', "allowed: none: the client proposes nothing"),
         ('{"action": "deny"}', '"text" must be a text that is not empty'),
         ('{"action": "deny", "text": "x", "stop": 1}', '"stop" must be true or false'),
         ("[]", "0 decisions for one permission"),

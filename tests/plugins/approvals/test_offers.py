@@ -44,7 +44,7 @@ def test_each_choice_has_one_number(asking: Any) -> None:
     with_rules(asking)
     question = asking.asked("Bash", ASKED, permission_suggestions=SUGGESTIONS)
     text = question_message(question, ["hookrouter"], {})
-    assert [f'{{"action": "allow", "always": {number}}}' in offered(question) for number in range(4)] == [True] * 4
+    assert [f'{{"action": "allow", "always": {number}}}' in offered(question) for number in range(1, 5)] == [True] * 4
     assert text.count("allow Read") == 1
     assert not re.search(r"^> [0-9]+\. ", text, re.MULTILINE)
     assert person_message(question, ["hookrouter"], {}).count("> 2. Allow, and always allow Read") == 1
@@ -53,10 +53,10 @@ def test_each_choice_has_one_number(asking: Any) -> None:
 @pytest.mark.parametrize(
     ("rule", "left"),
     [
-        (None, [0, 1, 2, 3]),
-        (ApprovalRule(tool="Bash(rm:*)", decide="person"), [1]),
-        (ApprovalRule(tool="Read(/secret/**)", decide="deny"), [0]),
-        (ApprovalRule(tool="WebFetch", decide="deny"), [0, 1]),
+        (None, [1, 2, 3, 4]),
+        (ApprovalRule(tool="Bash(rm:*)", decide="person"), [2]),
+        (ApprovalRule(tool="Read(/secret/**)", decide="deny"), [1]),
+        (ApprovalRule(tool="WebFetch", decide="deny"), [1, 2]),
     ],
 )
 def test_an_agent_is_offered_the_proposals_that_it_may_take(
@@ -65,13 +65,18 @@ def test_an_agent_is_offered_the_proposals_that_it_may_take(
     with_rules(asking, *([rule] if rule is not None else []))
     question = asking.asked("Bash", ASKED, permission_suggestions=SUGGESTIONS)
     schema = question.request["answer_schema"]
-    for number in range(len(SUGGESTIONS)):
+    for number in range(len(SUGGESTIONS) + 2):
         decision = {"action": "allow", "always": number}
         is_taken = asking.decide(decision, dry_run=True).outcome != "invalid"
         assert is_taken == (number in left)
         assert (f'{{"action": "allow", "always": {number}}}' in offered(question)) == is_taken
         assert jsonschema.Draft202012Validator(schema).is_valid([decision]) == is_taken
-        assert (f"> {number + 1}. Allow, and " in person_message(question, ["hookrouter"], {})) is True
+        # A person is shown all, under the same numbers.
+        is_shown = f"> {number}. Allow, and " in person_message(question, ["hookrouter"], {})
+        assert is_shown == (1 <= number <= len(SUGGESTIONS))
+        if is_shown:
+            chosen = asking.decide([{"action": "select", "optionIndex": number}], dry_run=True)
+            assert (chosen.outcome != "invalid") == is_taken
 
 
 @pytest.mark.parametrize(("rules", "left"), [((), ["default", "acceptEdits", "auto"]), (("Bash(rm:*)",), ["default"])])

@@ -16,7 +16,7 @@ from hookrouter import _wiring
 from hookrouter.cli.main import main
 from hookrouter.config import Agent, Config
 from hookrouter.dialogs import documents, unsaved
-from hookrouter.dialogs.transcript import open_call
+from hookrouter.dialogs.transcript import open_calls
 from hookrouter.storage.documents import Store
 from hookrouter.storage.interface import StoreError
 from hookrouter_ask_user_question.watcher import UnsavedWatcher
@@ -135,5 +135,16 @@ JSON = st.recursive(
 def test_whatever_a_transcript_holds_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[Any]) -> None:
     path = tmp_path_factory.mktemp("transcript") / "t.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = open_call(str(path), "AskUserQuestion")
-    assert found is None or isinstance(found[1], dict)
+    for call in open_calls(str(path)):
+        assert isinstance(call.tool_input, dict)
+
+
+def test_a_kind_that_finds_nothing_again_keeps_no_other_from_it(full: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(full.app.plugins), "dialog_kinds", lambda _self: {"other": object()})
+    # No question is open, so all other kinds are asked.
+    full.write_transcript({**CALL, "name": "Other"})
+    UnsavedWatcher().look(full.app)
+    assert questions(full) == []
+    full.write_transcript(CALL)
+    UnsavedWatcher().look(full.app)
+    assert questions(full) == [("main", "toolu_1")]

@@ -210,7 +210,7 @@ def test_the_rows_of_a_plan_are_known_by_their_words(version: str) -> None:
     ("decision", "reason"),
     [
         ({"action": "allow", "input": {"command": "x"}}, "no field for another input"),
-        ({"action": "allow", "always": 0}, "only a waiting hook"),
+        ({"action": "allow", "always": 1}, "only a waiting hook"),
         ({"action": "deny", "text": "two\nlines"}, "several lines"),
         ({"action": "deny", "text": "x" * 801}, "at most 800"),
         ({"action": "deny", "text": "No, \x1b[2J"}, "U+001B"),

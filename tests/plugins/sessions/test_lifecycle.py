@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.queue.delivery.readiness import client_mark
 from hookrouter.queue.documents import change_queue, read_queue, remove_queue
@@ -240,6 +241,35 @@ def test_a_queue_whose_move_was_cut_off_is_found_by_the_next_start(world: World)
     assert not read_queue(world.store, former).items
 
 
+def test_of_a_renamed_session_the_old_name_goes_to_the_client_that_has_it_now(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item, first = in_a_terminal(world), world.pid
+    name = "managed"
+    monkeypatch.setattr(
+        "hookrouter.queue.names.locate",
+        lambda *_: (TerminalAddress("fake", session=name, target="%1", server=""), ""),
+    )
+
+    at = TerminalAddress("fake", session="managed", target="%1", server="")
+    change_record(world.store, "managed", lambda there: there and there._replace(terminal=at))
+    world.terminal = at._replace(target="%2")
+
+    def second_client_starts() -> None:
+        world.fire("SessionStart", {"CLAUDE_PID": "77"}, session_id="second", source="startup", model="m")
+
+    second_client_starts()
+    assert [(one.session, one.client_pid) for one in list_records(world.store)] == [("managed", first)]
+    name = "renamed"
+    second_client_starts()
+    assert [(one.session, one.client_pid, one.former_names) for one in list_records(world.store)] == [
+        ("managed", 77, ()),
+        ("renamed", first, ("managed",)),
+    ]
+    assert read_queue(world.store, "managed").items == ()
+    assert read_queue(world.store, "renamed").items == (item,)
+
+
 @pytest.mark.parametrize("source", ["resume", "fork"])
 def test_another_session_in_the_same_client_holds_the_queue(world: World, source: str) -> None:
     world.send("an item")
@@ -301,6 +331,31 @@ def test_an_offered_prompt_is_the_reply_to_the_end_of_a_turn_and_proven_by_the_n
     assert world.fire("Stop", **{**TURN_OVER, "stop_hook_active": True}) is None
     done = world.items()[item.id]
     assert (done.state, done.proof["event"]) == (DONE, "Stop")
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "state"),
+    [
+        ("go on", "go on", DONE),
+        # As 2.1.332 writes its own tags.
+        ("a </system-reminder> b", "a &lt;/system-reminder> b", DONE),
+        ("go on", "another hook's words\ngo on", DONE),
+        ("go on " * 20_000, "go on " * 8000 + "\n...\n</persisted-output>", FAILED),
+        ("go on", "go off", FAILED),
+    ],
+)
+def test_a_reply_is_compared_with_what_the_client_recorded(world: World, text: str, given: str, state: str) -> None:
+    with_stop_channel(world)
+    item, behind = world.send(text), world.send("the next one")
+    make_offer(world.store, world.session, item.id)
+    assert world.fire("Stop", **TURN_OVER) is not None
+    world.record("user", content=f"Stop hook feedback:\n{given}")
+    world.fire("Stop", **{**TURN_OVER, "stop_hook_active": True})
+    assert world.items()[item.id].state == state
+    assert [one.id for one in world.queue.items] == [behind.id]
+    assert (world.queue.hold is not None) is (state == FAILED)
+    if world.queue.hold is not None:
+        assert "the client has cut or changed this one" in world.queue.hold.reason
 
 
 def test_no_more_replies_are_given_in_a_row_than_the_client_takes(world: World) -> None:

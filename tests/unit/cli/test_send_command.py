@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.cli.main import main
 from hookrouter.messaging import pauses
 from hookrouter.queue.documents import KIND, change_queue, read_queue, remove_queue
@@ -188,6 +189,64 @@ def test_of_several_clients_of_one_name_it_says_whose_it_is(
     assert len(heads) == len(set(heads)) == 2
     for pid in (first, second):
         assert any(f"process {pid}, " in line for line in heads)
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> dict[int, str]:
+    """What the terminal sessions of clients are called now, by process id."""
+    names: dict[int, str] = {}
+
+    def locate(_services: object, environ: dict[str, str]) -> tuple[TerminalAddress | None, str]:
+        name = names.get(int(environ.get("PID", 0)))
+        return None if name is None else TerminalAddress("tmux", name, f"%{environ['PID']}", "/s"), ""
+
+    for module in ("names", "overview"):
+        monkeypatch.setattr(f"hookrouter.queue.{module}.locate", locate)
+        monkeypatch.setattr(f"hookrouter.queue.{module}.process_environ", lambda pid: {"PID": str(pid)})
+    return names
+
+
+def in_terminal(machine: Machine, name: str, **more: Any) -> int:
+    pid = machine.client("s-9")
+    machine.record(name, pid, session_id="s-9", terminal=TerminalAddress("tmux", name, f"%{pid}", "/s"), **more)
+    return pid
+
+
+def test_an_old_name_of_a_renamed_session_is_told(
+    machine: Machine, capsys: pytest.CaptureFixture[str], called: dict[int, str]
+) -> None:
+    pid = in_terminal(machine, "old")
+    called[pid] = "old"
+    assert sent(capsys, "--session", "old", "a", "--as", "person:kim")["notes"] == []
+    called[pid] = "new"
+    (note,) = sent(capsys, "--session", "old", "b", "--as", "person:kim")["notes"]
+    assert note.startswith("the terminal session of this client is called new now")
+    assert machine.texts("old") == ["a", "b"]
+
+
+def test_an_old_name_that_another_client_has_now_takes_nothing(
+    machine: Machine, capsys: pytest.CaptureFixture[str], called: dict[int, str], started: list[str]
+) -> None:
+    first, second = in_terminal(machine, "old"), machine.client("s-2")
+    called |= {first: "new", second: "old"}
+    reason = sent(capsys, "--session", "old", "a", code=4)["reason"]
+    assert f"session old is that of process {second} now" in reason
+    assert f"process {first}, which has the queue of this name, is called new now" in reason
+    assert (machine.texts("old"), started) == ([], [])
+
+
+def test_a_name_that_a_session_had_before_takes_nothing(
+    machine: Machine, capsys: pytest.CaptureFixture[str], started: list[str]
+) -> None:
+    machine.record("new", machine.client("s-2"), session_id="s-2", former_names=("older", "old"))
+    for name in ("old", "older"):
+        document = sent(capsys, "--session", name, "a", code=4)
+        assert document["reason"] == f"no session {name} is there any more: it is called new now"
+        assert (document["candidates"], machine.texts(name)) == (["new"], [])
+    # It is somebody's again.
+    machine.record("old", machine.client("s-3"), session_id="s-3")
+    sent(capsys, "--session", "old", "a")
+    assert (machine.texts("old"), started) == (["a"], ["old"])
 
 
 def test_a_session_that_no_agent_manages(

@@ -6,6 +6,7 @@ import asyncio
 import html
 import itertools
 import re
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -100,7 +101,10 @@ class Machine:
         return self._ask("GET", address, b"")
 
     def post(self, address: str, **fields: str) -> Answer:
-        return self._ask("POST", address, urlencode({"csrf": self.csrf, **fields}).encode())
+        return self.post_all(address, list({"csrf": self.csrf, **fields}.items()))
+
+    def post_all(self, address: str, fields: list[tuple[str, str]]) -> Answer:
+        return self._ask("POST", address, urlencode(fields).encode())
 
     def _ask(self, method: str, address: str, body: bytes) -> Answer:
         path, _, query = f"{self.app.state.page.logins.root}{address}".partition("?")
@@ -128,13 +132,13 @@ class Machine:
             if item:
                 change_queue(store, session, lambda queue: added(queue, new_items([item], by="agent")))
 
-    def asks(self, session: str, tool_use_id: str) -> Question:
-        """Have a question open, which the others see as well."""
+    def asks(self, session: str, tool_use_id: str, *more: Any) -> Question:
+        """Have a question open, which the others see as well; ``more`` are asked with it."""
         asked = Question(
             session=session,
             session_id=f"id-{session}",
             tool_use_id=tool_use_id,
-            questions=[question("Which way?")],
+            questions=[question("Which way?"), *more],
             terminal=None,
             agent="",
             gateway="inbox",
@@ -223,6 +227,115 @@ def test_a_refused_text_is_kept_where_it_was_typed(fleet: Fleet, text: str) -> N
         areas = [html.unescape(one) for one in re.findall("<textarea[^>]*>\n(.*?)</textarea>", shown.text, re.DOTALL)]
         assert areas == ([text, ""] if "item" in fields else ["an item", text])
         assert bool(re.search("<details[^>]* open>", shown.text)) == ("item" in fields)
+
+
+class _Fields(HTMLParser):
+    """What a browser would send of a page's forms, by the fields' names."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: dict[str, list[str]] = {}
+        self._area = ""
+        # The first line's end in a text area is no part of it.
+        self.feed(re.sub("(<textarea[^>]*>)\n", r"\1", text))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        name, value = given.get("name") or "", given.get("value") or ""
+        if tag == "textarea":
+            self._area = name
+            self.found[name] = [""]
+        elif tag == "input" and (given.get("type") == "hidden" or "checked" in given):
+            self.found.setdefault(name, []).append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._area = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._area:
+            self.found[self._area][0] += data
+
+
+_MORE = ({**question("Which tools?"), "multiSelect": True}, question("And then?"))
+
+
+@pytest.mark.parametrize("by_link", [False, True], ids=["logged in", "by a link"])
+def test_what_was_entered_is_kept_where_it_was_refused_and_behind_back(fleet: Fleet, by_link: bool) -> None:
+    machine = fleet.one
+    asked = machine.asks("work", "t1", *_MORE)
+    address = "/waiting/" + key_of("work", "id-work", "t1", "one")
+    if by_link:
+        link = answer_link(machine.services.home, machine.services.config.page, asked)
+        address = link.removeprefix("https://claude.example.org")
+
+    def post(step: str, *fields: tuple[str, str]) -> tuple[Answer, dict[str, list[str]]]:
+        csrf = _Fields(machine.get(address).text).found["csrf"][-1]
+        shown = machine.post_all(f"{address}/{step}", [*fields, ("csrf", csrf)])
+        return shown, {name: found for name, found in _Fields(shown.text).found.items() if found != [""]}
+
+    text = "\n first </textarea><b>&amp; \U0001f7e2 \x07\n"
+    entered = [("q0", "own"), ("own0", text), ("q1", "0"), ("q1", "1"), ("own1", 'a "word"')]
+    kept = {"q0": ["own"], "own0": [text], "q1": ["0", "1"], "own1": ['a "word"']}
+    shown, fields = post("review", *entered)
+    assert (shown.status, "question 3 has no answer yet" in shown.text) == (422, True)
+    assert {**fields, "csrf": []} == {**kept, "csrf": []}
+
+    [right] = [(name, value.replace("\x07", "")) for name, value in entered if name == "own0"]
+    shown, fields = post("review", *(one for one in entered if one[0] != "own0"), right, ("q2", "1"))
+    assert (shown.status, "This will be sent" in shown.text) == (200, True)
+    again = [(name, value) for name, values in fields.items() for value in values if name != "csrf"]
+    kept = {**kept, "own0": [right[1]], "q2": ["1"]}
+    shown, fields = post("review", *again, ("back", "yes"))
+    assert (shown.status, {**fields, "csrf": []}) == (200, {**kept, "csrf": []})
+
+    wrong = [("decisions", "nonsense"), *((name, value) for name, value in again if name != "decisions")]
+    shown, fields = post("send", *wrong)
+    assert (shown.status, {**fields, "csrf": []}, machine.answered) == (422, {**kept, "csrf": []}, [])
+
+
+def typed(page: Answer) -> list[str]:
+    """Return what a page without a form shows of what was entered."""
+    found = re.findall("<textarea [^>]*readonly[^>]*>\n(.*?)</textarea>", page.text, re.DOTALL)
+    return [html.unescape(one) for one in found]
+
+
+@pytest.mark.parametrize("text", ["\nfirst\n\nlast\n", "</textarea><b>&amp; x", "\u202e\U0001f7e2 '\""])
+def test_what_was_entered_is_shown_where_a_page_has_no_form_for_it(fleet: Fleet, text: str) -> None:
+    machine = fleet.one
+    machine.has("work")
+    asked = machine.asks("work", "t1", *_MORE)
+    link = answer_link(machine.services.home, machine.services.config.page, asked)
+    link = link.removeprefix("https://claude.example.org")
+    address, own = "/waiting/" + key_of("work", "id-work", "t1", "one"), {"q0": "own", "own0": text, "chat": " "}
+    item = ("/sessions/work?machine=one", {"text": text})
+    for where, fields in (item, (f"{address}/review", own), (f"{link}/review", own)):
+        shown = machine.post(where, **{**fields, "csrf": "another"})
+        assert (shown.status, "out of date" in shown.text, typed(shown)) == (403, True, [text])
+    for name in list(machine.services.store.stamps("question")):
+        machine.services.store.delete("question", name)
+    shown = machine.post(f"{address}/review", **own)
+    assert (shown.status, typed(shown)) == (409, [text])
+    # A page that has a form for it has it there alone.
+    assert typed(machine.get(address)) == []
+
+
+def test_a_chat_that_is_refused_is_kept_and_shown(fleet: Fleet) -> None:
+    fleet.one.asks("work", "t1")
+    shown = fleet.one.post(f"/waiting/{key_of('work', 'id-work', 't1', 'one')}/review", chat="a\x07b")
+    assert (shown.status, _Fields(shown.text).found["chat"]) == (422, ["a\x07b"])
+    assert '<details class="instead" open>' in shown.text
+
+
+def test_an_edit_of_an_item_that_is_gone_is_kept(fleet: Fleet) -> None:
+    fleet.one.has("work")
+
+    async def refused(_words: list[str], _text: str | None = None, *, is_alone: bool = False) -> Done:
+        return Done(1, {"error": "no such item"}, "")
+
+    fleet.one.app.state.page.tasks.command = refused
+    shown = fleet.one.post("/sessions/work?machine=one", do="edit", item="gone", text="typed for long")
+    assert (shown.status, _Fields(shown.text).found["text"]) == (422, ["typed for long"])
 
 
 def test_what_names_no_machine_is_refused_if_several_could_be_meant(fleet: Fleet) -> None:

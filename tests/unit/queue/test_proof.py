@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hookrouter.queue.items import DONE, FAILED, STARTED, Item, kind_of
 from hookrouter.queue.proof import (
+    BEHIND_STOP,
     doorbell_text,
     is_interrupted,
     is_same_text,
@@ -18,6 +19,7 @@ from hookrouter.queue.proof import (
     proof_by_compaction,
     proof_by_prompt,
     proof_by_records,
+    proof_by_reply,
     proof_by_start,
     unwrapped,
 )
@@ -111,6 +113,19 @@ def test_a_wake_proves_the_item_that_it_names_only(text: str) -> None:
     assert proof_by_prompt(mine, WAKE.format(doorbell_text(mine))) is not None
     assert proof_by_prompt(mine, WAKE.format(text)) is None
     assert is_wake(WAKE.format(text))
+
+
+@given(TEXTS, TEXTS)
+def test_a_reply_is_proven_by_its_whole_text_only(text: str, other: str) -> None:
+    mine, behind = item(text), BEHIND_STOP
+    assert proof_by_reply(mine, [user(text), b"broken {"], SINCE) is None
+    proven = proof_by_reply(mine, [user(f"{behind}{other}"), user(f"{behind}{text}")], SINCE)
+    assert proven is not None
+    assert proven.state == STARTED
+    # Backslashes behind a tag's beginning may be the client's.
+    cut = proof_by_reply(mine, [user(f"{behind}{text[:-1]}")], SINCE)
+    assert cut is not None
+    assert cut.state == FAILED or text.endswith("\\")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,18 @@ from hookrouter.sessions.limits import (
     reset_time,
 )
 
-ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia")
+ZONES = (
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "America/St_Johns",
+    "Africa/Casablanca",
+    "Asia/Kathmandu",
+    "Australia/Lord_Howe",
+    "Pacific/Apia",
+    "Pacific/Chatham",
+)
+HOUR = 3600
 DAY = 86400
 AT = datetime(2026, 11, 24, 22, 13, 44, tzinfo=UTC).timestamp()
 
@@ -39,17 +50,49 @@ def shown(until: float, at: float, zone: str) -> str:
     return f"{date}{clock} ({zone})"
 
 
-@given(
-    st.integers(0, 4_000_000_000), st.integers(1, 300 * DAY), st.sampled_from(ZONES), st.sampled_from(["", " · more"])
-)
-@example(int(AT), 60, "UTC", "")
-@example(1793494800, DAY - 1, "America/New_York", "")  # the clocks go back meanwhile
-def test_a_reset_time_is_read_to_its_minute(at: int, wait: int, zone: str, tail: str) -> None:
+def changes(zone: str) -> list[int]:
+    """Return at which hours of 2020 to 2030 the clocks of a zone change."""
+    hours = range(1577836800, 1893456000, 24 * HOUR)
+    offsets = [datetime.fromtimestamp(hour, ZoneInfo(zone)).utcoffset() for hour in hours]
+    days = [hour for hour, one, two in zip(hours, offsets, offsets[1:], strict=False) if one != two]
+    return days or [1577836800]
+
+
+CHANGES = {zone: changes(zone) for zone in ZONES}
+INSTANTS = st.integers(0, 4_000_000_000_000).map(lambda milliseconds: milliseconds / 1000)
+NEAR_A_DAY = st.integers(-120_000, 120_000).map(lambda milliseconds: DAY + milliseconds / 1000)
+
+
+@st.composite
+def limits(draw: st.DrawFn) -> tuple[float, float, str]:
+    """Return when a limit is told, for how many seconds it lasts then, and in which zone: often near a change."""
+    zone = draw(st.sampled_from(ZONES))
+    near = st.tuples(st.sampled_from(CHANGES[zone]), st.integers(-30 * HOUR, 54 * HOUR)).map(
+        lambda both: float(sum(both))
+    )
+    at = draw(INSTANTS | near)
+    wait = draw(st.floats(0.001, 300 * DAY) | st.floats(0.001, 5 * HOUR) | st.floats(0.001, 120) | NEAR_A_DAY)
+    return at, wait, zone
+
+
+@given(limits(), st.sampled_from(["", " · more"]))
+@example((AT, 60, "UTC"), "")
+@example((1793494800, DAY - 1, "America/New_York"), "")  # the clocks go back meanwhile
+@example((AT, DAY - 30, "UTC"), "")  # in the minute of the same name
+@example((1585440000.0, 60, "Europe/Berlin"), "")  # the day has 23 hours
+@example((1325221200, 5 * HOUR, "Pacific/Apia"), "")  # the next day is left out
+def test_a_reset_time_is_read_to_its_minute_and_never_too_early(limit: tuple[float, float, str], tail: str) -> None:
+    at, wait, zone = limit
     until = at + wait
-    found = reset_time(f"You've hit your 5-hour limit · resets {shown(until, at, zone)}{tail}", at)
-    assert found is not None
-    # An hour that the clocks show twice is read as the later one; never is anything read as too early.
-    assert 0 < found - until <= 60 or (found > until and shown(found - 60, at, zone) == shown(until, at, zone))
+    named = "weekly limit" if wait > 5 * HOUR else "5-hour limit"
+    for name in {named, "weekly limit"}:
+        found = reset_time(f"You've hit your {name} · resets {shown(until, at, zone)}{tail}", at)
+        assert found is not None
+        assert found > until - 0.001
+        # A line that says two times is read as the later one: the clocks go back, or the next day has that minute too.
+        says_two = shown(found - 60, at, zone) == shown(until, at, zone)
+        latest = DAY + 60 if name == "weekly limit" else 2 * HOUR
+        assert found - until <= 60.001 or (says_two and found - until <= latest)
 
 
 @pytest.mark.parametrize(

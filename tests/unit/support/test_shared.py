@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.shared import Shared
-from support.shared_stages import VARIABLE
+from support.shared import VARIABLE, Shared
 
 
 class Made:

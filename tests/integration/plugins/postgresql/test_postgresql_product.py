@@ -143,3 +143,30 @@ def test_a_release_that_does_not_know_the_tables_says_so_and_the_machine_goes_on
     assert one.own_questions() == ["toolu_1"]
     one.run("storage", "init")
     wait_until(lambda: rows(server, schema) == ["one"], 60, "the question")
+
+
+def test_a_machine_that_is_gone_for_good_is_forgotten(
+    machine: Callable[[str], Machine], server: Server, schema: str
+) -> None:
+    one, two = machine("one"), machine("two")
+    for each in (one, two):
+        each.use_database()
+    one.run("storage", "init")
+    one.asks("toolu_1")
+    two.asks("toolu_2")
+    wait_until(lambda: sorted(rows(server, schema)) == ["one", "two"], 30, "both questions")
+    assert "the machine 'two' is at work" in one.run("storage", "forget", "two", code=2)
+
+    two.close()
+    would = one.told("storage", "forget", "two", "--dry-run")["removed"]
+    assert would["question"] == 1
+    assert sorted(rows(server, schema)) == ["one", "two"]
+    assert one.told("storage", "forget", "two")["removed"] == would
+    assert rows(server, schema) == ["one"]
+    assert "there are documents of: one\n" in one.run("storage", "check")
+    assert [found["tool_use_id"] for found in one.told("questions")["questions"]] == ["toolu_1"]
+    assert "no machine 'two' has documents in the engine" in one.run("storage", "forget", "two", code=2)
+
+    two.use_database()
+    two.asks("toolu_3")
+    wait_until(lambda: sorted(rows(server, schema)) == ["one", "two", "two"], 30, "what it brings when it comes back")
