@@ -217,7 +217,7 @@ def ruled_tools(config: Config) -> tuple[str, ...]:
     if any(agent.enabled and agent.is_person for agent in config.agents):
         return ("*",)
     rules = [parse(one.tool) for one in config.approvals.rules if one.decide != "person"]
-    return tuple(dict.fromkeys(map(tool_names, rules)))
+    return tuple(dict.fromkeys(name for rule in rules for name in tool_names(rule)))
 
 
 def registrations(plugins: Sequence[RegistrationSource], script: Sequence[str], home: str | None) -> list[Registration]:

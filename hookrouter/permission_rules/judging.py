@@ -1,0 +1,318 @@
+"""Who decides on a call, by rules: the first rule that is about it, and of a command line the strictest of its parts.
+
+A call is taken apart into what it does: the commands that a line runs, wherever they stand, the files that it reads
+and writes, and what is not certain about it. **To grant takes certainty of all of it; to refuse, that it may be so**:
+a part that a refusing rule may be about, for all that is known, goes to a person, and one that it is about for certain
+gets what the rule says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hookrouter.permission_rules.fits import Fit
+from hookrouter.permission_rules.rule import EDITING, READING, RUNNING, Rule, is_tool, parse
+from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.system import is_darwin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hookrouter.config import ApprovalRule
+    from hookrouter.permission_rules.files import FileUse, Folders
+    from hookrouter.permission_rules.paths import PathPattern
+    from hookrouter.permission_rules.words import CommandPattern
+    from hookrouter.shell.commands import Reading, SimpleCommand
+
+__all__ = ["AGENT", "ALLOW", "DENY", "PERSON", "Call", "CompiledRule", "JudgedPart", "Judgement", "Rules"]
+
+ALLOW, DENY, AGENT, PERSON = "allow", "deny", "agent", "person"
+_STRICTEST = (DENY, PERSON, AGENT, ALLOW)
+
+_PATH_KEYS = {
+    "Read": "file_path",
+    "Edit": "file_path",
+    "Write": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+    "Grep": "path",
+    "Glob": "path",
+}
+"""The key of the input that names the file, by tool."""
+
+_SHELLS = ("bash", "sh", "zsh", "dash", "ash")
+_TRANSPARENT = frozenset(
+    [
+        *_SHELLS,
+        "builtin",
+        "command",
+        "env",
+        "eval",
+        "ionice",
+        "nice",
+        "nohup",
+        "setsid",
+        "stdbuf",
+        "time",
+        "timeout",
+        "xargs",
+    ]
+)
+"""Programs that do nothing but run what they are given: no rule needs to grant them if that is known."""
+
+
+@with_field_docs
+class Call(NamedTuple):
+    """A call of a tool, with what its paths are meant from."""
+
+    tool: str
+    """As hooks name it."""
+    tool_input: Mapping[str, Any]
+    folder: str
+    """The project's folder, below which rules about files are."""
+    cwd: str
+    """Where Claude is."""
+    shell: str = "bash"
+    """The shell that runs command lines: ``bash`` or ``zsh``."""
+
+
+@with_field_docs
+class JudgedPart(NamedTuple):
+    """One thing that a call does, and who decides on it."""
+
+    kind: str
+    """``call``, ``command``, ``write``, ``read`` or ``doubt``."""
+    text: str
+    """A command or a path as it is written; a doubt in words."""
+    start: int
+    """Where in the command line: offsets in characters; 0 and 0 for a tool that has none."""
+    end: int
+    decide: str
+    """``allow``, ``deny``, ``agent`` or ``person``; empty for a part that has no say."""
+    rule: str
+    """As config.toml has it; empty if none is about it."""
+    certain: bool = True
+    """False where a refusing rule may be about it, for all that is known."""
+
+
+@with_field_docs
+class Judgement(NamedTuple):
+    """Who decides on a call, and why."""
+
+    decide: str
+    rule: str
+    """The rule that says so, as config.toml has it; empty if none is about the call."""
+    parts: tuple[JudgedPart, ...] = ()
+    reading: Reading | None = None
+    """How a command line was read."""
+
+
+class CompiledRule:
+    """A rule that is ready to be asked."""
+
+    def __init__(self, text: str, decide: str) -> None:
+        """Read what config.toml says. Raises RuleError."""
+        self.text, self.decide = text, decide
+        self.rule: Rule = parse(text)
+        self.refuses = decide in (DENY, PERSON)
+        self._patterns: dict[str, PathPattern] = {}
+        self._command: CommandPattern | None = None
+
+    def of_command(self, tool: str, command: SimpleCommand) -> Fit:
+        """Return whether the rule is about a command that a tool runs."""
+        if not is_tool(self.rule, tool):
+            return Fit.NO
+        if self.rule.specifier is None:
+            return Fit.YES
+        if self._command is None:
+            from hookrouter.permission_rules.words import CommandPattern
+
+            self._command = CommandPattern(self.rule.specifier, refuses=self.refuses, folds=is_darwin)
+        return self._command.fit(command)
+
+    def of_doubt(self, tool: str) -> Fit:
+        """Return whether the rule is about a line of which not all is known."""
+        if is_tool(self.rule, tool) and self.rule.specifier is None:
+            return Fit.YES
+        tools = ("Bash", *EDITING, *READING)
+        return Fit.MAYBE if self.refuses and self.rule.tool in tools else Fit.NO
+
+    def of_file(self, tool: str, use: FileUse, folders: Folders, folder: str) -> Fit:
+        """Return whether the rule is about a file that a command of a tool uses."""
+        if is_tool(self.rule, tool) and self.rule.specifier is None:
+            return Fit.YES
+        if not is_tool(self.rule, "Edit" if use.writes else "Read", refuses=self.refuses):
+            return Fit.NO
+        if self.rule.specifier is None:
+            return Fit.YES
+        pattern = self._pattern(self.rule.specifier, folder)
+        if use.path is None or not (folders.known or use.path.startswith("/")):
+            return pattern.fit_unknown(use.prefix if folders.known else "", folders.bases)
+        return pattern.fit(use.path, folders.bases, with_folders=use.with_content)
+
+    def of_call(self, call: Call) -> Fit:
+        """Return whether the rule is about a call of a tool that runs no command line."""
+        if not is_tool(self.rule, call.tool, refuses=self.refuses):
+            return Fit.NO
+        if self.rule.specifier is None:
+            return Fit.YES
+        unknown = Fit.MAYBE if self.refuses else Fit.NO
+        if self.rule.tool == "WebFetch":
+            return _host_fit(self.rule.specifier.removeprefix("domain:"), call.tool_input.get("url"), unknown)
+        if self.rule.tool == "Elicitation":
+            from fnmatch import fnmatchcase
+
+            fits = fnmatchcase(str(call.tool_input.get("server", "")), self.rule.specifier)
+            return Fit.YES if fits else Fit.NO
+        path = call.tool_input.get(_PATH_KEYS[call.tool]) if call.tool in _PATH_KEYS else None
+        if path is None and call.tool in ("Grep", "Glob"):
+            path = "."
+        if not isinstance(path, str):
+            return unknown
+        from os.path import expanduser
+
+        return self._pattern(self.rule.specifier, call.folder).fit(expanduser(path), (call.cwd or call.folder,))
+
+    def _pattern(self, specifier: str, folder: str) -> PathPattern:
+        found = self._patterns.get(folder)
+        if found is None:
+            from hookrouter.permission_rules.paths import PathPattern
+
+            found = PathPattern(specifier, folder, refuses=self.refuses, folds=is_darwin)
+            self._patterns = {**self._patterns, folder: found} if len(self._patterns) < 64 else {folder: found}
+        return found
+
+
+class Rules:
+    """Rules in their order, ready to be asked about many calls."""
+
+    def __init__(self, rules: Sequence[CompiledRule]) -> None:
+        """Hold them."""
+        self.rules = tuple(rules)
+
+    @classmethod
+    def of(cls, rules: Sequence[ApprovalRule]) -> Rules:
+        """Make them of what config.toml says. Raises RuleError."""
+        return cls([CompiledRule(rule.tool, rule.decide) for rule in rules])
+
+    def judge(self, call: Call, reading: Reading | None = None) -> Judgement:
+        """Return who decides on a call. ``reading`` is that of its command line, if it is known already."""
+        if call.tool not in RUNNING:
+            decide, rule, certain = self._first(lambda one: one.of_call(call))
+            return Judgement(decide, rule, (JudgedPart("call", _told(call), 0, 0, decide, rule, certain),))
+        command = call.tool_input.get("command")
+        if not self._looks_inside(call.tool) or not isinstance(command, str) or call.tool == "PowerShell":
+            # All of the line gets the same, or it is none that can be read.
+            decide, rule, certain = self._first(lambda one: one.of_doubt(call.tool))
+            return Judgement(decide, rule, (JudgedPart("call", str(command or ""), 0, 0, decide, rule, certain),))
+        if reading is None:
+            from hookrouter.shell.reader import read
+
+            reading = read(command, "zsh" if call.shell == "zsh" else "bash")
+        parts = tuple(self._parts(call, reading))
+        said = [part for part in parts if part.decide]
+        if not said:
+            return Judgement(PERSON, "", parts, reading)
+        strictest = min(said, key=lambda part: _STRICTEST.index(part.decide))
+        return Judgement(strictest.decide, strictest.rule, parts, reading)
+
+    def _looks_inside(self, tool: str) -> bool:
+        """Whether the rules ask for more of a command line than which tool runs it."""
+        for rule in self.rules:
+            if rule.rule.specifier is None and is_tool(rule.rule, tool):
+                return False
+            if rule.rule.tool == "Bash" or (rule.refuses and rule.rule.tool in (*EDITING, *READING)):
+                return True
+        return False
+
+    def _parts(self, call: Call, reading: Reading) -> list[JudgedPart]:
+        from hookrouter.permission_rules.files import Folders, redirected, used_files
+
+        folders = Folders(call.cwd or call.folder)
+        parts: list[JudgedPart] = []
+
+        def of_file(use: FileUse) -> None:
+            decide, rule, certain = self._first(lambda one: one.of_file(call.tool, use, folders, call.folder))
+            # A file that the shell writes needs somebody's grant; all else is the command's own business.
+            if rule or (use.by_shell and use.writes):
+                kind = "write" if use.writes else "read"
+                parts.append(JudgedPart(kind, use.word.text, use.word.start, use.word.end, decide, rule, certain))
+
+        for command in reading.commands:
+            if command.words:
+                decide, rule, certain = self._first(lambda one: one.of_command(call.tool, command))  # noqa: B023
+                if not rule and _is_transparent(command, reading):
+                    decide = ""
+                text = _text(command, reading)
+                parts.append(JudgedPart("command", text, command.start, command.end, decide, rule, certain))
+            for use in (*redirected(command.redirections), *used_files(command)):
+                of_file(use)
+            folders.follow(command)
+        for use in redirected(reading.redirections):
+            of_file(use)
+        if reading.doubts:
+            decide, rule, certain = self._first(lambda one: one.of_doubt(call.tool))
+            parts += [
+                JudgedPart("doubt", str(doubt.why), doubt.start, doubt.end, decide, rule, certain)
+                for doubt in reading.doubts
+            ]
+        return parts
+
+    def _first(self, fit_of: Callable[[CompiledRule], Fit]) -> tuple[str, str, bool]:
+        """Return what the first rule that is about something says, the rule, and whether that is certain."""
+        maybe: CompiledRule | None = None
+        for rule in self.rules:
+            fit = fit_of(rule)
+            if fit == Fit.YES:
+                if maybe is None or maybe.decide == rule.decide:
+                    return rule.decide, rule.text, True
+                break
+            if fit == Fit.MAYBE and rule.refuses:
+                if maybe is not None and maybe.decide != rule.decide:
+                    break
+                maybe = maybe or rule
+        return (PERSON, "", True) if maybe is None else (PERSON, maybe.text, False)
+
+
+def _text(command: SimpleCommand, reading: Reading) -> str:
+    """Return a command as it is written; one in a text that another command runs by its words."""
+    written = reading.text[command.start : command.end]
+    beginning = command.assignments[0].name if command.assignments else command.words[0].text
+    return written if written.startswith(beginning) else " ".join(word.text for word in command.words)
+
+
+def _is_transparent(command: SimpleCommand, reading: Reading) -> bool:
+    """Whether a command does nothing but run others, which the reading has."""
+    name = (command.name or "").rpartition("/")[2]
+    if name not in _TRANSPARENT:
+        return False
+    depth = len(command.run_by)
+    return any(
+        len(other.run_by) > depth
+        and other.run_by[:depth] == command.run_by
+        and (other.run_by[depth].kind, other.run_by[depth].name.rpartition("/")[2]) == ("program", name)
+        and command.start <= other.start
+        and other.end <= command.end
+        for other in reading.commands
+    )
+
+
+def _host_fit(wanted: str, address: object, unknown: Fit) -> Fit:
+    from fnmatch import fnmatchcase
+
+    from hookrouter.permission_rules.hosts import host_of, is_plain
+
+    host = host_of(address) if isinstance(address, str) else None
+    if host is None:
+        return unknown
+    wanted = wanted.lower()
+    if unknown == Fit.MAYBE:
+        return Fit.YES if fnmatchcase(host, wanted) or host.endswith(f".{wanted}") else Fit.NO
+    return Fit.YES if fnmatchcase(host, wanted) and is_plain(str(address)) else Fit.NO
+
+
+def _told(call: Call) -> str:
+    """Return what a call is about, in a word."""
+    key = _PATH_KEYS.get(call.tool, "url")
+    found = call.tool_input.get(key, call.tool_input.get("server", ""))
+    return found if isinstance(found, str) else ""

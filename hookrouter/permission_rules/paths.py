@@ -1,0 +1,145 @@
+"""Whether a file is one of a rule's: ``/src/**`` of the project, ``~/notes/**``, ``//etc/**`` anywhere."""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from hookrouter.permission_rules.fits import Fit, folded
+from hookrouter.shell.commands import Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hookrouter.shell.commands import Word
+
+__all__ = ["PathPattern", "path_of", "prefix_of"]
+
+_HOME_NAMES = ("~", "$HOME", "${HOME}", '"$HOME"')
+_KEEPS_FOLDER = ("number", "filename")
+"""Expansions that put no ``..`` and no slash at a beginning into a path."""
+
+
+def path_of(word: Word) -> str | None:
+    """Return the path that a word of a command is, not resolved; None if it is not known."""
+    texts = []
+    for at, part in enumerate(word.parts):
+        if isinstance(part, Literal):
+            texts.append(part.text)
+        elif at == 0 and part.text in _HOME_NAMES[:1]:
+            texts.append(os.path.expanduser("~"))
+        else:
+            return None
+    return "".join(texts)
+
+
+def prefix_of(word: Word) -> str:
+    """Return what an unknown word's path begins with for certain, if nothing in it can lead elsewhere; else nothing."""
+    known = []
+    for at, part in enumerate(word.parts):
+        if isinstance(part, Literal):
+            if ".." in part.text:
+                return ""
+            known.append(part.text)
+        elif at == 0 and part.text in _HOME_NAMES:
+            known.append(os.path.expanduser("~"))
+        elif part.kind in _KEEPS_FOLDER:
+            return "".join(known)
+        else:
+            return ""
+    return "".join(known)
+
+
+class PathPattern:
+    """What stands in the brackets of a rule about files."""
+
+    def __init__(self, specifier: str, folder: str, *, refuses: bool, folds: bool = False) -> None:
+        """Read it.
+
+        ``folder`` is the project's, below which patterns are that name no other. ``refuses`` is whether the rule
+        refuses: it is then about a file by any of its paths, with ``folds`` in any spelling; one that grants is about
+        it only by all of them.
+        """
+        if specifier.startswith("//"):
+            pattern = specifier[1:]
+        elif specifier.startswith("~/"):
+            pattern = os.path.expanduser(specifier)
+        else:
+            pattern = os.path.join(folder, specifier.removeprefix("./").lstrip("/"))
+        self._refuses, self._folds = refuses, refuses and folds
+        self._is_known = os.path.isabs(pattern)
+        self.text = pattern
+        self._fixed = _fixed(pattern)
+        self._parts = self._cased(pattern).split("/")
+
+    def fit(self, path: str, bases: Sequence[str], *, with_folders: bool = False) -> Fit:
+        """Return whether a path is one of the pattern's; ``bases``: where it may be meant from, the likeliest last.
+
+        ``with_folders``: what is done to a folder is done to all that is in it.
+        """
+        if not self._is_known:
+            return Fit.MAYBE if self._refuses else Fit.NO
+        fits = [self._fit_full(os.path.normpath(os.path.join(base, path)), with_folders) for base in bases]
+        if not self._refuses:
+            return min(fits, default=Fit.NO)
+        # The last folder is where the line is, if all has gone well.
+        return fits[-1] if fits[-1] == Fit.YES else min(max(fits), Fit.MAYBE)
+
+    def fit_unknown(self, prefix: str, bases: Iterable[str]) -> Fit:
+        """Return whether a path that is known by its beginning alone may be one of the pattern's."""
+        if not self._refuses:
+            return Fit.NO
+        if not prefix:
+            return Fit.MAYBE
+        fixed = self._cased(self._fixed)
+        for base in bases:
+            known = self._cased(os.path.join(base, prefix))
+            if known.startswith(fixed) or fixed.startswith(known):
+                return Fit.MAYBE
+        return Fit.NO
+
+    def _fit_full(self, full: str, with_folders: bool) -> Fit:
+        try:
+            real = os.path.realpath(full)
+        except (OSError, ValueError):
+            return Fit.MAYBE if self._refuses else Fit.NO
+        if self._refuses:
+            found = any(self._has(path) or (with_folders and self._is_within(path)) for path in {full, real})
+        elif full == real:
+            found = self._has(full)
+        else:
+            # A rule's own folder may be reached by a link, such as /tmp on macOS.
+            moved = os.path.realpath(self._fixed) + self.text[len(self._fixed) :]
+            found = _covers(moved.split("/"), real.split("/"))
+        return Fit.YES if found else Fit.NO
+
+    def _has(self, path: str) -> bool:
+        return _covers(self._parts, self._cased(path).split("/"))
+
+    def _is_within(self, folder: str) -> bool:
+        return f"{self._cased(self._fixed)}/".startswith(f"{self._cased(folder).rstrip('/')}/")
+
+    def _cased(self, text: str) -> str:
+        return folded(text) if self._folds else text
+
+
+def _fixed(pattern: str) -> str:
+    """Return the folders of a pattern before the first that has a wildcard."""
+    kept = []
+    for part in pattern.split("/"):
+        if set(part) & set("*?["):
+            break
+        kept.append(part)
+    return "/".join(kept)
+
+
+def _covers(wanted: list[str], parts: list[str]) -> bool:
+    places = {0}
+    for index, one in enumerate(wanted):
+        if one == "**":
+            least = 1 if index == len(wanted) - 1 else 0
+            places = {further for place in places for further in range(place + least, len(parts) + 1)}
+        else:
+            places = {place + 1 for place in places if place < len(parts) and fnmatchcase(parts[place], one)}
+    return len(parts) in places

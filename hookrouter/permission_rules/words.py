@@ -1,0 +1,157 @@
+"""Whether the words of a command are those of a rule: ``git push:*``, ``npm run *``, ``git * main``.
+
+``*`` alone stands for words (one or more; none or more at the end), within a word for letters. A word that is not known
+before the line runs is for certain only what ``*`` stands for, and may be whatever its known parts allow.
+"""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.permission_rules.fits import Fit, folded
+from hookrouter.shell.commands import Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from hookrouter.shell.commands import SimpleCommand, Word
+
+__all__ = ["CommandPattern", "Shape", "shapes_of"]
+
+_ANY = "*"
+
+
+class Shape(NamedTuple):
+    """What is known of one word."""
+
+    value: str | None
+    """The word; None if it is not known."""
+    prefix: str = ""
+    """What it begins with for certain."""
+    suffix: str = ""
+    """What it ends with for certain."""
+    splits: bool = False
+    """Whether it may become no word, or several."""
+
+    def map(self, change: Callable[[str], str]) -> Shape:
+        """Return the shape with its texts changed."""
+        value = None if self.value is None else change(self.value)
+        return Shape(value, change(self.prefix), change(self.suffix), self.splits)
+
+
+def shapes_of(words: Iterable[Word]) -> tuple[Shape, ...]:
+    """Return what is known of words."""
+    found = []
+    for word in words:
+        value = word.value
+        last = word.parts[-1] if word.parts else None
+        suffix = last.text if isinstance(last, Literal) else ""
+        found.append(Shape(value) if value is not None else Shape(None, word.prefix, suffix, word.splits))
+    return tuple(found)
+
+
+class CommandPattern:
+    """What stands in the brackets of a rule about commands."""
+
+    def __init__(self, specifier: str, *, refuses: bool = False, folds: bool = False) -> None:
+        """Read it.
+
+        ``refuses`` is whether the rule refuses: it is then also about the program by its path, and, where file names
+        take no account of case (``folds``), by any spelling.
+        """
+        wanted = specifier.removesuffix(":*").split()
+        if specifier.endswith(":*"):
+            wanted.append(_ANY)
+        self._folds = folds and refuses
+        self._refuses = refuses
+        self.wanted = tuple(folded(one) for one in wanted) if self._folds else tuple(wanted)
+
+    def fit(self, command: SimpleCommand) -> Fit:
+        """Return whether a command is one of the pattern's, with or without options before a subcommand."""
+        best = Fit.NO
+        for words in (command.words,) if command.bare == command.words else (command.words, command.bare):
+            shapes = shapes_of(words)
+            if self._folds:
+                shapes = tuple(one.map(folded) for one in shapes)
+            for named in self._named(shapes) if self._refuses else (shapes,):
+                best = max(best, fit_words(self.wanted, named))
+        return best
+
+    def _named(self, shapes: tuple[Shape, ...]) -> tuple[tuple[Shape, ...], ...]:
+        """Return a command as it is written, and with its name without the folder."""
+        if not shapes or "/" not in f"{shapes[0].value or ''}{shapes[0].prefix}":
+            return (shapes,)
+        first = shapes[0]
+        base = Shape(os.path.basename(first.value)) if first.value is not None else first._replace(prefix="")
+        return shapes, (base, *shapes[1:])
+
+
+def fit_words(wanted: Sequence[str], words: Sequence[Shape]) -> Fit:
+    """Return whether words are those of a pattern. Takes time in proportion to the product of both."""
+    if not _reaches(wanted, words, surely=False):
+        return Fit.NO
+    return Fit.YES if _reaches(wanted, words, surely=True) else Fit.MAYBE
+
+
+def _reaches(wanted: Sequence[str], words: Sequence[Shape], *, surely: bool) -> bool:
+    # The places that a prefix of the pattern may reach: a set, so that no pattern takes exponential time. A word that
+    # splits may be passed, and stayed at, by whoever asks what may be.
+    splitting = frozenset() if surely else frozenset(at for at, word in enumerate(words) if word.splits)
+    places = {0}
+    for index, one in enumerate(wanted):
+        if not places:
+            return False
+        if one == _ANY:
+            start = min(places)
+            least = start
+            if index < len(wanted) - 1:
+                # At least one word that is there for certain; or a splitting one, for what may be.
+                while surely and least < len(words) and words[least].splits:
+                    least += 1
+                least += 1
+            places = set(range(least, len(words) + 1)) | {place for place in splitting if place >= start}
+        else:
+            fits = {at for at in places if at < len(words) and (_is if surely else _may_be)(words[at], one)}
+            places = {at + 1 for at in fits} | (fits & splitting)
+        places = _closed(places, splitting)
+    return len(words) in places
+
+
+def _closed(places: set[int], splitting: frozenset[int]) -> set[int]:
+    """Add the places behind words that may be none."""
+    for at in sorted(splitting):
+        if at in places:
+            places.add(at + 1)
+    return places
+
+
+def _is(word: Shape, wanted: str) -> bool:
+    if word.value is not None:
+        return fnmatchcase(word.value, wanted)
+    fixed = wanted[:-1]
+    return not word.splits and wanted.endswith(_ANY) and not set(fixed) & set("*?[") and word.prefix.startswith(fixed)
+
+
+def _may_be(word: Shape, wanted: str) -> bool:
+    if word.value is not None:
+        return fnmatchcase(word.value, wanted)
+    beginning = _agree(word.prefix, _literal(wanted))
+    # A word that splits ends in another word than it begins.
+    return beginning and (word.splits or _agree(word.suffix[::-1], _ending(wanted)))
+
+
+def _agree(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def _literal(pattern: str) -> str:
+    """Return what stands before the first wildcard."""
+    end = next((at for at, character in enumerate(pattern) if character in "*?["), len(pattern))
+    return pattern[:end]
+
+
+def _ending(pattern: str) -> str:
+    """Return what stands behind the last wildcard, backwards; nothing if a bracket makes that uncertain."""
+    return "" if "[" in pattern else _literal(pattern[::-1])
