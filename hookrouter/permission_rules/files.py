@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.permission_rules.paths import path_of, prefix_of
@@ -155,8 +156,10 @@ def used_files(command: SimpleCommand) -> Iterator[FileUse]:
                 known = path if word.value is not None else None
                 yield FileUse(key == "of", word, known, "", by_shell=False)
         return
-    files = [word for word in arguments if not word.prefix.startswith("-")]
+    files = [word for word in arguments if not word.prefix.startswith("-") and word.value != ""]
     yield from _written(name, arguments, files)
+    if name == "find":
+        yield from _found(arguments)
     if name in _READS_ALL:
         yield from (_use(word, writes=False) for word in files)
     elif name in _COPIES:
@@ -178,6 +181,19 @@ def _written(name: str, arguments: Sequence[Word], files: Sequence[Word]) -> Ite
             path = path_of(word)
             if word is not target and folder is not None and path is not None:
                 yield FileUse(True, target, os.path.join(folder, os.path.basename(path)), "", by_shell=False)
+
+
+def _found(arguments: Sequence[Word]) -> Iterator[FileUse]:
+    """Yield what ``find`` itself deletes and writes."""
+    starts = list(takewhile(lambda word: not word.prefix.startswith(("-", "(", "!")), arguments))
+    for at, word in enumerate(arguments):
+        if word.value == "-delete":
+            # With anything that chooses it is not known what.
+            chooses = any(one.value not in ("-delete", "-depth") for one in arguments[len(starts) :])
+            for path in [path_of(start) for start in starts] or ["."]:
+                yield FileUse(True, word, None if chooses else path, "", by_shell=False, with_content=True)
+        elif word.value in ("-fprint", "-fprint0", "-fls", "-fprintf") and at + 1 < len(arguments):
+            yield _use(arguments[at + 1], writes=True)
 
 
 def _last(arguments: Sequence[Word], files: Sequence[Word]) -> Word:

@@ -16,12 +16,12 @@ from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.system import is_darwin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hookrouter.config import ApprovalRule
     from hookrouter.permission_rules.files import FileUse, Folders
-    from hookrouter.permission_rules.paths import PathPattern
-    from hookrouter.permission_rules.words import CommandPattern
+    from hookrouter.permission_rules.paths import PathPattern, Place
+    from hookrouter.permission_rules.words import CommandPattern, Shaped
     from hookrouter.shell.commands import Reading, SimpleCommand
 
 __all__ = ["AGENT", "ALLOW", "DENY", "PERSON", "Call", "CompiledRule", "JudgedPart", "Judgement", "Rules"]
@@ -39,6 +39,8 @@ _PATH_KEYS = {
     "Glob": "path",
 }
 """The key of the input that names the file, by tool."""
+
+_MOST_CHOSEN = 1000
 
 _SHELLS = ("bash", "sh", "zsh", "dash", "ash")
 _TRANSPARENT = frozenset(
@@ -117,8 +119,13 @@ class CompiledRule:
         self.refuses = decide in (DENY, PERSON)
         self._patterns: dict[str, PathPattern] = {}
         self._command: CommandPattern | None = None
+        words = (self.rule.specifier or "*").removesuffix(":*").split()
+        name = words[0] if words and not set(words[0]) & set("*?[") else ""
+        # Where case does not matter every name is tried.
+        self.name = "" if is_darwin and self.refuses else name
+        """The program that a rule for commands names; empty if it names none for certain."""
 
-    def of_command(self, tool: str, command: SimpleCommand) -> Fit:
+    def of_command(self, tool: str, command: Shaped) -> Fit:
         """Return whether the rule is about a command that a tool runs."""
         if not is_tool(self.rule, tool):
             return Fit.NO
@@ -137,8 +144,8 @@ class CompiledRule:
         tools = ("Bash", *EDITING, *READING)
         return Fit.MAYBE if self.refuses and self.rule.tool in tools else Fit.NO
 
-    def of_file(self, tool: str, use: FileUse, folders: Folders, folder: str) -> Fit:
-        """Return whether the rule is about a file that a command of a tool uses."""
+    def of_file(self, tool: str, use: FileUse, found: Sequence[Place], folders: Folders, folder: str) -> Fit:
+        """Return whether the rule is about a file that a command of a tool uses; ``found``: where that may be."""
         if is_tool(self.rule, tool) and self.rule.specifier is None:
             return Fit.YES
         if not is_tool(self.rule, "Edit" if use.writes else "Read", refuses=self.refuses):
@@ -146,9 +153,9 @@ class CompiledRule:
         if self.rule.specifier is None:
             return Fit.YES
         pattern = self._pattern(self.rule.specifier, folder)
-        if use.path is None or not (folders.known or use.path.startswith("/")):
-            return pattern.fit_unknown(use.prefix if folders.known else "", folders.bases)
-        return pattern.fit(use.path, folders.bases, with_folders=use.with_content)
+        if found:
+            return pattern.fit(found, with_folders=use.with_content)
+        return pattern.fit_unknown(use.prefix if folders.known else "", folders.bases)
 
     def of_call(self, call: Call) -> Fit:
         """Return whether the rule is about a call of a tool that runs no command line."""
@@ -171,7 +178,9 @@ class CompiledRule:
             return unknown
         from os.path import expanduser
 
-        return self._pattern(self.rule.specifier, call.folder).fit(expanduser(path), (call.cwd or call.folder,))
+        from hookrouter.permission_rules.paths import places
+
+        return self._pattern(self.rule.specifier, call.folder).fit(places(expanduser(path), (call.cwd or call.folder,)))
 
     def _pattern(self, specifier: str, folder: str) -> PathPattern:
         found = self._patterns.get(folder)
@@ -189,6 +198,7 @@ class Rules:
     def __init__(self, rules: Sequence[CompiledRule]) -> None:
         """Hold them."""
         self.rules = tuple(rules)
+        self._chosen: dict[tuple[str, frozenset[str] | None], tuple[CompiledRule, ...]] = {}
 
     @classmethod
     def of(cls, rules: Sequence[ApprovalRule]) -> Rules:
@@ -198,12 +208,12 @@ class Rules:
     def judge(self, call: Call, reading: Reading | None = None) -> Judgement:
         """Return who decides on a call. ``reading`` is that of its command line, if it is known already."""
         if call.tool not in RUNNING:
-            decide, rule, certain = self._first(lambda one: one.of_call(call))
+            decide, rule, certain = self._first(self.rules, lambda one: one.of_call(call))
             return Judgement(decide, rule, (JudgedPart("call", _told(call), 0, 0, decide, rule, certain),))
         command = call.tool_input.get("command")
         if not self._looks_inside(call.tool) or not isinstance(command, str) or call.tool == "PowerShell":
             # All of the line gets the same, or it is none that can be read.
-            decide, rule, certain = self._first(lambda one: one.of_doubt(call.tool))
+            decide, rule, certain = self._first(self.rules, lambda one: one.of_doubt(call.tool))
             return Judgement(decide, rule, (JudgedPart("call", str(command or ""), 0, 0, decide, rule, certain),))
         if reading is None:
             from hookrouter.shell.reader import read
@@ -227,12 +237,21 @@ class Rules:
 
     def _parts(self, call: Call, reading: Reading) -> list[JudgedPart]:
         from hookrouter.permission_rules.files import Folders, redirected, used_files
+        from hookrouter.permission_rules.paths import places
+        from hookrouter.permission_rules.words import Shaped
 
         folders = Folders(call.cwd or call.folder)
         parts: list[JudgedPart] = []
 
         def of_file(use: FileUse) -> None:
-            decide, rule, certain = self._first(lambda one: one.of_file(call.tool, use, folders, call.folder))
+            is_known = use.path is not None and (folders.known or use.path.startswith("/"))
+            if not (is_known or use.prefix or use.writes or use.by_shell):
+                # What a program reads of all that a variable may name is its own business, as with any script.
+                return
+            found = places(use.path or "", folders.bases) if is_known else []
+            decide, rule, certain = self._first(
+                self._for_files(call.tool), lambda one: one.of_file(call.tool, use, found, folders, call.folder)
+            )
             # A file that the shell writes needs somebody's grant; all else is the command's own business.
             if rule or (use.by_shell and use.writes):
                 kind = "write" if use.writes else "read"
@@ -240,7 +259,11 @@ class Rules:
 
         for command in reading.commands:
             if command.words:
-                decide, rule, certain = self._first(lambda one: one.of_command(call.tool, command))  # noqa: B023
+                shaped = Shaped(command)
+                decide, rule, certain = self._first(
+                    self._for_commands(call.tool, shaped.names),
+                    lambda one: one.of_command(call.tool, shaped),  # noqa: B023
+                )
                 if not rule and _is_transparent(command, reading):
                     decide = ""
                 text = _text(command, reading)
@@ -251,17 +274,41 @@ class Rules:
         for use in redirected(reading.redirections):
             of_file(use)
         if reading.doubts:
-            decide, rule, certain = self._first(lambda one: one.of_doubt(call.tool))
+            decide, rule, certain = self._first(self.rules, lambda one: one.of_doubt(call.tool))
             parts += [
                 JudgedPart("doubt", str(doubt.why), doubt.start, doubt.end, decide, rule, certain)
                 for doubt in reading.doubts
             ]
         return parts
 
-    def _first(self, fit_of: Callable[[CompiledRule], Fit]) -> tuple[str, str, bool]:
+    def _for_files(self, tool: str) -> tuple[CompiledRule, ...]:
+        """Return the rules that may be about a file that a command of a tool uses."""
+        if (tool, None) not in self._chosen:
+            families = (*EDITING, *READING)
+            self._chosen[tool, None] = tuple(
+                one
+                for one in self.rules
+                if one.rule.tool in families or (one.rule.specifier is None and is_tool(one.rule, tool))
+            )
+        return self._chosen[tool, None]
+
+    def _for_commands(self, tool: str, names: frozenset[str] | None) -> tuple[CompiledRule, ...]:
+        """Return the rules that may be about a command that a tool runs, by the names that its program may have."""
+        if names is None:
+            return self.rules
+        found = self._chosen.get((tool, names))
+        if found is None:
+            found = tuple(one for one in self.rules if is_tool(one.rule, tool) and (not one.name or one.name in names))
+            if len(self._chosen) > _MOST_CHOSEN:
+                self._chosen.clear()
+            self._chosen[tool, names] = found
+        return found
+
+    @staticmethod
+    def _first(rules: Iterable[CompiledRule], fit_of: Callable[[CompiledRule], Fit]) -> tuple[str, str, bool]:
         """Return what the first rule that is about something says, the rule, and whether that is certain."""
         maybe: CompiledRule | None = None
-        for rule in self.rules:
+        for rule in rules:
             fit = fit_of(rule)
             if fit == Fit.YES:
                 if maybe is None or maybe.decide == rule.decide:

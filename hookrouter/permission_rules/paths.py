@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.permission_rules.fits import Fit, folded
 from hookrouter.shell.commands import Literal
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hookrouter.shell.commands import Word
 
-__all__ = ["PathPattern", "path_of", "prefix_of"]
+__all__ = ["PathPattern", "Place", "path_of", "places", "prefix_of"]
 
 _HOME_NAMES = ("~", "$HOME", "${HOME}", '"$HOME"')
 _KEEPS_FOLDER = ("number", "filename")
@@ -51,6 +51,27 @@ def prefix_of(word: Word) -> str:
     return "".join(known)
 
 
+class Place(NamedTuple):
+    """Where a path leads."""
+
+    full: str
+    """The path, absolute and without ``.`` and ``..``."""
+    real: str | None
+    """Behind links; None if the system will not say."""
+
+
+def places(path: str, bases: Iterable[str]) -> list[Place]:
+    """Return where a path leads from each of the folders that it may be meant from. Raises nothing."""
+    found = []
+    for base in bases:
+        full = os.path.normpath(os.path.join(base, path))
+        try:
+            found.append(Place(full, os.path.realpath(full)))
+        except (OSError, ValueError):
+            found.append(Place(full, None))
+    return found
+
+
 class PathPattern:
     """What stands in the brackets of a rule about files."""
 
@@ -73,16 +94,16 @@ class PathPattern:
         self._fixed = _fixed(pattern)
         self._parts = self._cased(pattern).split("/")
 
-    def fit(self, path: str, bases: Sequence[str], *, with_folders: bool = False) -> Fit:
-        """Return whether a path is one of the pattern's; ``bases``: where it may be meant from, the likeliest last.
+    def fit(self, found: Sequence[Place], *, with_folders: bool = False) -> Fit:
+        """Return whether a path is one of the pattern's, by where it may lead, the likeliest last.
 
         ``with_folders``: what is done to a folder is done to all that is in it.
         """
-        if not self._is_known:
+        if not self._is_known or not found:
             return Fit.MAYBE if self._refuses else Fit.NO
-        fits = [self._fit_full(os.path.normpath(os.path.join(base, path)), with_folders) for base in bases]
+        fits = [self._fit_place(place, with_folders) for place in found]
         if not self._refuses:
-            return min(fits, default=Fit.NO)
+            return min(fits)
         # The last folder is where the line is, if all has gone well.
         return fits[-1] if fits[-1] == Fit.YES else min(max(fits), Fit.MAYBE)
 
@@ -99,10 +120,9 @@ class PathPattern:
                 return Fit.MAYBE
         return Fit.NO
 
-    def _fit_full(self, full: str, with_folders: bool) -> Fit:
-        try:
-            real = os.path.realpath(full)
-        except (OSError, ValueError):
+    def _fit_place(self, place: Place, with_folders: bool) -> Fit:
+        full, real = place
+        if real is None:
             return Fit.MAYBE if self._refuses else Fit.NO
         if self._refuses:
             found = any(self._has(path) or (with_folders and self._is_within(path)) for path in {full, real})

@@ -14,11 +14,11 @@ from hookrouter.permission_rules.fits import Fit, folded
 from hookrouter.shell.commands import Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hookrouter.shell.commands import SimpleCommand, Word
 
-__all__ = ["CommandPattern", "Shape", "shapes_of"]
+__all__ = ["CommandPattern", "Shape", "Shaped", "fit_words"]
 
 _ANY = "*"
 
@@ -41,8 +41,33 @@ class Shape(NamedTuple):
         return Shape(value, change(self.prefix), change(self.suffix), self.splits)
 
 
-def shapes_of(words: Iterable[Word]) -> tuple[Shape, ...]:
-    """Return what is known of words."""
+class Shaped:
+    """What is known of a command's words, in the forms in which rules may name it."""
+
+    __slots__ = ("all", "names", "written")
+
+    def __init__(self, command: SimpleCommand) -> None:
+        """Look at a command."""
+        self.written = [_shapes_of(command.words)]
+        """As it is written, and without options before a subcommand."""
+        if command.bare != command.words:
+            self.written.append(_shapes_of(command.bare))
+        self.all = [form for shapes in self.written for form in _with_base(shapes)]
+        """With the program's name without its folder, too."""
+        firsts = [form[0].value for form in self.all if form]
+        self.names = None if None in firsts else frozenset(one for one in firsts if one is not None)
+        """What the program may be called; None if that is not known."""
+
+
+def _with_base(shapes: tuple[Shape, ...]) -> Iterator[tuple[Shape, ...]]:
+    yield shapes
+    if shapes and "/" in f"{shapes[0].value or ''}{shapes[0].prefix}":
+        first = shapes[0]
+        base = Shape(os.path.basename(first.value)) if first.value is not None else first._replace(prefix="")
+        yield base, *shapes[1:]
+
+
+def _shapes_of(words: Iterable[Word]) -> tuple[Shape, ...]:
     found = []
     for word in words:
         value = word.value
@@ -68,24 +93,11 @@ class CommandPattern:
         self._refuses = refuses
         self.wanted = tuple(folded(one) for one in wanted) if self._folds else tuple(wanted)
 
-    def fit(self, command: SimpleCommand) -> Fit:
+    def fit(self, command: Shaped) -> Fit:
         """Return whether a command is one of the pattern's, with or without options before a subcommand."""
-        best = Fit.NO
-        for words in (command.words,) if command.bare == command.words else (command.words, command.bare):
-            shapes = shapes_of(words)
-            if self._folds:
-                shapes = tuple(one.map(folded) for one in shapes)
-            for named in self._named(shapes) if self._refuses else (shapes,):
-                best = max(best, fit_words(self.wanted, named))
-        return best
-
-    def _named(self, shapes: tuple[Shape, ...]) -> tuple[tuple[Shape, ...], ...]:
-        """Return a command as it is written, and with its name without the folder."""
-        if not shapes or "/" not in f"{shapes[0].value or ''}{shapes[0].prefix}":
-            return (shapes,)
-        first = shapes[0]
-        base = Shape(os.path.basename(first.value)) if first.value is not None else first._replace(prefix="")
-        return shapes, (base, *shapes[1:])
+        if self._folds:
+            return max(fit_words(self.wanted, tuple(shape.map(folded) for shape in shapes)) for shapes in command.all)
+        return max(fit_words(self.wanted, shapes) for shapes in (command.all if self._refuses else command.written))
 
 
 def fit_words(wanted: Sequence[str], words: Sequence[Shape]) -> Fit:

@@ -15,6 +15,7 @@ reading is not certain.
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ from hookrouter.shell.reader import read
 if TYPE_CHECKING:
     from hookrouter.shell.commands import Reading, Redirection, SimpleCommand, Word
 
-__all__ = ["FOLDER", "Block", "blocks", "found"]
+__all__ = ["FOLDER", "Block", "Context", "blocks", "contexts", "found"]
 
 FOLDER = Path(__file__).parents[1] / "data" / "shell"
 
@@ -50,6 +51,21 @@ def blocks(file: str) -> list[Block]:
         written = [one[2:] for one in lines if one.startswith(("$ ", "> ")) or one == ">"]
         made.append(Block("\n".join(written), tuple(lines[len(written) :])))
     return made
+
+
+class Context(NamedTuple):
+    """A form in which a shell runs the command ``<ZZ>``."""
+
+    is_found: bool
+    """Whether a reading must have the command; else it must not be certain."""
+    text: str
+
+
+def contexts() -> list[Context]:
+    """Return the forms of ``contexts.txt``."""
+    text = (FOLDER / "contexts.txt").read_text(encoding="utf-8")
+    found = re.findall(r"^(found|doubted): (.*?)(?=\n\n|\Z)", text.strip(), re.MULTILINE | re.DOTALL)
+    return [Context(kind == "found", form) for kind, form in found]
 
 
 def found(reading: Reading) -> tuple[str, ...]:

@@ -72,7 +72,12 @@ def judged(tool: str, folder: str = "/project", rules: Rules = RULES, cwd: str =
         ("cat < other", "allow"),
         # So are those of programs that are known.
         ("cat a .env", "deny"),
-        ('cat "$x"', "person"),
+        ('cat "$x"', "allow"),
+        ("cat < $x", "person"),
+        ('npm test > "$x"', "person"),
+        ('cp a "$x"', "person"),
+        ("find . -delete", "deny"),
+        ("find . -name x -delete", "person"),
         ("cp a secret/b", "deny"),
         ("cp key secret", "deny"),
         ("cp -t secret key", "deny"),

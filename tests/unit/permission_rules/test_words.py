@@ -9,13 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.permission_rules.fits import Fit
-from hookrouter.permission_rules.words import CommandPattern, Shape, fit_words
+from hookrouter.permission_rules.words import CommandPattern, Shape, Shaped, fit_words
 from hookrouter.shell.reader import read
 
 TOKENS = st.lists(st.sampled_from(["*", "a", "b", "a*", "*b", "ab"]), min_size=1, max_size=5)
 KNOWN = st.sampled_from(["a", "b", "ab", "ba", "c"]).map(Shape)
 UNKNOWN = st.builds(Shape, st.none(), st.sampled_from(["", "a"]), st.sampled_from(["", "b"]), st.booleans())
 BECOMES = st.lists(st.sampled_from(["a", "b", "ab", "c", ""]), max_size=3)
+
+
+def shaped(line: str) -> Shaped:
+    (command,) = read(line).commands
+    return Shaped(command)
 
 
 def is_of(wanted: list[str], words: list[str]) -> bool:
@@ -85,14 +90,14 @@ def test_no_pattern_takes_long(wanted: list[str], words: list[Shape]) -> None:
     ],
 )
 def test_a_command_is_a_rules(specifier: str, line: str, grants: str, refuses: str) -> None:
-    (command,) = read(line).commands
+    command = shaped(line)
     assert CommandPattern(specifier).fit(command).name == grants
     assert CommandPattern(specifier, refuses=True).fit(command).name == refuses
 
 
 def test_where_file_names_take_no_account_of_case_refusing_rules_take_none() -> None:
-    (command,) = read("RM -rf x").commands
+    command = shaped("RM -rf x")
     assert CommandPattern("rm:*", refuses=True, folds=True).fit(command) == Fit.YES
     assert CommandPattern("rm:*", refuses=False, folds=True).fit(command) == Fit.NO
-    (accented,) = read("cafe\u0301 x").commands
+    accented = shaped("cafe\u0301 x")
     assert CommandPattern("caf\u00e9:*", refuses=True, folds=True).fit(accented) == Fit.YES
