@@ -153,9 +153,11 @@ class CompiledRule:
         if self.rule.specifier is None:
             return Fit.YES
         pattern = self._pattern(self.rule.specifier, folder)
-        if found:
+        if found and (use.named.path is not None or not self.refuses):
             return pattern.fit(found, with_folders=use.with_content)
-        return pattern.fit_unknown(use.prefix if folders.known else "", folders.bases)
+        if self.refuses and not (folders.known and use.named.stays) and (use.writes or use.by_shell):
+            return Fit.MAYBE
+        return pattern.fit_unknown(use.named, folders.bases)
 
     def of_call(self, call: Call) -> Fit:
         """Return whether the rule is about a call of a tool that runs no command line."""
@@ -240,15 +242,16 @@ class Rules:
         from hookrouter.permission_rules.paths import places
         from hookrouter.permission_rules.words import Shaped
 
-        folders = Folders(call.cwd or call.folder)
+        folders = Folders(call.cwd or call.folder, reading.text)
         parts: list[JudgedPart] = []
 
         def of_file(use: FileUse) -> None:
-            is_known = use.path is not None and (folders.known or use.path.startswith("/"))
-            if not (is_known or use.prefix or use.writes or use.by_shell):
+            path = use.named.path or use.named.like
+            if path is None and not (use.named.prefix or use.writes or use.by_shell):
                 # What a program reads of all that a variable may name is its own business, as with any script.
                 return
-            found = places(use.path or "", folders.bases) if is_known else []
+            is_known = path is not None and (folders.known or path.startswith("/"))
+            found = places(path or "", folders.bases) if is_known else []
             decide, rule, certain = self._first(
                 self._for_files(call.tool), lambda one: one.of_file(call.tool, use, found, folders, call.folder)
             )
@@ -268,10 +271,10 @@ class Rules:
                     decide = ""
                 text = _text(command, reading)
                 parts.append(JudgedPart("command", text, command.start, command.end, decide, rule, certain))
-            for use in (*redirected(command.redirections), *used_files(command)):
+            for use in (*redirected(command.redirections, folders.home), *used_files(command, folders.home)):
                 of_file(use)
             folders.follow(command)
-        for use in redirected(reading.redirections):
+        for use in redirected(reading.redirections, folders.home):
             of_file(use)
         if reading.doubts:
             decide, rule, certain = self._first(self.rules, lambda one: one.of_doubt(call.tool))

@@ -14,41 +14,49 @@ if TYPE_CHECKING:
 
     from hookrouter.shell.commands import Word
 
-__all__ = ["PathPattern", "Place", "path_of", "places", "prefix_of"]
+__all__ = ["Named", "PathPattern", "Place", "named_by", "places"]
 
 _HOME_NAMES = ("~", "$HOME", "${HOME}", '"$HOME"')
-_KEEPS_FOLDER = ("number", "filename")
-"""Expansions that put no ``..`` and no slash at a beginning into a path."""
+_KEEPS_FOLDER = {"number", "filename", "home"}
+"""Expansions that put no ``..`` into a path."""
 
 
-def path_of(word: Word) -> str | None:
-    """Return the path that a word of a command is, not resolved; None if it is not known."""
-    texts = []
+class Named(NamedTuple):
+    """How a word of a command names a file."""
+
+    path: str | None
+    """The path, not resolved; None if it is not known."""
+    prefix: str = ""
+    """What one that is not known begins with, as it is written."""
+    stays: bool = False
+    """Whether whatever one that is not known becomes lies below its prefix."""
+    like: str | None = None
+    """One of the paths that it may be, if they differ in numbers alone."""
+
+
+def named_by(word: Word, home: str) -> Named:
+    """Return how a word names a file. ``home`` is the user's folder; empty if that is not known."""
+    texts: list[str] = []
+    prefix: str | None = None
+    kinds = set()
     for at, part in enumerate(word.parts):
         if isinstance(part, Literal):
             texts.append(part.text)
-        elif at == 0 and part.text in _HOME_NAMES[:1]:
-            texts.append(os.path.expanduser("~"))
+        elif at == 0 and home and part.text in _HOME_NAMES:
+            texts.append(home)
+            if part.text != "~":
+                kinds.add("home")
         else:
-            return None
-    return "".join(texts)
-
-
-def prefix_of(word: Word) -> str:
-    """Return what an unknown word's path begins with for certain, if nothing in it can lead elsewhere; else nothing."""
-    known = []
-    for at, part in enumerate(word.parts):
-        if isinstance(part, Literal):
-            if ".." in part.text:
-                return ""
-            known.append(part.text)
-        elif at == 0 and part.text in _HOME_NAMES:
-            known.append(os.path.expanduser("~"))
-        elif part.kind in _KEEPS_FOLDER:
-            return "".join(known)
-        else:
-            return ""
-    return "".join(known)
+            prefix = "".join(texts) if prefix is None else prefix
+            texts.append("0")
+            kinds.add(part.kind)
+    path = "".join(texts)
+    if not kinds:
+        return Named(path)
+    # $HOME is what it is called: but who grants wants to be certain.
+    prefix = path if prefix is None else prefix
+    stays = kinds <= _KEEPS_FOLDER and ".." not in path
+    return Named(None, prefix, stays, path if kinds == {"number"} and stays else None)
 
 
 class Place(NamedTuple):
@@ -64,9 +72,11 @@ def places(path: str, bases: Iterable[str]) -> list[Place]:
     """Return where a path leads from each of the folders that it may be meant from. Raises nothing."""
     found = []
     for base in bases:
-        full = os.path.normpath(os.path.join(base, path))
+        joined = os.path.join(base, path)
+        full = os.path.normpath(joined)
         try:
-            found.append(Place(full, os.path.realpath(full)))
+            # The system goes up from where a link leads, not from the link.
+            found.append(Place(full, os.path.realpath(joined)))
         except (OSError, ValueError):
             found.append(Place(full, None))
     return found
@@ -107,15 +117,13 @@ class PathPattern:
         # The last folder is where the line is, if all has gone well.
         return fits[-1] if fits[-1] == Fit.YES else min(max(fits), Fit.MAYBE)
 
-    def fit_unknown(self, prefix: str, bases: Iterable[str]) -> Fit:
-        """Return whether a path that is known by its beginning alone may be one of the pattern's."""
+    def fit_unknown(self, named: Named, bases: Iterable[str]) -> Fit:
+        """Return whether a path that is not known may be one of the pattern's, going by what it begins with."""
         if not self._refuses:
             return Fit.NO
-        if not prefix:
-            return Fit.MAYBE
         fixed = self._cased(self._fixed)
         for base in bases:
-            known = self._cased(os.path.join(base, prefix))
+            known = self._cased(os.path.join(base, named.prefix))
             if known.startswith(fixed) or fixed.startswith(known):
                 return Fit.MAYBE
         return Fit.NO

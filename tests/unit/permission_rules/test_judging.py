@@ -74,8 +74,21 @@ def judged(tool: str, folder: str = "/project", rules: Rules = RULES, cwd: str =
         ("cat a .env", "deny"),
         ('cat "$x"', "allow"),
         ("cat < $x", "person"),
+        ('cat "secret/$x"', "allow"),
+        ('cat ".en$x"', "person"),
+        ("npm test > build/log.$$", "allow"),
+        ("npm test > build/log.$$/../../secret/x", "person"),
+        ("npm test > secret/log.$$", "person"),
+        ("npm test > build/../secret/log.$$", "person"),
+        ("npm test > other.$$", "person"),
         ('npm test > "$x"', "person"),
         ('cp a "$x"', "person"),
+        ('cp "$x" secret', "person"),
+        ("cp -l secret/a b", "deny"),
+        ("rm -- -x", "deny"),
+        ("tee -- secret/x", "deny"),
+        ("CDPATH=/x cd a && npm test > build/x", "person"),
+        ("HOME=/project/secret; npm test > ~/x", "person"),
         ("find . -delete", "deny"),
         ("find . -name x -delete", "person"),
         ("cp a secret/b", "deny"),
@@ -155,6 +168,38 @@ def test_a_link_out_of_the_folder_is_not_granted_and_no_link_leads_round_a_refus
     assert judged("Bash", folder, command="npm test > build/out/key").decide == "deny"
     assert judged("Write", folder, file_path=f"{folder}/build/etc/passwd").decide == "person"
     assert judged("Write", folder, file_path=f"{folder}/build/new").decide == "allow"
+
+
+def test_a_path_goes_up_from_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "secret" / "sub").mkdir(parents=True)
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "link").symlink_to(tmp_path / "secret" / "sub")
+    folder = str(tmp_path)
+    assert judged("Bash", folder, command="npm test > build/link/../key").decide == "deny"
+    assert judged("Write", folder, file_path=f"{folder}/build/link/../key").decide == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ln -s secret build/x",
+        "curl -so secret/x https://a.org",
+        "curl -s -o secret/x https://a.org",
+        "wget --output-document=secret/x https://a.org",
+        "sort a -o secret/x",
+        "dd if=a of=secret/x",
+        "gcc -osecret/x a.c",
+        "find . -name x -fprint secret/x",
+        "install -m 600 key secret",
+        "env tee secret/x",
+        "ls | tee a secret/x",
+        "touch ./build/../secret/x",
+        "truncate -s 0 secret/x",
+    ],
+)
+def test_programs_that_write_where_they_are_told(command: str) -> None:
+    rules = Rules([CompiledRule("Edit(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
+    assert judged("Bash", rules=rules, command=command).decide == "deny"
 
 
 def test_what_is_done_to_a_folder_is_done_to_what_is_in_it() -> None:
