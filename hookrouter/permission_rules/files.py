@@ -7,13 +7,16 @@ the words that it gets is not known.
 from __future__ import annotations
 
 import os
-import re
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.permission_rules.paths import Named, named_by
+from hookrouter.util.lazy_pattern import LazyPattern
+from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
 
     from hookrouter.shell.commands import Redirection, SimpleCommand, Word
@@ -24,7 +27,7 @@ _CHANGES_ALL = frozenset(
     ["touch", "rm", "unlink", "shred", "rmdir", "mkdir", "mv", "tee", "truncate", "chmod", "chown", "chgrp", "ln"]
 )
 _CHANGES_LAST = frozenset(["cp", "install", "rsync", "scp"])
-_LINKS = re.compile(r"-[a-zA-Z]*[ls][a-zA-Z]*|--link|--symbolic-link")
+_LINKS = LazyPattern(r"-[a-zA-Z]*[ls][a-zA-Z]*|--link|--symbolic-link")
 """Options of ``cp`` that make links: whoever writes to one writes to the other."""
 _OUTPUT = {
     "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar"),
@@ -40,7 +43,7 @@ _OUTPUT = {
 """The options that name a file to be written, by program."""
 _COPIES = _CHANGES_LAST | {"mv"}
 _CHANGES_IN_PLACE = frozenset(["sed", "perl", "gsed"])
-_IN_PLACE = re.compile(r"-[a-zA-Z0-9]*i.*|--in-place.*")
+_IN_PLACE = LazyPattern(r"-[a-zA-Z0-9]*i.*|--in-place.*")
 _WITH_CONTENT = frozenset(["rm", "mv", "shred", "chmod", "chown", "chgrp", "rsync", "ln"])
 """Programs that may be told of a folder and mean what is in it."""
 _READS_ALL = frozenset(
@@ -104,10 +107,10 @@ _DEVICES = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/d
 
 _MOST_FOLDERS = 32
 _SHORT = len("-o")
-_OTHER_HOME = re.compile(r"(?<!\$)(?<!\$\{)\bHOME\b")
+_OTHER_HOME = LazyPattern(r"(?<!\$)(?<!\$\{)\bHOME\b")
 
 
-class FileUse(NamedTuple):
+class FileUse(Value):
     """One file, or what may be one, that a command reads or writes."""
 
     writes: bool

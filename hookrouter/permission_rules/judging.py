@@ -8,15 +8,16 @@ gets what the rule says.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from hookrouter.permission_rules.fits import Fit
+from hookrouter.permission_rules.fits import MAYBE, NO, YES, fits_glob, has_wildcard
 from hookrouter.permission_rules.rule import EDITING, READING, RUNNING, Rule, is_tool, parse
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.system import is_darwin
+from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from hookrouter.config import ApprovalRule
     from hookrouter.permission_rules.files import FileUse, Folders
@@ -63,8 +64,7 @@ _TRANSPARENT = frozenset(
 """Programs that do nothing but run what they are given: no rule needs to grant them if that is known."""
 
 
-@with_field_docs
-class Call(NamedTuple):
+class Call(Value):
     """A call of a tool, with what its paths are meant from."""
 
     tool: str
@@ -78,8 +78,7 @@ class Call(NamedTuple):
     """The shell that runs command lines: ``bash`` or ``zsh``."""
 
 
-@with_field_docs
-class JudgedPart(NamedTuple):
+class JudgedPart(Value):
     """One thing that a call does, and who decides on it."""
 
     kind: str
@@ -97,8 +96,7 @@ class JudgedPart(NamedTuple):
     """False where a refusing rule may be about it, for all that is known."""
 
 
-@with_field_docs
-class Judgement(NamedTuple):
+class Judgement(Value):
     """Who decides on a call, and why."""
 
     decide: str
@@ -120,59 +118,57 @@ class CompiledRule:
         self._patterns: dict[str, PathPattern] = {}
         self._command: CommandPattern | None = None
         words = (self.rule.specifier or "*").removesuffix(":*").split()
-        name = words[0] if words and not set(words[0]) & set("*?[") else ""
+        name = words[0] if words and not has_wildcard(words[0]) else ""
         # Where case does not matter every name is tried.
         self.name = "" if is_darwin and self.refuses else name
         """The program that a rule for commands names; empty if it names none for certain."""
 
-    def of_command(self, tool: str, command: Shaped) -> Fit:
+    def of_command(self, tool: str, command: Shaped) -> int:
         """Return whether the rule is about a command that a tool runs."""
         if not is_tool(self.rule, tool):
-            return Fit.NO
+            return NO
         if self.rule.specifier is None:
-            return Fit.YES
+            return YES
         if self._command is None:
             from hookrouter.permission_rules.words import CommandPattern
 
             self._command = CommandPattern(self.rule.specifier, refuses=self.refuses, folds=is_darwin)
         return self._command.fit(command)
 
-    def of_doubt(self, tool: str) -> Fit:
+    def of_doubt(self, tool: str) -> int:
         """Return whether the rule is about a line of which not all is known."""
         if is_tool(self.rule, tool) and self.rule.specifier is None:
-            return Fit.YES
+            return YES
         tools = ("Bash", *EDITING, *READING)
-        return Fit.MAYBE if self.refuses and self.rule.tool in tools else Fit.NO
+        return MAYBE if self.refuses and self.rule.tool in tools else NO
 
-    def of_file(self, tool: str, use: FileUse, found: Sequence[Place], folders: Folders, folder: str) -> Fit:
+    def of_file(self, tool: str, use: FileUse, found: Sequence[Place], folders: Folders, folder: str) -> int:
         """Return whether the rule is about a file that a command of a tool uses; ``found``: where that may be."""
         if is_tool(self.rule, tool) and self.rule.specifier is None:
-            return Fit.YES
+            return YES
         if not is_tool(self.rule, "Edit" if use.writes else "Read", refuses=self.refuses):
-            return Fit.NO
+            return NO
         if self.rule.specifier is None:
-            return Fit.YES
+            return YES
         pattern = self._pattern(self.rule.specifier, folder)
         if found and (use.named.path is not None or not self.refuses):
             return pattern.fit(found, with_folders=use.with_content)
         if self.refuses and not (folders.known and use.named.stays) and (use.writes or use.by_shell):
-            return Fit.MAYBE
+            return MAYBE
         return pattern.fit_unknown(use.named, folders.bases)
 
-    def of_call(self, call: Call) -> Fit:
+    def of_call(self, call: Call) -> int:
         """Return whether the rule is about a call of a tool that runs no command line."""
         if not is_tool(self.rule, call.tool, refuses=self.refuses):
-            return Fit.NO
+            return NO
         if self.rule.specifier is None:
-            return Fit.YES
-        unknown = Fit.MAYBE if self.refuses else Fit.NO
+            return YES
+        unknown = MAYBE if self.refuses else NO
         if self.rule.tool == "WebFetch":
             return _host_fit(self.rule.specifier.removeprefix("domain:"), call.tool_input.get("url"), unknown)
         if self.rule.tool == "Elicitation":
-            from fnmatch import fnmatchcase
-
-            fits = fnmatchcase(str(call.tool_input.get("server", "")), self.rule.specifier)
-            return Fit.YES if fits else Fit.NO
+            fits = fits_glob(str(call.tool_input.get("server", "")), self.rule.specifier)
+            return YES if fits else NO
         path = call.tool_input.get(_PATH_KEYS[call.tool]) if call.tool in _PATH_KEYS else None
         if path is None and call.tool in ("Grep", "Glob"):
             path = "."
@@ -308,16 +304,16 @@ class Rules:
         return found
 
     @staticmethod
-    def _first(rules: Iterable[CompiledRule], fit_of: Callable[[CompiledRule], Fit]) -> tuple[str, str, bool]:
+    def _first(rules: Iterable[CompiledRule], fit_of: Callable[[CompiledRule], int]) -> tuple[str, str, bool]:
         """Return what the first rule that is about something says, the rule, and whether that is certain."""
         maybe: CompiledRule | None = None
         for rule in rules:
             fit = fit_of(rule)
-            if fit == Fit.YES:
+            if fit == YES:
                 if maybe is None or maybe.decide == rule.decide:
                     return rule.decide, rule.text, True
                 break
-            if fit == Fit.MAYBE and rule.refuses:
+            if fit == MAYBE and rule.refuses:
                 if maybe is not None and maybe.decide != rule.decide:
                     break
                 maybe = maybe or rule
@@ -347,18 +343,16 @@ def _is_transparent(command: SimpleCommand, reading: Reading) -> bool:
     )
 
 
-def _host_fit(wanted: str, address: object, unknown: Fit) -> Fit:
-    from fnmatch import fnmatchcase
-
+def _host_fit(wanted: str, address: object, unknown: int) -> int:
     from hookrouter.permission_rules.hosts import host_of, is_plain
 
     host = host_of(address) if isinstance(address, str) else None
     if host is None:
         return unknown
     wanted = wanted.lower()
-    if unknown == Fit.MAYBE:
-        return Fit.YES if fnmatchcase(host, wanted) or host.endswith(f".{wanted}") else Fit.NO
-    return Fit.YES if fnmatchcase(host, wanted) and is_plain(str(address)) else Fit.NO
+    if unknown == MAYBE:
+        return YES if fits_glob(host, wanted) or host.endswith(f".{wanted}") else NO
+    return YES if fits_glob(host, wanted) and is_plain(str(address)) else NO
 
 
 def _told(call: Call) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.permission_rules.fits import Fit, folded
+from hookrouter.permission_rules.fits import MAYBE, NO, YES, fits_glob, folded, has_wildcard
 from hookrouter.shell.commands import Literal
+from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ _KEEPS_FOLDER = {"number", "filename", "home"}
 """Expansions that put no ``..`` into a path."""
 
 
-class Named(NamedTuple):
+class Named(Value):
     """How a word of a command names a file."""
 
     path: str | None
@@ -59,7 +60,7 @@ def named_by(word: Word, home: str) -> Named:
     return Named(None, prefix, stays, path if kinds == {"number"} and stays else None)
 
 
-class Place(NamedTuple):
+class Place(Value):
     """Where a path leads."""
 
     full: str
@@ -104,34 +105,34 @@ class PathPattern:
         self._fixed = _fixed(pattern)
         self._parts = self._cased(pattern).split("/")
 
-    def fit(self, found: Sequence[Place], *, with_folders: bool = False) -> Fit:
+    def fit(self, found: Sequence[Place], *, with_folders: bool = False) -> int:
         """Return whether a path is one of the pattern's, by where it may lead, the likeliest last.
 
         ``with_folders``: what is done to a folder is done to all that is in it.
         """
         if not self._is_known or not found:
-            return Fit.MAYBE if self._refuses else Fit.NO
+            return MAYBE if self._refuses else NO
         fits = [self._fit_place(place, with_folders) for place in found]
         if not self._refuses:
             return min(fits)
         # The last folder is where the line is, if all has gone well.
-        return fits[-1] if fits[-1] == Fit.YES else min(max(fits), Fit.MAYBE)
+        return fits[-1] if fits[-1] == YES else min(max(fits), MAYBE)
 
-    def fit_unknown(self, named: Named, bases: Iterable[str]) -> Fit:
+    def fit_unknown(self, named: Named, bases: Iterable[str]) -> int:
         """Return whether a path that is not known may be one of the pattern's, going by what it begins with."""
         if not self._refuses:
-            return Fit.NO
+            return NO
         fixed = self._cased(self._fixed)
         for base in bases:
             known = self._cased(os.path.join(base, named.prefix))
             if known.startswith(fixed) or fixed.startswith(known):
-                return Fit.MAYBE
-        return Fit.NO
+                return MAYBE
+        return NO
 
-    def _fit_place(self, place: Place, with_folders: bool) -> Fit:
-        full, real = place
+    def _fit_place(self, place: Place, with_folders: bool) -> int:
+        full, real = place.full, place.real
         if real is None:
-            return Fit.MAYBE if self._refuses else Fit.NO
+            return MAYBE if self._refuses else NO
         if self._refuses:
             found = any(self._has(path) or (with_folders and self._is_within(path)) for path in {full, real})
         elif full == real:
@@ -140,7 +141,7 @@ class PathPattern:
             # A rule's own folder may be reached by a link, such as /tmp on macOS.
             moved = os.path.realpath(self._fixed) + self.text[len(self._fixed) :]
             found = _covers(moved.split("/"), real.split("/"))
-        return Fit.YES if found else Fit.NO
+        return YES if found else NO
 
     def _has(self, path: str) -> bool:
         return _covers(self._parts, self._cased(path).split("/"))
@@ -156,7 +157,7 @@ def _fixed(pattern: str) -> str:
     """Return the folders of a pattern before the first that has a wildcard."""
     kept = []
     for part in pattern.split("/"):
-        if set(part) & set("*?["):
+        if has_wildcard(part):
             break
         kept.append(part)
     return "/".join(kept)
@@ -169,5 +170,5 @@ def _covers(wanted: list[str], parts: list[str]) -> bool:
             least = 1 if index == len(wanted) - 1 else 0
             places = {further for place in places for further in range(place + least, len(parts) + 1)}
         else:
-            places = {place + 1 for place in places if place < len(parts) and fnmatchcase(parts[place], one)}
+            places = {place + 1 for place in places if place < len(parts) and fits_glob(parts[place], one)}
     return len(parts) in places

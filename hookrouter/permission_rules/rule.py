@@ -5,12 +5,9 @@ The syntax is Claude Code's own, as far as it is taken here. What a rule is abou
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase
-from typing import NamedTuple
-
+from hookrouter.permission_rules.fits import fits_glob, has_wildcard
 from hookrouter.util.errors import HookrouterError
-from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.value import Value
 
 __all__ = [
     "EDITING",
@@ -38,7 +35,7 @@ EDITING = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 READING = ("Read", "Grep", "Glob")
 """The tools that read files: a rule for Read is about all of them."""
 
-_SHAPE = re.compile(r"(?P<tool>[A-Za-z][\w-]*\*?|\*)(?:\((?P<specifier>.*)\))?", re.DOTALL)
+_HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.*-")
 _TAKING_PATHS = (*EDITING, "Read")
 _OTHERS = ("Bash", "WebFetch", "Elicitation")
 
@@ -47,8 +44,7 @@ class RuleError(HookrouterError, ValueError):
     """A text is no permission rule; the message says what is allowed."""
 
 
-@with_field_docs
-class Rule(NamedTuple):
+class Rule(Value):
     """Which calls a rule is about."""
 
     tool: str
@@ -59,10 +55,10 @@ class Rule(NamedTuple):
 
 def parse(text: str) -> Rule:
     """Return the rule that a text says. Raises RuleError."""
-    found = _SHAPE.fullmatch(text.strip())
-    if found is None:
+    tool, opened, rest = text.strip().partition("(")
+    if not _is_name(tool) or (opened and not rest.endswith(")")):
         raise RuleError("allowed: TOOL, or TOOL(SPECIFIER), as in Claude Code's permission rules")
-    tool, specifier = found["tool"], found["specifier"]
+    specifier = rest[:-1] if opened else None
     if tool.endswith("*") and tool != EVERY_TOOL and not tool.startswith("mcp__"):
         raise RuleError("a * in a tool's name is allowed for tools of MCP servers only, as in mcp__github__*")
     if specifier is None or specifier.strip() in ("", "*"):
@@ -73,11 +69,21 @@ def parse(text: str) -> Rule:
     if tool not in _TAKING_PATHS and tool not in _OTHERS:
         known = ", ".join(sorted((*_TAKING_PATHS, *_OTHERS)))
         raise RuleError(f"{tool} takes no brackets; tools that do: {known}")
-    if tool == "WebFetch" and not re.fullmatch(r"domain:[\w.*-]+", specifier):
+    if tool == "WebFetch" and not _is_domain(specifier):
         raise RuleError("allowed in the brackets of WebFetch: domain:HOST")
     if tool == "Bash" and not specifier.removesuffix(":*").split():
         raise RuleError("the brackets of Bash name no command")
     return Rule(tool, specifier)
+
+
+def _is_name(tool: str) -> bool:
+    base = tool.removesuffix("*").replace("-", "_")
+    return tool == EVERY_TOOL or (base.isascii() and base.isidentifier() and base[0] != "_")
+
+
+def _is_domain(specifier: str) -> bool:
+    kind, _, host = specifier.partition(":")
+    return kind == "domain" and bool(host) and _HOST.issuperset(host)
 
 
 def tool_names(rule: Rule, *, refuses: bool = False) -> tuple[str, ...]:
@@ -105,7 +111,7 @@ def is_tool(rule: Rule, tool: str, *, refuses: bool = False) -> bool:
         return True
     if wanted.startswith("mcp__"):
         if wanted.endswith("*"):
-            return fnmatchcase(tool, wanted)
+            return fits_glob(tool, wanted)
         return _is_server(wanted) and tool.startswith(f"{wanted}__")
     for family, first in ((RUNNING, "Bash"), (EDITING, "Edit"), (READING, "Read")):
         if tool in family:
@@ -143,9 +149,9 @@ def contains(outer: Rule, inner: Rule) -> bool:
     if outer.tool == "Bash":
         return _words_contain(_tokens(outer.specifier), _tokens(inner.specifier))
     if outer.tool == "WebFetch":
-        return fnmatchcase(inner.specifier, outer.specifier)
+        return fits_glob(inner.specifier, outer.specifier)
     base = outer.specifier.removesuffix("**")
-    return outer.specifier.endswith("/**") and not set(base) & set("*?[") and inner.specifier.startswith(base)
+    return outer.specifier.endswith("/**") and not has_wildcard(base) and inner.specifier.startswith(base)
 
 
 def _tokens(specifier: str) -> tuple[str, ...]:
@@ -167,7 +173,7 @@ def _matches_name(pattern: str, name: str) -> bool:
 
 def _hosts_overlap(one: str, other: str) -> bool:
     if "*" in one or "*" in other:
-        return one.startswith("*") == other.startswith("*") or fnmatchcase(one, other) or fnmatchcase(other, one)
+        return one.startswith("*") == other.startswith("*") or fits_glob(one, other) or fits_glob(other, one)
     return one == other or one.endswith(f".{other}") or other.endswith(f".{one}")
 
 
@@ -197,11 +203,16 @@ def _words_overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 def _letters_overlap(one: str, other: str) -> bool:
     if "*" not in other and not set(other) & set("?["):
-        return fnmatchcase(other, one)
-    if not set(one) & set("*?["):
-        return fnmatchcase(one, other)
-    first, second = re.split(r"[*?\[]", one)[0], re.split(r"[*?\[]", other)[0]
+        return fits_glob(other, one)
+    if not has_wildcard(one):
+        return fits_glob(one, other)
+    first, second = _before_wildcards(one), _before_wildcards(other)
     return first.startswith(second) or second.startswith(first)
+
+
+def _before_wildcards(pattern: str) -> str:
+    end = next((at for at, character in enumerate(pattern) if character in "*?["), len(pattern))
+    return pattern[:end]
 
 
 def _words_contain(outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
@@ -212,7 +223,7 @@ def _words_contain(outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
     if len(inner) < len(fixed) or (outer[-1] != "*" and len(inner) != len(fixed)):
         return False
     return all(
-        here == there or (not set(there) & set("*?[") and fnmatchcase(there, here))
+        here == there or (not has_wildcard(there) and fits_glob(there, here))
         for here, there in zip(fixed, inner, strict=False)
     )
 

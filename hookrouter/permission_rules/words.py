@@ -7,11 +7,12 @@ before the line runs is for certain only what ``*`` stands for, and may be whate
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.permission_rules.fits import Fit, folded
+from hookrouter.permission_rules.fits import MAYBE, NO, YES, fits_glob, folded, has_wildcard
 from hookrouter.shell.commands import Literal
+from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +24,7 @@ __all__ = ["CommandPattern", "Shape", "Shaped", "fit_words"]
 _ANY = "*"
 
 
-class Shape(NamedTuple):
+class Shape(Value):
     """What is known of one word."""
 
     value: str | None
@@ -63,7 +64,7 @@ def _with_base(shapes: tuple[Shape, ...]) -> Iterator[tuple[Shape, ...]]:
     yield shapes
     if shapes and "/" in f"{shapes[0].value or ''}{shapes[0].prefix}":
         first = shapes[0]
-        base = Shape(os.path.basename(first.value)) if first.value is not None else first._replace(prefix="")
+        base = Shape(os.path.basename(first.value)) if first.value is not None else first._with(prefix="")
         yield base, *shapes[1:]
 
 
@@ -93,18 +94,18 @@ class CommandPattern:
         self._refuses = refuses
         self.wanted = tuple(folded(one) for one in wanted) if self._folds else tuple(wanted)
 
-    def fit(self, command: Shaped) -> Fit:
+    def fit(self, command: Shaped) -> int:
         """Return whether a command is one of the pattern's, with or without options before a subcommand."""
         if self._folds:
             return max(fit_words(self.wanted, tuple(shape.map(folded) for shape in shapes)) for shapes in command.all)
         return max(fit_words(self.wanted, shapes) for shapes in (command.all if self._refuses else command.written))
 
 
-def fit_words(wanted: Sequence[str], words: Sequence[Shape]) -> Fit:
+def fit_words(wanted: Sequence[str], words: Sequence[Shape]) -> int:
     """Return whether words are those of a pattern. Takes time in proportion to the product of both."""
     if not _reaches(wanted, words, surely=False):
-        return Fit.NO
-    return Fit.YES if _reaches(wanted, words, surely=True) else Fit.MAYBE
+        return NO
+    return YES if _reaches(wanted, words, surely=True) else MAYBE
 
 
 def _reaches(wanted: Sequence[str], words: Sequence[Shape], *, surely: bool) -> bool:
@@ -141,14 +142,14 @@ def _closed(places: set[int], splitting: frozenset[int]) -> set[int]:
 
 def _is(word: Shape, wanted: str) -> bool:
     if word.value is not None:
-        return fnmatchcase(word.value, wanted)
+        return fits_glob(word.value, wanted)
     fixed = wanted[:-1]
-    return not word.splits and wanted.endswith(_ANY) and not set(fixed) & set("*?[") and word.prefix.startswith(fixed)
+    return not word.splits and wanted.endswith(_ANY) and not has_wildcard(fixed) and word.prefix.startswith(fixed)
 
 
 def _may_be(word: Shape, wanted: str) -> bool:
     if word.value is not None:
-        return fnmatchcase(word.value, wanted)
+        return fits_glob(word.value, wanted)
     beginning = _agree(word.prefix, _literal(wanted))
     # A word that splits ends in another word than it begins.
     return beginning and (word.splits or _agree(word.suffix[::-1], _ending(wanted)))

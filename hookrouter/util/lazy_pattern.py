@@ -5,11 +5,11 @@ A hook is a process of its own: what it compiles it compiles at every call, and 
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import re
+
     LazyPattern = re.compile
 else:
 
@@ -17,9 +17,13 @@ else:
         """What :func:`re.compile` returns, for the same arguments, compiled at its first use."""
 
         def __init__(self, pattern, flags=0):
+            """Keep it."""
             self._source = (pattern, flags)
 
         def __getattr__(self, name):
+            """Compile it: the methods become attributes, so this is called once."""
+            import re
+
             compiled = re.compile(*self._source)
             for method in ("match", "fullmatch", "search", "sub", "findall", "finditer", "split"):
                 setattr(self, method, getattr(compiled, method))
