@@ -737,13 +737,18 @@ class ConfigFile:
             sessions=_value(values.SessionsConfig, self.sessions),
             plugins=self._plugins(),
             plugin_order=self.plugins.order,
-            plugin_last=self.plugins.last if _RULES in self.plugins.order else _with_last(self.plugins.last, _RULES),
+            plugin_last=self._last(),
             journal_payloads=self.journal.payloads,
             serve=_value(values.ServeConfig, self.serve),
             page=_value(values.PageConfig, self.page),
             monitor=_value(values.MonitorConfig, self.monitor),
             storage=_value(values.StorageConfig, self.storage),
         )
+
+    def _last(self) -> tuple[str, ...]:
+        placed = _RULES in (*self.plugins.order, *self.plugins.last)
+        # It must see what the others have made of a call.
+        return self.plugins.last if placed or not self.approvals.rules else (*self.plugins.last, _RULES)
 
     def _plugins(self) -> dict[str, values.PluginConfig]:
         plugins = {name: plugin_config(table) for name, table in self.plugins.tables.items()}
@@ -792,10 +797,6 @@ def _described(header: str, kind: type[Any]) -> SchemaTable:
             SchemaKey(field.name, check.words, required, default, field.metadata["help"], field.metadata["example"])
         )
     return SchemaTable(header, " ".join((kind.__doc__ or "").split()), tuple(keys))
-
-
-def _with_last(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return names if name in names else (*names, name)
 
 
 _RULES = "rules"
