@@ -14,6 +14,7 @@ from hookrouter import _wiring
 from hookrouter.answering.interfaces import Screen, TerminalAddress, View
 from hookrouter.dialogs import documents, unsaved
 from hookrouter.dialogs.decisions import DecisionError
+from hookrouter.dialogs.documents import list_questions
 from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.storage.documents import Store
