@@ -66,6 +66,7 @@ _DIRECTIONS: dict[str, Direction] = {
     "<&-": "close",
     ">&-": "close",
 }
+_NOT_POSIX = ("[[", "((", "function", "select")
 _TERMINATORS = frozenset([";", "&", "\n"])
 _DEPTH = 40
 
@@ -375,6 +376,9 @@ class LineReader:
         if len(by) - len(self._by) > _DEPTH:
             self.doubt(Why.SIZE, node.start_byte, node.end_byte)
             return
+        if self.dialect == "sh" and self.text.startswith(_NOT_POSIX, node.start_byte):
+            # To a POSIX shell `((` is two subshells, and the others are names of commands.
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         try:
             _STATEMENTS[node.type](self, node, by, redirects)
         except IndexError:
@@ -908,7 +912,10 @@ class LineReader:
         direction = "here-string" if operator == "<<<" else _DIRECTIONS.get(operator)
         targets = children[1:]
         # To a POSIX shell `&>f` is `&` and `>f`, so that a word behind it is a command.
-        is_foreign = self.dialect == "sh" and operator in ("&>", "&>>", "<<<")
+        # To zsh `>!f` is an operator and `f`.
+        is_foreign = (self.dialect == "sh" and operator in ("&>", "&>>", "<<<")) or (
+            self.dialect == "zsh" and self.text[children[0].end_byte : children[0].end_byte + 1] in ("!", "|")
+        )
         if direction is None or is_foreign or (direction == "close") != (not targets):
             self._unknown(node, by)
             return [], []
@@ -934,13 +941,16 @@ class LineReader:
         delimiter = _DELIMITER.fullmatch(self.text, start.start_byte, start.end_byte)
         first = self.text.find("\n", start.end_byte)
         self._gap(operator.end_byte, start.start_byte)
-        if delimiter is None or first < 0:
+        # What stands at the delimiter without a blank is part of it: `<<'EOF'-`.
+        if delimiter is None or first < 0 or self.text[start.end_byte] not in METACHARACTERS:
             self._unknown(node, by)
             return [], []
         last = self._end_of_document(first + 1, end.end_byte, delimiter["name"], tabs=operator.type == "<<-")
         if last is None or (body is not None and body.start_byte < first):
             self._unknown(node, by)
             return [], []
+        if not _stays_whole(node):
+            self.doubt(Why.SYNTAX, node.start_byte, last[1])
         further = self._behind(node, start.end_byte, first, by)
         text = self.text[first + 1 : last[0]]
         parts: tuple[Literal | Expansion, ...] = (Literal(text),)
@@ -1030,6 +1040,17 @@ class LineReader:
 def _has_pipeline(node: Node) -> bool:
     """Whether a here-document has ``| command`` behind it on its line."""
     return node.type == "heredoc_redirect" and any(child.type == "pipeline" for child in node.children)
+
+
+def _stays_whole(node: Node) -> bool:
+    """Whether a here-document stands in no ``$(…)``, or is the redirection of its only command.
+
+    bash 5.2 writes out again what it has parsed there, and leaves out a ``;`` or two behind a here-document (measured).
+    """
+    outer = statement = node.parent
+    while outer is not None and outer.type != "command_substitution":
+        outer = outer.parent
+    return outer is None or [child for child in outer.named_children if child.type != "comment"] == [statement]
 
 
 _ELSE = re.compile(r"(?:elif then ?)*(?:else)?")

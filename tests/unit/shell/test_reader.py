@@ -212,6 +212,8 @@ def test_words_outside_of_commands_are_listed() -> None:
         ('make "$x"', Why.OPTION),
         ("tar cfI x.tar 'sh -c rm' f", Why.OPTION),
         ("echo a | xargs -i% sh -c '%'", Why.OPTION),
+        ("cat <<'E'-\na\nE\n", Why.SYNTAX),
+        ("x=$(while cat <<E\na\nE\ndo a; b; done)", Why.SYNTAX),
     ],
 )
 def test_a_doubt_says_why(line: str, why: Why) -> None:
@@ -247,6 +249,11 @@ def test_arithmetic_on_numbers_is_certain(line: str) -> None:
         ("{ echo } ", set()),
         ("echo $'a'", {"bash", "zsh"}),
         ("cat <<< a", {"bash", "zsh"}),
+        ("a &>>! f b", {"bash"}),
+        ("a >! f b", {"bash", "sh"}),
+        ("[[ -n a || b < c ]]", {"bash", "zsh"}),
+        ("((1))", {"bash", "zsh"}),
+        ("bash -s <<< a <<EOF\nb\nEOF", {"bash"}),
     ],
 )
 def test_shells_differ(line: str, shells: set[str]) -> None:
@@ -266,6 +273,20 @@ def test_a_reading_that_is_not_certain_still_lists_what_it_saw() -> None:
 
 def test_options_of_ssh_may_stand_behind_the_host() -> None:
     assert named(read("ssh host -p 22 rm x"), "rm").run_by == (RunBy("program", "ssh"),)
+
+
+@pytest.mark.parametrize(
+    "line", ["bash -c - 'rm x'", "bash -c -- 'rm x'", "bash - <<< 'rm x'", "sh -s - <<'E'\nrm x\nE"]
+)
+def test_a_dash_ends_the_options_of_a_shell(line: str) -> None:
+    assert [word.value for word in named(read(line), "rm").words] == ["rm", "x"]
+
+
+@pytest.mark.parametrize(
+    "line", ["a \"$(cat <<'E'\nb\nE\n)\"", "x=$(cat <<E | sort\nb\nE\n)", "if a; then cat <<E\nb\nE\nfi"]
+)
+def test_a_here_document_that_is_all_of_a_substitution_is_certain(line: str) -> None:
+    assert read(line).certain
 
 
 def test_run_by_is_from_the_outside_in() -> None:
