@@ -62,6 +62,7 @@ _WRAPPERS = 10
 _ASSIGNED = re.compile(rf"({NAME})=", re.ASCII)
 _OF_TEXT = re.compile(r"%(?:%|[-+ #0-9.]*[sbq])")
 """What of a format takes no number."""
+_LOOKS_ASSIGNED = re.compile(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
 _ANY_ASSIGNED = re.compile(r"([^=]*)=")
 
 
@@ -376,12 +377,15 @@ class _Words:
         if not self._rest:
             for one in assignments:
                 _variable(self._reader, self._command, one)
+            if self._name == "time" and self._reader.dialect == "zsh" and self._command.redirections:
+                # zsh runs $NULLCMD, or $READNULLCMD.
+                self._doubt(Why.NAME, self._command.words[0])
         elif self._rest[0].value is None:
             # It may become one.
             self._doubt(Why.NAME, self._rest[0])
         else:
             first = self._rest[0]
-            if self._name == "time" and first.text == first.value in RESERVED:
+            if self._name == "time" and (first.text == first.value in RESERVED or _LOOKS_ASSIGNED.match(first.text)):
                 self._doubt(Why.SYNTAX, first)
             self._run(self._rest, assignments)
         return True

@@ -434,6 +434,9 @@ class LineReader:
         self._statement(children[1], by, redirects)
 
     def _subshell(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
+        if self.text.startswith("((", node.start_byte):
+            # Arithmetic to shells, if they can read it as such.
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         with self._variables.region():
             self._enclosed(node, (*by, RunBy("subshell")), "(", ")")
         self._outer(redirects, by)
@@ -828,6 +831,8 @@ class LineReader:
         if found["index"]:
             self.index(found["index"], node.start_byte)
         at = node.start_byte + found.end()
+        if self.text[node.end_byte : node.end_byte + 1] not in ("", "`", *METACHARACTERS):
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         value = node.children[-1]
         values: list[Word] = []
         if value.type == "array" or "[" in found[0]:
@@ -928,6 +933,9 @@ class LineReader:
         if direction == "duplicate" and target is not None and not re.fullmatch(r"\d+-?|-", target.value or ""):
             # `>&word` writes to a file, if the word is no number.
             direction = "out" if operator == ">&" else "in"
+            if not re.fullmatch(r"[\w./+@%:,=-]+", target.value or ""):
+                # bash expands the word twice: `>&'$(command)'` runs the command (measured on 5.2).
+                self.doubt_word(Why.TEXT, target)
         place = self._place(node.start_byte, targets[0].end_byte if targets else node.end_byte)
         return [Redirection(direction, descriptor, target, *place)], words[1:]
 
