@@ -1051,14 +1051,19 @@ def _has_pipeline(node: Node) -> bool:
 
 
 def _stays_whole(node: Node) -> bool:
-    """Whether a here-document stands in no ``$(…)``, or is the redirection of its only command.
+    """Whether a here-document stands in no ``$(…)``, or belongs to a simple command, or pipeline of those, that is all.
 
     bash 5.2 writes out again what it has parsed there, and leaves out a ``;`` or two behind a here-document (measured).
     """
     outer = statement = node.parent
     while outer is not None and outer.type != "command_substitution":
         outer = outer.parent
-    return outer is None or [child for child in outer.named_children if child.type != "comment"] == [statement]
+    if outer is None:
+        return True
+    further = [one for child in node.children if child.type == "pipeline" for one in child.children]
+    is_list = any(child.type in ("&&", "||") for child in node.children)
+    is_plain = not is_list and all(one.type in ("|", "|&", "command") for one in further)
+    return is_plain and [child for child in outer.named_children if child.type != "comment"] == [statement]
 
 
 _ELSE = re.compile(r"(?:elif then ?)*(?:else)?")

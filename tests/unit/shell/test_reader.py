@@ -213,6 +213,8 @@ def test_words_outside_of_commands_are_listed() -> None:
         ("tar cfI x.tar 'sh -c rm' f", Why.OPTION),
         ("echo a | xargs -i% sh -c '%'", Why.OPTION),
         ("cat <<'E'-\na\nE\n", Why.SYNTAX),
+        ("x=$(cat <<E | while a; do b; c; done\nd\nE\n)", Why.SYNTAX),
+        ("x=$(cat <<E && a\nd\nE\n)", Why.SYNTAX),
         ("time X+=a rm", Why.SYNTAX),
         ("ls a<(b)", Why.SYNTAX),
         ("x=(a)[ ls", Why.SYNTAX),
