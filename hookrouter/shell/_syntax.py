@@ -66,6 +66,7 @@ _DIRECTIONS: dict[str, Direction] = {
     "<&-": "close",
     ">&-": "close",
 }
+_NOT_POSIX = ("[[", "((", "function", "select")
 _TERMINATORS = frozenset([";", "&", "\n"])
 _DEPTH = 40
 
@@ -375,6 +376,9 @@ class LineReader:
         if len(by) - len(self._by) > _DEPTH:
             self.doubt(Why.SIZE, node.start_byte, node.end_byte)
             return
+        if self.dialect == "sh" and self.text.startswith(_NOT_POSIX, node.start_byte):
+            # To a POSIX shell `((` is two subshells, and the others are names of commands.
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         try:
             _STATEMENTS[node.type](self, node, by, redirects)
         except IndexError:
@@ -430,6 +434,9 @@ class LineReader:
         self._statement(children[1], by, redirects)
 
     def _subshell(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
+        if self.text.startswith("((", node.start_byte):
+            # Arithmetic to shells, if they can read it as such.
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         with self._variables.region():
             self._enclosed(node, (*by, RunBy("subshell")), "(", ")")
         self._outer(redirects, by)
@@ -824,6 +831,8 @@ class LineReader:
         if found["index"]:
             self.index(found["index"], node.start_byte)
         at = node.start_byte + found.end()
+        if self.text[node.end_byte : node.end_byte + 1] not in ("", "`", *METACHARACTERS):
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         value = node.children[-1]
         values: list[Word] = []
         if value.type == "array" or "[" in found[0]:
@@ -908,7 +917,10 @@ class LineReader:
         direction = "here-string" if operator == "<<<" else _DIRECTIONS.get(operator)
         targets = children[1:]
         # To a POSIX shell `&>f` is `&` and `>f`, so that a word behind it is a command.
-        is_foreign = self.dialect == "sh" and operator in ("&>", "&>>", "<<<")
+        # To zsh `>!f` is an operator and `f`.
+        is_foreign = (self.dialect == "sh" and operator in ("&>", "&>>", "<<<")) or (
+            self.dialect == "zsh" and self.text[children[0].end_byte : children[0].end_byte + 1] in ("!", "|")
+        )
         if direction is None or is_foreign or (direction == "close") != (not targets):
             self._unknown(node, by)
             return [], []
@@ -921,6 +933,9 @@ class LineReader:
         if direction == "duplicate" and target is not None and not re.fullmatch(r"\d+-?|-", target.value or ""):
             # `>&word` writes to a file, if the word is no number.
             direction = "out" if operator == ">&" else "in"
+            if not re.fullmatch(r"[\w./+@%:,=-]+", target.value or ""):
+                # bash expands the word twice: `>&'$(command)'` runs the command (measured on 5.2).
+                self.doubt_word(Why.TEXT, target)
         place = self._place(node.start_byte, targets[0].end_byte if targets else node.end_byte)
         return [Redirection(direction, descriptor, target, *place)], words[1:]
 
@@ -934,13 +949,16 @@ class LineReader:
         delimiter = _DELIMITER.fullmatch(self.text, start.start_byte, start.end_byte)
         first = self.text.find("\n", start.end_byte)
         self._gap(operator.end_byte, start.start_byte)
-        if delimiter is None or first < 0:
+        # What stands at the delimiter without a blank is part of it: `<<'EOF'-`.
+        if delimiter is None or first < 0 or self.text[start.end_byte] not in METACHARACTERS:
             self._unknown(node, by)
             return [], []
         last = self._end_of_document(first + 1, end.end_byte, delimiter["name"], tabs=operator.type == "<<-")
         if last is None or (body is not None and body.start_byte < first):
             self._unknown(node, by)
             return [], []
+        if not _stays_whole(node):
+            self.doubt(Why.SYNTAX, node.start_byte, last[1])
         further = self._behind(node, start.end_byte, first, by)
         text = self.text[first + 1 : last[0]]
         parts: tuple[Literal | Expansion, ...] = (Literal(text),)
@@ -1030,6 +1048,22 @@ class LineReader:
 def _has_pipeline(node: Node) -> bool:
     """Whether a here-document has ``| command`` behind it on its line."""
     return node.type == "heredoc_redirect" and any(child.type == "pipeline" for child in node.children)
+
+
+def _stays_whole(node: Node) -> bool:
+    """Whether a here-document stands in no ``$(…)``, or belongs to a simple command, or pipeline of those, that is all.
+
+    bash 5.2 writes out again what it has parsed there, and leaves out a ``;`` or two behind a here-document (measured).
+    """
+    outer = statement = node.parent
+    while outer is not None and outer.type != "command_substitution":
+        outer = outer.parent
+    if outer is None:
+        return True
+    further = [one for child in node.children if child.type == "pipeline" for one in child.children]
+    is_list = any(child.type in ("&&", "||") for child in node.children)
+    is_plain = not is_list and all(one.type in ("|", "|&", "command") for one in further)
+    return is_plain and [child for child in outer.named_children if child.type != "comment"] == [statement]
 
 
 _ELSE = re.compile(r"(?:elif then ?)*(?:else)?")

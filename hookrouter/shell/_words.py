@@ -119,6 +119,9 @@ class Scanner:
                 self._expand("process substitution", at, end, splits=False)
                 at = end
             elif character in METACHARACTERS:
+                if at > start and text[at : at + 2] in ("<(", ">("):
+                    # To bash, a part of the word.
+                    raise NotKnown(Why.SYNTAX, at)
                 break
             elif character == "`":
                 try:

@@ -20,6 +20,7 @@ What it does not know, and never claims: what variables hold, which files there 
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -27,11 +28,12 @@ from hookrouter.shell._syntax import LineReader, Work
 from hookrouter.shell.commands import Doubt, Reading, Why
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Literal
 
     from hookrouter.shell.commands import Redirection, SimpleCommand
 
-__all__ = ["read"]
+__all__ = ["client_shell", "read", "unreadable"]
 
 _NO_FILES = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"])
 _RUNS_FILES = frozenset(["source", ".", "bash", "sh", "zsh", "dash", "ash", "rbash"])
@@ -48,6 +50,35 @@ def read(line: str, shell: Literal["bash", "zsh", "sh"] = "bash") -> Reading:
     commands, redirections = tuple(reader.commands), tuple(reader.redirections)
     doubts = [*reader.doubts, *_written_and_run(commands, redirections)]
     return Reading(line, commands, tuple(reader.words), redirections, tuple(doubts))
+
+
+def unreadable() -> Reading:
+    """Return the reading of a command that is missing, or no text: nothing of it is certain."""
+    return Reading("", (), doubts=(Doubt(Why.TEXT, 0, 0),))
+
+
+def client_shell(environ: Mapping[str, str]) -> Literal["bash", "zsh"]:
+    """Return the shell with which a Claude Code of this environment runs commands.
+
+    That is ``$CLAUDE_CODE_SHELL``, else ``$SHELL``, if it is a bash or zsh that can be run. Otherwise it is the first
+    that is found on PATH, or where systems have shells: zsh, then bash; bash first if ``$SHELL`` ends in ``/bash``.
+    Source: the code of Claude Code 2.1.332.
+    """
+    folders = [*environ.get("PATH", os.defpath).split(os.pathsep), *_SHELL_FOLDERS]
+    own = environ.get("SHELL", "")
+    for path in (environ.get("CLAUDE_CODE_SHELL", ""), own):
+        if ("bash" in path or "zsh" in path) and _can_run(path, folders):
+            return "zsh" if "zsh" in _base(path) else "bash"
+    is_bash = _base(own) == "bash" and _can_run("bash", folders)
+    return "zsh" if not is_bash and _can_run("zsh", folders) else "bash"
+
+
+_SHELL_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
+
+
+def _can_run(program: str, folders: list[str]) -> bool:
+    places = [program] if "/" in program else [os.path.join(folder, program) for folder in folders if folder]
+    return any(os.access(place, os.X_OK) for place in places)
 
 
 def _written_and_run(commands: tuple[SimpleCommand, ...], redirections: tuple[Redirection, ...]) -> list[Doubt]:
