@@ -52,8 +52,8 @@ __all__ = [
     "read_lines",
     "settings",
     "storage_problems",
-    "untold",
     "unheard_warning",
+    "untold",
     "untold_warning",
 ]
 
@@ -271,8 +271,8 @@ def unheard_warning(config: Config) -> str:
         return ""
     listed = ", ".join(repr(tool) for tool in rules[:3]) + (", …" if len(rules) > 3 else "")
     return (
-        f"the rules {listed} leave calls to a person, and [answer] escalate_to names no gateway to one: whoever does not "
-        "look at the terminal, the page or `hookrouter questions` does not hear of them"
+        f"the rules {listed} leave calls to a person, and [answer] escalate_to names no gateway to one: nobody hears "
+        "of them who does not look at the terminal, the page or `hookrouter questions`"
     )
 
 

@@ -17,6 +17,7 @@ from hookrouter.shell._programs import (
 from hookrouter.shell._tests import bracket_doubts
 from hookrouter.shell._words import NAME, RESERVED
 from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
+from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,11 +60,11 @@ __all__ = ["run"]
 
 _WRAPPERS = 10
 """How many programs may run each other: ``sudo nice timeout 5 …``."""
-_ASSIGNED = re.compile(rf"({NAME})=", re.ASCII)
-_OF_TEXT = re.compile(r"%(?:%|[-+ #0-9.]*[sbq])")
+_ASSIGNED = LazyPattern(rf"({NAME})=", re.ASCII)
+_OF_TEXT = LazyPattern(r"%(?:%|[-+ #0-9.]*[sbq])")
 """What of a format takes no number."""
-_LOOKS_ASSIGNED = re.compile(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
-_ANY_ASSIGNED = re.compile(r"([^=]*)=")
+_LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
+_ANY_ASSIGNED = LazyPattern(r"([^=]*)=")
 
 
 def run(reader: Reader, command: SimpleCommand) -> None:
@@ -742,7 +743,7 @@ def _bracket(reader: Reader, command: SimpleCommand) -> None:
         reader.doubt_word(why, word)
 
 
-_SED_PLAIN = re.compile(
+_SED_PLAIN = LazyPattern(
     r"(?:\s*(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/|\+\d+))?!?\s*"
     r"(?:[pdqDPnNgGhHx=]|s(?P<d>[/|#,@!:])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)[gpIi0-9]*)"
     r"\s*(?:;|$))+",

@@ -25,6 +25,7 @@ from hookrouter.shell.commands import (
     Why,
     Word,
 )
+from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,16 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = ["LineReader", "Work"]
 
-_LINES = re.compile(r"(?:[ \t\n]|(?<=[ \t\n])\\\n)*")
-_BLANKS = re.compile(r"(?:[ \t]|(?<=[ \t\n])\\\n)*")
-_DASH = re.compile(r"[ \t]+(-)[ \t]*")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_ASSIGNMENT = re.compile(rf"(?P<name>{NAME})(?:\[(?:[@*]|-?\d+|\$?(?P<index>{NAME}))\])?\+?=", re.ASCII)
-_LOOKS_ASSIGNED = re.compile(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
-_DELIMITER = re.compile(r"(?P<quote>['\"]?)(?P<name>[A-Za-z0-9_]+)(?P=quote)", re.ASCII)
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_INTEGER_RANGE = re.compile(r"\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}", re.ASCII)
-_FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*", re.ASCII)
+_LINES = LazyPattern(r"(?:[ \t\n]|(?<=[ \t\n])\\\n)*")
+_BLANKS = LazyPattern(r"(?:[ \t]|(?<=[ \t\n])\\\n)*")
+_DASH = LazyPattern(r"[ \t]+(-)[ \t]*")
+_CONTROL = LazyPattern(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ASSIGNMENT = LazyPattern(rf"(?P<name>{NAME})(?:\[(?:[@*]|-?\d+|\$?(?P<index>{NAME}))\])?\+?=", re.ASCII)
+_LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
+_DELIMITER = LazyPattern(r"(?P<quote>['\"]?)(?P<name>[A-Za-z0-9_]+)(?P=quote)", re.ASCII)
+_INTEGER = LazyPattern(r"[+-]?[0-9]+", re.ASCII)
+_INTEGER_RANGE = LazyPattern(r"\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}", re.ASCII)
+_FUNCTION = LazyPattern(r"[A-Za-z_][A-Za-z0-9_.:-]*", re.ASCII)
 
 _WORDS = split_words(
     "word number string raw_string ansi_c_string concatenation simple_expansion expansion command_substitution "
@@ -1066,9 +1067,9 @@ def _stays_whole(node: Node) -> bool:
     return is_plain and [child for child in outer.named_children if child.type != "comment"] == [statement]
 
 
-_ELSE = re.compile(r"(?:elif then ?)*(?:else)?")
-_CONDITION_OPERATOR = re.compile(r"&&|\|\||[()<>]|!(?=[ \t])")
-_REGEX = re.compile(r"(?:[A-Za-z0-9_.^*+?|()\[\]:/@%=,-]|\\[.+*?/()\[\]|^$-]|\$(?=[ \t)|]))+")
+_ELSE = LazyPattern(r"(?:elif then ?)*(?:else)?")
+_CONDITION_OPERATOR = LazyPattern(r"&&|\|\||[()<>]|!(?=[ \t])")
+_REGEX = LazyPattern(r"(?:[A-Za-z0-9_.^*+?|()\[\]:/@%=,-]|\\[.+*?/()\[\]|^$-]|\$(?=[ \t)|]))+")
 _NAMES = frozenset(["command_name", "declare", "typeset", "export", "readonly", "local", "unset", "unsetenv"])
 """What the name of a command is in the tree."""
 _DECLARATIONS = frozenset(["declare", "typeset", "export", "readonly", "local", "unset", "unsetenv"])

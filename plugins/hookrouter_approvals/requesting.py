@@ -12,6 +12,7 @@ from hookrouter.dialogs.unmanaged import say_unmanaged
 from hookrouter.dialogs.waiting import may_wait, wait_for_answer
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.replies import ElicitationReply, PermissionRequestReply
+from hookrouter.shell.reader import client_shell
 from hookrouter_approvals.calls import find_calls
 from hookrouter_approvals.ending import settle_refusals
 from hookrouter_approvals.forms_left import note_left
@@ -131,7 +132,8 @@ def folder_of(context: Context) -> str:
 
 def ruled(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling | None:
     """Return who decides on a call; None, and the reason in the journal, if the person at the terminal does."""
-    found = ruling(context.config.approvals.rules, tool, tool_input, folder_of(context))
+    rules, shell = context.config.approvals.rules, client_shell(context.environ)
+    found = ruling(rules, tool, tool_input, folder_of(context), context.cwd, shell)
     agent = context.agent
     if agent is None:
         # A session that is nobody's business is left alone, by rules too.
@@ -157,7 +159,8 @@ def placed(opening: Opening, found: Ruling, context: Context) -> Opening:
     """Return what is asked with the folder that rules are about, and who decides, if no agent may."""
     is_reserved = found.decide == PERSON and context.agent is not None and not context.agent.is_person
     decider = {"decider": PERSON} if is_reserved else {}
-    return opening._replace(request={**opening.request, "folder": folder_of(context), **decider})
+    place = {"folder": folder_of(context), "shell": client_shell(context.environ)}
+    return opening._replace(request={**opening.request, **place, **decider})
 
 
 def _open(context: Context, opening: Opening, found: Ruling) -> Question:

@@ -658,7 +658,8 @@ def test_rules_that_leave_calls_to_a_person_of_whom_nobody_is_told_are_told(file
     assert "leave calls to a person" in said.out + said.err
     assert said.code == 0
     file.write_text(
-        '[[agents]]\nid = "a"\n\n[answer]\nescalate_to = "me"\n\n[gateways.me]\ntype = "command"\ncommand = ["true"]\n\n'
+        '[[agents]]\nid = "a"\n\n[answer]\nescalate_to = "me"\n\n'
+        '[gateways.me]\ntype = "command"\ncommand = ["true"]\n\n'
         '[[approvals.rules]]\ntool = "Bash(git push:*)"\ndecide = "person"\n'
     )
     said = run("config", "check")
