@@ -8,8 +8,9 @@ gets what the rule says.
 
 from __future__ import annotations
 
-from hookrouter.permission_rules.fits import MAYBE, NO, YES, fits_glob, has_wildcard
+from hookrouter.permission_rules.fits import MAYBE, NO, YES
 from hookrouter.permission_rules.rule import EDITING, READING, RUNNING, Rule, is_tool, parse
+from hookrouter.util.glob import fits_glob, has_wildcard
 from hookrouter.util.system import is_darwin
 from hookrouter.util.value import Value
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from hookrouter.permission_rules.fits import MAYBE, NO, YES, fits_glob, folded, has_wildcard
+from hookrouter.permission_rules.fits import MAYBE, NO, YES, folded
 from hookrouter.shell.commands import Literal
+from hookrouter.util.glob import fits_glob, has_wildcard
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False

@@ -5,8 +5,8 @@ The syntax is Claude Code's own, as far as it is taken here. What a rule is abou
 
 from __future__ import annotations
 
-from hookrouter.permission_rules.fits import fits_glob, has_wildcard
 from hookrouter.util.errors import HookrouterError
+from hookrouter.util.glob import fits_glob, has_wildcard, literal_prefix
 from hookrouter.util.value import Value
 
 __all__ = [
@@ -206,13 +206,8 @@ def _letters_overlap(one: str, other: str) -> bool:
         return fits_glob(other, one)
     if not has_wildcard(one):
         return fits_glob(one, other)
-    first, second = _before_wildcards(one), _before_wildcards(other)
+    first, second = literal_prefix(one), literal_prefix(other)
     return first.startswith(second) or second.startswith(first)
-
-
-def _before_wildcards(pattern: str) -> str:
-    end = next((at for at, character in enumerate(pattern) if character in "*?["), len(pattern))
-    return pattern[:end]
 
 
 def _words_contain(outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 
-from hookrouter.permission_rules.fits import MAYBE, NO, YES, fits_glob, folded, has_wildcard
+from hookrouter.permission_rules.fits import MAYBE, NO, YES, folded
 from hookrouter.shell.commands import Literal
+from hookrouter.util.glob import fits_glob, has_wildcard, literal_prefix
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
@@ -150,7 +151,7 @@ def _is(word: Shape, wanted: str) -> bool:
 def _may_be(word: Shape, wanted: str) -> bool:
     if word.value is not None:
         return fits_glob(word.value, wanted)
-    beginning = _agree(word.prefix, _literal(wanted))
+    beginning = _agree(word.prefix, literal_prefix(wanted))
     # A word that splits ends in another word than it begins.
     return beginning and (word.splits or _agree(word.suffix[::-1], _ending(wanted)))
 
@@ -159,12 +160,6 @@ def _agree(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-def _literal(pattern: str) -> str:
-    """Return what stands before the first wildcard."""
-    end = next((at for at, character in enumerate(pattern) if character in "*?["), len(pattern))
-    return pattern[:end]
-
-
 def _ending(pattern: str) -> str:
     """Return what stands behind the last wildcard, backwards; nothing if a bracket makes that uncertain."""
-    return "" if "[" in pattern else _literal(pattern[::-1])
+    return "" if "[" in pattern else literal_prefix(pattern[::-1])

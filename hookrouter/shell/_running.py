@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         def add(self, command: SimpleCommand) -> None:
             """Take a command that another one runs."""
 
-        def doubt_word(self, why: Why, word: Word) -> None:
+        def doubt_word(self, why: str, word: Word) -> None:
             """Note why the reading is not certain."""
 
         def read_text(self, text: str, holder: Word, by: tuple[RunBy, ...], dialect: Dialect) -> None:
@@ -248,7 +248,7 @@ class _Words:
             if _OPERANDS[kind](self):
                 return
 
-    def _doubt(self, why: Why, word: Word) -> None:
+    def _doubt(self, why: str, word: Word) -> None:
         self._reader.doubt_word(why, word)
 
     def _options(self, options: _Options, *, permuted: bool, declares: bool) -> bool:
@@ -560,7 +560,7 @@ class _Words:
                 self._doubt(Why.STATE, operands[0])
         return True
 
-    def _any(self, why: Why) -> bool:
+    def _any(self, why: str) -> bool:
         words = self._rest
         if words:
             self._doubt(why, words[0])

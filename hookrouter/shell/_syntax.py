@@ -199,12 +199,12 @@ class LineReader:
 
     # What running.py needs
 
-    def doubt(self, why: Why, start: int, end: int) -> None:
+    def doubt(self, why: str, start: int, end: int) -> None:
         """Note why the reading is not certain."""
         start, end = self._place(min(start, end), max(start, end))
         self.doubts.append(Doubt(why, start, end))
 
-    def doubt_word(self, why: Why, word: Word) -> None:
+    def doubt_word(self, why: str, word: Word) -> None:
         """The same, for a word."""
         self.doubts.append(Doubt(why, word.start, word.end))
 
@@ -311,7 +311,7 @@ class LineReader:
     def _place(self, start: int, end: int) -> tuple[int, int]:
         return (self._holder.start, self._holder.end) if self._holder else (start, end)
 
-    def _unknown(self, node: Node, by: By, why: Why = Why.SYNTAX) -> None:
+    def _unknown(self, node: Node, by: By, why: str = Why.SYNTAX) -> None:
         """Doubt a node, and list the commands in it."""
         self.doubt(why, node.start_byte, node.end_byte)
         self._descend(node, by)

@@ -91,7 +91,7 @@ def arithmetic(text: str) -> Arithmetic:
     return Arithmetic(evaluated, assigned, depth == 0)
 
 
-def test_doubts(numbers: Numbers, tokens: Sequence[str | Word]) -> Iterator[tuple[Why, Word]]:
+def test_doubts(numbers: Numbers, tokens: Sequence[str | Word]) -> Iterator[tuple[str, Word]]:
     """Yield what is not certain of the words and operators of ``[[ … ]]``. Operators are strings."""
     place, joined = 0, list(tokens)
     awaits_operand = True
@@ -126,7 +126,7 @@ def test_doubts(numbers: Numbers, tokens: Sequence[str | Word]) -> Iterator[tupl
             place += 1
 
 
-def _syntax(tokens: Sequence[str | Word]) -> Iterator[tuple[Why, Word]]:
+def _syntax(tokens: Sequence[str | Word]) -> Iterator[tuple[str, Word]]:
     word = next((token for token in tokens if isinstance(token, Word)), None)
     if word is not None:
         yield Why.SYNTAX, word
@@ -138,7 +138,7 @@ def _is_operator(token: str | Word | None, right: str | Word | None) -> bool:
     return text in _COMPARISONS | _NUMERIC and isinstance(right, Word)
 
 
-def bracket_doubts(numbers: Numbers, words: Sequence[Word]) -> Iterator[tuple[Why, Word]]:
+def bracket_doubts(numbers: Numbers, words: Sequence[Word]) -> Iterator[tuple[str, Word]]:
     """Yield what is not certain of the words of ``test``, or those between ``[`` and ``]``."""
     for word in words:
         if word.splits and not numbers.is_number(word):
@@ -163,7 +163,7 @@ def bracket_doubts(numbers: Numbers, words: Sequence[Word]) -> Iterator[tuple[Wh
         yield from _one_test(numbers, part)
 
 
-def _one_test(numbers: Numbers, words: Sequence[Word]) -> Iterator[tuple[Why, Word]]:
+def _one_test(numbers: Numbers, words: Sequence[Word]) -> Iterator[tuple[str, Word]]:
     values = [word.value for word in words]
     if len(words) <= 1:
         return

@@ -86,7 +86,7 @@ RESERVED = split_words(
 class NotKnown(Exception):
     """A form that the reader does not know."""
 
-    def __init__(self, why: Why, at: int) -> None:
+    def __init__(self, why: str, at: int) -> None:
         super().__init__(why)
         self.why = why
         self.at = at

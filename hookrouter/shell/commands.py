@@ -5,12 +5,10 @@ The names are those of bash's manual. Nothing here reads anything: :mod:`hookrou
 
 from __future__ import annotations
 
-import re
-from enum import StrEnum
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
-
+from hookrouter.util.glob import fits_glob, literal_prefix
 from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal as OneOf
@@ -93,8 +91,8 @@ class Word(Value):
         """Whether the word, or one that it becomes, may fit a pattern with ``*``, ``?`` and ``[…]``."""
         value = self.value
         if value is not None:
-            return fnmatchcase(value, pattern)
-        head = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+            return fits_glob(value, pattern)
+        head = literal_prefix(pattern)
         begins_alike = head.startswith(self.prefix) or (head != pattern and self.prefix.startswith(head))
         return self.splits or begins_alike
 
@@ -161,7 +159,7 @@ class SimpleCommand(Value):
         if not self.words or not wanted:
             return False
         name = self.name
-        if name is not None and not fnmatchcase(name.rpartition("/")[2], wanted[0]):
+        if name is not None and not fits_glob(name.rpartition("/")[2], wanted[0]):
             return False
         at = 1
         for pattern in wanted[1:]:
@@ -174,8 +172,8 @@ class SimpleCommand(Value):
         return True
 
 
-class Why(StrEnum):
-    """Why a reading is not certain. Each says it in words that may follow "not certain: "."""
+class Why:
+    """Why a reading is not certain, in words that may follow "not certain: "."""
 
     SYNTAX = "a form that the reader does not know, or that the shell would not accept"
     CHARACTER = "a control character"
@@ -195,7 +193,8 @@ class Why(StrEnum):
 class Doubt(Value):
     """One reason why a reading is not certain."""
 
-    why: Why
+    why: str
+    """One of the texts of :class:`Why`."""
     start: int
     """Where, as in :attr:`Word.start`."""
     end: int

@@ -9,9 +9,9 @@ This module holds the hooks only. What they need is imported when they are calle
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hookrouter.markers import hookimpl, ruled, stateless, waits
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from hookrouter import events
@@ -32,7 +32,7 @@ LONGEST_WAIT = 24 * 3600.0
 @ruled
 def pre_tool_use(event: events.PreToolUse, context: Context) -> None:
     """Note the call: a permission request does not say which call it is about."""
-    from hookrouter_approvals.calls import note_call
+    from hookrouter_approvals.noting import note_call
 
     note_call(event, context)
 

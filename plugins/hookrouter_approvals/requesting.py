@@ -109,7 +109,7 @@ def _own_id(event: events.Elicitation, context: Context) -> str:
     """Return an id for a form, which has none of Claude Code's: a hook that is called again finds the same one."""
     from hookrouter.dialogs.verdicts import list_verdicts
     from hookrouter.util.filenames import digest
-    from hookrouter_approvals.calls import input_digest
+    from hookrouter_approvals.noting import input_digest
 
     words = {"server": event.mcp_server_name, "message": event.message, "schema": event.raw.get("requested_schema")}
     base = digest(f"{context.session_id} {event.elicitation_id} {input_digest(words)}")[:16]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-@hookimpl(trylast=True)
+@hookimpl
 @stateless
 @ruled
 def pre_tool_use(event: events.PreToolUse, context: Context) -> PreToolUseReply | None:
@@ -33,7 +33,7 @@ def pre_tool_use(event: events.PreToolUse, context: Context) -> PreToolUseReply 
     return hold_call(event, context)
 
 
-@hookimpl(trylast=True)
+@hookimpl
 @stateless
 @ruled
 @if_known

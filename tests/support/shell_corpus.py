@@ -21,13 +21,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.shell.commands import Literal
+from hookrouter.shell.commands import Literal, Why
 from hookrouter.shell.reader import read
 
 if TYPE_CHECKING:
     from hookrouter.shell.commands import Reading, Redirection, SimpleCommand, Word
 
 __all__ = ["FOLDER", "Block", "Context", "blocks", "contexts", "found"]
+
+_NAMES = {text: name for name, text in vars(Why).items() if name.isupper()}
 
 FOLDER = Path(__file__).parents[1] / "data" / "shell"
 
@@ -74,7 +76,7 @@ def found(reading: Reading) -> tuple[str, ...]:
     return (
         *map(_command, reading.commands),
         *([outer] if outer else []),
-        *sorted({f"! {doubt.why.name}" for doubt in reading.doubts}),
+        *sorted({f"! {_NAMES[doubt.why]}" for doubt in reading.doubts}),
     )
 
 

@@ -19,7 +19,7 @@ from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.storage.documents import Store
 from hookrouter.storage.interface import StoreError
-from hookrouter_approvals.calls import CALL
+from hookrouter_approvals.noting import CALL
 from hookrouter_approvals.settings import ApprovalsSettings
 
 CALLS = {

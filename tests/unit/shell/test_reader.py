@@ -224,7 +224,7 @@ def test_words_outside_of_commands_are_listed() -> None:
         ("x=$(while cat <<E\na\nE\ndo a; b; done)", Why.SYNTAX),
     ],
 )
-def test_a_doubt_says_why(line: str, why: Why) -> None:
+def test_a_doubt_says_why(line: str, why: str) -> None:
     reading = read(line)
     assert why in {doubt.why for doubt in reading.doubts}
     assert not reading.certain
