@@ -130,7 +130,7 @@ class Folders:
         self.bases: tuple[str, ...] = (cwd,)
         self.known = "CDPATH" not in line
         """False once a command has gone to a folder that is not known."""
-        self.home = "" if _OTHER_HOME.search(line) else os.path.expanduser("~")
+        self.home = "" if "HOME" in line and _OTHER_HOME.search(line) else os.path.expanduser("~")
         """What ``~`` and ``$HOME`` are; empty if the line may set that variable."""
 
     def follow(self, command: SimpleCommand) -> None:

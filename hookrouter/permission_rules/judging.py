@@ -118,10 +118,9 @@ class CompiledRule:
         self.refuses = decide in (DENY, PERSON)
         self._patterns: dict[str, PathPattern] = {}
         self._command: CommandPattern | None = None
-        words = (self.rule.specifier or "*").removesuffix(":*").split()
-        name = words[0] if words and not has_wildcard(words[0]) else ""
+        name = (self.rule.specifier or "*").removesuffix(":*").split(None, 1)[0]
         # Where case does not matter every name is tried.
-        self.name = "" if is_darwin and self.refuses else name
+        self.name = "" if has_wildcard(name) or (is_darwin and self.refuses) else name
         """The program that a rule for commands names; empty if it names none for certain."""
 
     def of_command(self, tool: str, command: Shaped) -> int:
