@@ -15,15 +15,16 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.config_file import addition, config_of
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.cli.terminal import DIM, RED, YELLOW, Style, has_unicode
+from hookrouter.cli.terminal import DIM, RED, YELLOW, Progress, Style, has_unicode
 from hookrouter.permission_rules.judging import AGENT, ALLOW, Call, Rules
 from hookrouter.permission_rules.rule import EDITING, READING, RUNNING
+from hookrouter.util.clock import now
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from hookrouter.config import Config
 
-__all__ = ["app", "check", "list_rules", "preset"]
+__all__ = ["app", "check", "list_rules", "preset", "try_rules"]
 
 app = typer.Typer(
     add_completion=False,
@@ -49,6 +50,8 @@ _Shell = Annotated[
     typer.Option("--shell", help="The shell that command lines are for. Default: zsh if it is yours, else bash."),
 ]
 
+_MOST_DECIDED = 200_000
+"""Dialogs of the journal that are looked at."""
 _MAX_PAYLOAD = 16 * 1024 * 1024
 
 
@@ -153,6 +156,75 @@ def check(
         typer.echo("\n".join(check_lines(call, found, style, unicode=has_unicode())))
     # typer's groups take no number from a function.
     raise typer.Exit(0 if found.decide in (ALLOW, AGENT) else 1)
+
+
+@app.command("try")
+def try_rules(
+    days: Annotated[
+        float, typer.Option("--days", metavar="N", min=0, help="How far back; 0 for all that there is.")
+    ] = 30.0,
+    config: Annotated[
+        str | None,
+        typer.Option("--config", metavar="FILE", help="Compare config.toml with the rules of this file."),
+    ] = None,
+    transcripts: Annotated[
+        str | None,
+        typer.Option(
+            "--transcripts",
+            metavar="FOLDER",
+            help="Where they lie. Default: ~/.claude/projects, or below $CLAUDE_CONFIG_DIR.",
+        ),
+    ] = None,
+    shell: _Shell = None,
+    as_json: Json = False,
+) -> None:
+    """Try the rules on the tool calls of the past, as Claude Code's transcripts on this machine have them.
+
+    Says how many would have been allowed, refused, or left to the agent or a person; what would most often have waited
+    for a person; which rules were never used; what changes with another config; and which rules would allow what was
+    allowed by hand five times or more, the narrowest first, never one that a refusing rule overlaps.
+
+    Allowed by hand is what ran in a mode in which Claude Code asks, or what hookrouter saw a person decide. A
+    transcript does not say whether a dialog was drawn, so what Claude Code's own rules allow counts too. Nothing leaves
+    the machine, and nothing is run or written. Files may be .jsonl, .jsonl.gz, and, with Python 3.14, .jsonl.zst.
+
+    With --json: folder, files, bytes, broken, too_long, unreadable (path, why), calls, decided (allow, deny, agent,
+    person, unasked), uncertain, refused_by_person, allowed_by_hand, stops (what, count, example), unused (rules),
+    changes (from, to, count, examples), proposals (rule, count, example).
+
+    \b
+    Examples:
+      hookrouter rules try
+      hookrouter rules try --days 7 --config new.toml
+      hookrouter rules try --json | jq -r '.proposals[].rule'
+
+    Exit codes: 0 tried; 2 there is no such folder, or a config cannot be used; 130 interrupted.
+    """
+    from hookrouter_approvals.rules_command.transcripts import Transcripts
+    from hookrouter_approvals.rules_command.trying import Trial, trial_lines
+
+    services, used, _ = _config(None)
+    new = None if config is None else Rules.of(config_of(config).approvals.rules)
+    folder = transcripts or os.path.join(_client_folder(), "projects")
+    if not os.path.isdir(folder):
+        raise CommandError(f"{folder}: there is no such folder; --transcripts names another one")
+    since = now() - days * 86400 if days else None
+    person, others = _decided(services, since)
+    trial = Trial(Rules.of(used.approvals.rules), new, _shell(shell), by_person=person, by_others=others)
+    found = Transcripts(folder, since, lambda count: progress.add(count))
+    with Progress("hookrouter: reading the transcripts", found.size) as progress:
+        try:
+            for call in found.calls():
+                trial.add(call)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+    document = trial.document()
+    if as_json:
+        unreadable = [{"path": path, "why": why} for path, why in found.unreadable]
+        counts = {"files": len(found.paths), "bytes": found.size, "broken": found.broken, "too_long": found.too_long}
+        echo_json({"folder": folder, **counts, "unreadable": unreadable, **document})
+    else:
+        typer.echo("\n".join(trial_lines(document, found, compared=new is not None)))
 
 
 @app.command("preset")
@@ -262,6 +334,22 @@ def _call(
         raise CommandError("name a call: COMMAND, --tool with --path, --url or --input, or - for a payload on stdin")
     where = os.path.abspath(cwd) if cwd else _here()
     return Call(tool or "Bash", found, os.path.abspath(project) if project else where, where, shell)
+
+
+def _decided(services: Application, since: float | None) -> tuple[set[str], set[str]]:
+    """Return the ids of the calls whose dialogs a person has decided, and of those that somebody else has."""
+    person: set[str] = set()
+    others: set[str] = set()
+    for record in services.journal.search(('"event":"dialog"',), since):
+        own_id, outcome = record.get("tool_use_id"), record.get("outcome")
+        if not isinstance(own_id, str) or outcome == "asked" or len(person) + len(others) >= _MOST_DECIDED:
+            continue
+        (person if outcome == "answered_by_person" else others).add(own_id)
+    return person, others
+
+
+def _client_folder() -> str:
+    return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
 
 
 def _payload() -> dict[str, Any]:
