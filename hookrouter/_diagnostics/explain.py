@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hookrouter._plugins.registry import PluginInfo
     from hookrouter.context import Services
 
-__all__ = ["explain", "session_folder"]
+__all__ = ["explain", "registered_calls", "session_folder"]
 
 
 def session_folder(app: Services, session: str) -> str:
@@ -207,18 +207,34 @@ def _registered(
     app: Services, texts: Mapping[str, str], record: EventFacts, payload: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the entries that start hookrouter for this call."""
+    value = matched_value(record.name, payload)
+    return [
+        {"file": path, "matcher": matcher, "command": command}
+        for path, event, matcher, command in _started_by(app, texts)
+        if event == record.name and matches(event, matcher, value)
+    ]
+
+
+def _started_by(app: Services, texts: Mapping[str, str]) -> list[tuple[str, str, str | None, str]]:
+    """Return file, event, matcher and command of each entry that starts hookrouter."""
     entries = [(path, entry.event, entry.matcher, entry.command) for path, entry in _entries(texts)]
     if not entries:
         plugins = [path for path, text in texts.items() if enabled_names(text)]
         if plugins:
             # Started by the Claude Code plugin, which stands back if install has registered anything.
             entries = [(plugins[0], want.event, want.matcher, want.command) for want in first_party_registrations(app)]
-    value = matched_value(record.name, payload)
-    return [
-        {"file": path, "matcher": matcher, "command": command}
-        for path, event, matcher, command in entries
-        if event == record.name and matches(event, matcher, value)
-    ]
+    return entries
+
+
+def registered_calls(app: Services, record: EventFacts, folder: str) -> Callable[[str], bool]:
+    """Return what says whether a value that matchers of an event look at, such as a tool, starts hookrouter's hooks.
+
+    By the settings that hold for a session in a folder.
+    """
+    texts = _settings_texts(app, {"cwd": folder})
+    found = [] if any(map(hooks_disabled, texts.values())) else _started_by(app, texts)
+    matchers = {matcher for _, event, matcher, _ in found if event == record.name}
+    return lambda value: any(matches(record.name, matcher, value) for matcher in matchers)
 
 
 def _entries(texts: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:
