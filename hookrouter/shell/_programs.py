@@ -13,6 +13,9 @@ A row begins with a program's name and what stands behind its options; the optio
 ``-a=text``     its value is a command line for a shell
 ``-a=config``   its value is a setting of git, ``KEY=VALUE``
 ``-a=name``     its value is the name of a variable
+``-a=code``     its value is a text in the program's own language
+``-a=sql``      its value is a text for a database's client, which has commands of its own
+``-a=module``   its value is a module of Python, and what follows is the module's
 ``-a=number``   its value is a number
 ``-a=doubt``    with it, it is not known what is run
 ``-N``          ``-`` and digits
@@ -26,11 +29,15 @@ A row begins with a program's name and what stands behind its options; the optio
 ``DASHES``      all up to ``--``, and behind it the words of a command, if there are any
 ``LINE``        words that, joined by blanks, are a command line, if there are any
 ``TEXT``        one word that is a command line
-``SUBCOMMAND``  the name of a subcommand; its row is that of both names, if there is one
+``SUBCOMMAND``  the name of a subcommand; its row is that of both names, else that of ``*``, if there is one
 ``NAMES``       names of variables that get a value
 ``DECLARE``     names of variables, or ``NAME=VALUE``
 ``NUMBERS``     numbers
 ``LET``         arithmetic
+``SCRIPT``      a file in the program's own language, else it reads its input; what follows is the script's
+``SQL``         any words, of which some are texts for a database's client; else it reads its input
+``PLUS``        any words, of which those with a ``+`` run commands
+``PLAIN``       any words of letters, digits and few signs
 ``STATE`` …     with any word there, the doubt of that name
 ==============  ====================================================================================================
 
@@ -201,30 +208,10 @@ setsid: COMMAND
   -c -f -w --ctty --fork --wait
 ionice: COMMAND
   -c: -n: -t -p! --class: --classdata: --ignore
-chrt: DOUBT
-  *
 taskset: WORD COMMAND
   -a -c -p!
-setarch: DOUBT
-  *
-prlimit: DOUBT
-  *
-setpriv: DOUBT
-  *
-unshare: DOUBT
-  *
-nsenter: DOUBT
-  *
 flock: WORD LOCKED
   -s -x -e -n -u -w: -o -E: -F -v -c=doubt --timeout: --nonblock --close --verbose
-script: DOUBT
-  *
-scriptlive: DOUBT
-  *
-runuser: DOUBT
-  *
-su: DOUBT
-  *
 sudo: ASSIGNMENTS COMMAND
   -A -b -E -H -K! -k -l! -n -P -S -v! -V! -u: -g: -h: -p: -C: -r: -t: -T: -U: -D: -R: --user: --group:
   --preserve-env? --non-interactive --set-home --list! --validate! --stdin
@@ -240,18 +227,6 @@ dumb-init: COMMAND
   -c -v
 watch: LINE
   -b -c -d? -e -g -n: -p -t -w -x=doubt --beep --color --differences? --errexit --chgexit --interval: --no-title
-strace: DOUBT
-  *
-ltrace: DOUBT
-  *
-perf: DOUBT
-  *
-valgrind: DOUBT
-  *
-gdb: DOUBT
-  *
-lldb: DOUBT
-  *
 catchsegv: COMMAND
 ccache: COMMAND
 chronic: COMMAND
@@ -260,22 +235,6 @@ ifne: COMMAND
   -n
 unbuffer: COMMAND
   -p
-fakeroot: DOUBT
-  *
-faketime: DOUBT
-  *
-firejail: DOUBT
-  *
-bwrap: DOUBT
-  *
-systemd-run: DOUBT
-  *
-systemd-inhibit: DOUBT
-  *
-start-stop-daemon: DOUBT
-  *
-dbus-run-session: DOUBT
-  *
 xvfb-run: COMMAND
   -a --auto-servernum -s: --server-args: -n: --server-num: -e: --error-file:
 sshpass: COMMAND
@@ -292,13 +251,7 @@ proxychains4: COMMAND
   -q -f:
 busybox: COMMAND
 toybox: COMMAND
-ld.so: DOUBT
-  *
-ld-linux-x86-64.so.2: DOUBT
-  *
 cross-env: ASSIGNMENTS COMMAND
-dotenv: DOUBT
-  *
 direnv: SUBCOMMAND
 direnv exec: WORD COMMAND
 xargs: INPUT
@@ -313,12 +266,6 @@ ssh: WORD OPTIONS LINE
   -L: -l: -m: -O: -o=doubt -p: -Q: -R: -S: -W: -w:
 scp: WORDS
   -S=doubt -o=doubt -F=doubt -D=doubt *
-sftp: WORDS
-  -S=doubt -o=doubt -F=doubt -D=doubt -b=doubt *
-parallel: DOUBT
-  *
-entr: DOUBT
-  *
 at: DOUBT
   -l! -q: -d! -r! -c!
 batch: STDIN
@@ -327,8 +274,6 @@ crontab: DOUBT
   -l!
 run-parts: DOUBT
   --list! --test!
-expect: DOUBT
-  *
 tmux: SUBCOMMAND
   -V! *
 screen: DOUBT
@@ -337,18 +282,126 @@ nc: WORDS
   -e=doubt -c=doubt *
 ncat: WORDS
   -e=doubt -c=doubt --exec=doubt --sh-exec=doubt --lua-exec=doubt *
-socat: DOUBT
-  *
 fd: WORDS
   -x=doubt -X=doubt --exec=doubt --exec-batch=doubt *
 fdfind: WORDS
   -x=doubt -X=doubt --exec=doubt --exec-batch=doubt *
 rg: WORDS
   --pre=doubt --hostname-bin=doubt *
-fzf: DOUBT
-  *
 man: WORDS
   -P=text --pager=text -H=doubt --html=doubt *
+less: PLUS
+  -k=doubt --lesskey-file=doubt --lesskey-src=doubt --lesskey-content=doubt *
+more: PLUS
+  *
+yt-dlp: WORDS
+  --exec=text --exec-before-download=text --downloader=text --external-downloader=text *
+youtube-dl: WORDS
+  --exec=text --external-downloader=text *
+aria2c: WORDS
+  --on-bt-download-complete=text --on-download-complete=text --on-download-error=text --on-download-pause=text
+  --on-download-start=text --on-download-stop=text *
+restic: WORDS
+  --password-command=text -o=doubt --option=doubt *
+rclone: WORDS
+  --password-command=text *
+borg: WORDS
+  --rsh=text *
+svn: WORDS
+  --config-option=doubt --editor-cmd=text --diff-cmd=text --diff3-cmd=text --merge-cmd=text *
+hg: WORDS
+  --config=doubt --ssh=text -e=doubt --remotecmd=text *
+cvs: WORDS
+  -e=doubt *
+jj: SUBCOMMAND
+  --config=doubt --config-toml=doubt --config-file=doubt *
+jj util: SUBCOMMAND
+jj util exec: DASHES
+jj *: WORDS
+  --config=doubt --config-toml=doubt --config-file=doubt *
+bat: WORDS
+  --pager=text *
+batcat: WORDS
+  --pager=text *
+delta: WORDS
+  --pager=text *
+ag: WORDS
+  --pager=text *
+ack: WORDS
+  --pager=text *
+ugrep: WORDS
+  --pager=text --filter=doubt *
+ug: WORDS
+  --pager=text --filter=doubt *
+pandoc: WORDS
+  --filter=text -F=text --pdf-engine=text --lua-filter=doubt -L=doubt *
+tcpdump: WORDS
+  -z=text *
+install: WORDS
+  --strip-program=text *
+cpio: WORDS
+  --rsh-command=text *
+ssh-copy-id: WORDS
+  -o=doubt -F=doubt *
+java: WORDS
+  -XX:OnError=text -XX:OnOutOfMemoryError=text *
+apt: WORDS
+  -o=doubt --option=doubt -c=doubt --config-file=doubt *
+apt-get: WORDS
+  -o=doubt --option=doubt -c=doubt --config-file=doubt *
+dpkg: WORDS
+  --pre-invoke=text --post-invoke=text --status-logger=text *
+rpm: WORDS
+  -E=doubt --eval=doubt -D=doubt --define=doubt *
+rpmbuild: WORDS
+  -E=doubt --eval=doubt -D=doubt --define=doubt *
+pdflatex: WORDS
+  -shell-escape=doubt --shell-escape=doubt -enable-write18=doubt *
+rustc: WORDS
+  -C=doubt --codegen=doubt *
+helm: WORDS
+  --post-renderer=text *
+jobs: WORDS
+  -x=doubt *
+mvn: WORDS
+  -Dexec.executable=doubt *
+ip: SUBCOMMAND
+  -n: -b=doubt -batch=doubt *
+ip netns: SUBCOMMAND
+ip netns exec: WORD COMMAND
+ip vrf: SUBCOMMAND
+ip vrf exec: WORD COMMAND
+tox: SUBCOMMAND
+  -e: -c: -x=doubt --override=doubt *
+brew: SUBCOMMAND
+aws: SUBCOMMAND
+  --profile: --region: --output: *
+aws ssm: SUBCOMMAND
+aws ecs: SUBCOMMAND
+az: SUBCOMMAND
+az vm: SUBCOMMAND
+rake: WORDS
+  -e=code *
+scala: SCRIPT
+  -e=code *
+mongosh: WORDS
+  --eval=code *
+mongo: WORDS
+  --eval=code *
+swift: SUBCOMMAND
+  -e=code *
+mix: SUBCOMMAND
+mix run: WORDS
+  -e=code --eval=code *
+pylint: WORDS
+  --init-hook=doubt *
+gpg: WORDS
+  --agent-program=text --dirmngr-program=text --photo-viewer=text *
+pip: WORDS
+  --editor=text *
+gcloud: SUBCOMMAND
+  --project: *
+gcloud compute: SUBCOMMAND
 sort: WORDS
   --compress-program=text *
 split: WORDS
@@ -360,7 +413,7 @@ tar: WORDS
 zip: WORDS
   -TT=text --unzip-command=text *
 rsync: WORDS
-  -e=text --rsh=text --rsync-path=text *
+  -e=text --rsh=text --rsync-path=text -M=doubt --remote-option=doubt *
 wget: WORDS
   --use-askpass=text -e=doubt --execute=doubt *
 make: MAKE
@@ -368,34 +421,78 @@ make: MAKE
 gmake: MAKE
   --eval=doubt -E=doubt -f: -C: -I: -j? -o: -W: *
 gcc: WORDS
-  -wrapper=doubt *
+  -wrapper=doubt -fplugin=doubt -specs=doubt --specs=doubt *
 go: SUBCOMMAND
-go run: WORDS
-  -exec=text --exec=text -toolexec=text --toolexec=text *
-go test: WORDS
-  -exec=text --exec=text -toolexec=text --toolexec=text -vettool=text --vettool=text *
-go build: WORDS
-  -toolexec=text --toolexec=text *
-go vet: WORDS
-  -vettool=text --vettool=text -toolexec=text --toolexec=text *
-go generate: WORDS
-  *
-cargo: WORDS
+go env: WORDS
+  -w=doubt *
+go *: WORDS
+  -exec=text --exec=text -toolexec=text --toolexec=text -vettool=text --vettool=text -fixtool=text *
+cargo: SUBCOMMAND
   --config=doubt *
-vim: DOUBT
+cargo watch: STATE
   *
-vi: DOUBT
+cargo *: WORDS
+  --config=doubt *
+mysql: SQL
+  -e=sql --execute=sql --pager=text --init-command=sql --tee: -u: -p? -h: -P: -D: *
+mariadb: SQL
+  -e=sql --execute=sql --pager=text --init-command=sql --tee: -u: -p? -h: -P: -D: *
+psql: SQL
+  -c=sql --command=sql -v: --set: --variable: -d: -h: -U: -p: -f: --file: -o: -L: *
+sqlite3: SQL
+  -cmd=sql -init: *
+duckdb: SQL
+  -c=sql -cmd=sql -s=sql -init: *
+
+# Interpreters: with a text in their own language, they may run anything; a script is a program like others
+python: SCRIPT
+  -c=code -m=module -W: -X: -V! -h! --version! --help! *
+pypy: SCRIPT
+  -c=code -m=module -W: -X: -V! -h! --version! --help! *
+perl: SCRIPT
+  -e=code -E=code -v! -V! -I: -i? -M? -m? -F? -0? -l? -x? *
+ruby: SCRIPT
+  -e=code -r: -I: -C: -E: -v! --version! *
+node: SCRIPT
+  -e=code -p=code --eval=code --print=code -r: --require: --import: --loader: -C: --conditions: -v! -h! --version!
+  --help! --test! *
+deno: SUBCOMMAND
+  -V! --version! -h! --help! *
+deno eval: CODE
   *
-nvim: DOUBT
+deno repl: CODE
   *
-ex: DOUBT
+bun: SUBCOMMAND
+  -e=code --eval=code -p=code --print=code --cwd: -v! --version! *
+bun x: COMMAND
+  --bun
+bun exec: LINE
+bun repl: CODE
   *
-ed: DOUBT
-  *
-emacs: DOUBT
-  *
-mysql: WORDS
-  -e=doubt --execute=doubt *
+lua: SCRIPT
+  -e=code -l: -v! *
+luajit: SCRIPT
+  -e=code -l: -v! *
+php: SCRIPT
+  -r=code -R=code -B=code -E=code -d: -c: -f: -v! -i! -m! --version! *
+Rscript: SCRIPT
+  -e=code --version! *
+R: WORDS
+  -e=code *
+julia: SCRIPT
+  -e=code -E=code --eval=code --print=code -v! --version! *
+guile: SCRIPT
+  -c=code -v! *
+ghc: WORDS
+  -e=code *
+groovy: SCRIPT
+  -e=code *
+elixir: SCRIPT
+  -e=code --eval=code --rpc-eval=code -v! --version! *
+octave: SCRIPT
+  --eval=code --version! *
+ts-node: SCRIPT
+  -e=code -p=code --eval=code --print=code *
 
 # Programs with subcommands, and options before them
 git: SUBCOMMAND
@@ -416,15 +513,9 @@ git fetch: WORDS
   --upload-pack=text *
 git fetch-pack: WORDS
   --upload-pack=text --exec=text *
-git filter-branch: DOUBT
-  *
-git for-each-repo: DOUBT
-  *
 git grep: WORDS
   -O=text --open-files-in-pager=text -e: -f: *
 git help: WORDS
-  *
-git hook: DOUBT
   *
 git init: WORDS
   --template=doubt *
@@ -436,8 +527,6 @@ git push: WORDS
   --receive-pack=text --exec=text *
 git rebase: WORDS
   -x=text --exec=text *
-git send-email: DOUBT
-  *
 git send-pack: WORDS
   --receive-pack=text --exec=text *
 git submodule: SUBCOMMAND
@@ -458,10 +547,6 @@ docker run: WORD COMMAND
   --quiet --read-only --restart: --rm --runtime: --security-opt: --shm-size: --stop-signal: --stop-timeout:
   --sysctl: --tmpfs: --tty --ulimit: --user: --userns: --volume: --volumes-from: --workdir:
 docker container: SUBCOMMAND
-docker container exec: WORD COMMAND
-  -d -i -t -e: -u: -w: --env: --user: --workdir:
-docker container run: WORD COMMAND
-  -d -i -t -e: -v: -w: -u: -p: --rm --name: --entrypoint=doubt
 docker compose: SUBCOMMAND
   -f: -p: --file: --project-name: --profile: --env-file: --project-directory: --parallel: --progress: --ansi:
   --compatibility --dry-run
@@ -489,16 +574,13 @@ npm x: COMMAND
   -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt
 npm explore: DASHES
   *
-npm config: WORDS
-  *
-npm run: WORDS
-  --script-shell=text *
-npm test: WORDS
-  --script-shell=text *
-npm install: WORDS
-  --script-shell=text *
-npm ci: WORDS
-  --script-shell=text *
+npm config: SUBCOMMAND
+npm config set: STATE
+npm c: SUBCOMMAND
+npm c set: STATE
+npm set: STATE
+npm *: WORDS
+  --script-shell=text --editor=text --viewer=text --browser=text --git=text *
 npx: COMMAND
   -c=text --call=text -p: --package: -y --yes --no --no-install -q --quiet -w: --workspace: --prefix:
   --script-shell=doubt
@@ -533,56 +615,114 @@ pipenv: SUBCOMMAND
 pipenv run: COMMAND
 pdm: SUBCOMMAND
   -q -v
-pdm run: DOUBT
-  *
 hatch: SUBCOMMAND
   -e: --env: -q -v
-hatch run: DOUBT
-  *
 conda: SUBCOMMAND
-conda run: DOUBT
-  *
 bundle: SUBCOMMAND
 bundle exec: COMMAND
+bundle e: COMMAND
+composer: SUBCOMMAND
+  *
+composer exec: COMMAND
+  -l --list
+pipx: SUBCOMMAND
+  *
+pipx run: COMMAND
+  --spec: --python: --verbose -q --no-cache --path
+coverage: SUBCOMMAND
+kubectl create: DASHES
+  *
+yarn workspaces: CODE
+yarn workspace: CODE
+yarn node: CODE
+glab: SUBCOMMAND
+glab alias: CODE
+glab config: SUBCOMMAND
 mise: SUBCOMMAND
 mise exec: DASHES
-  *
+  -c=text --command=text *
 mise x: DASHES
-  *
-nix: DOUBT
-  *
-nix-shell: DOUBT
-  *
+  -c=text --command=text *
 op: SUBCOMMAND
 op run: DASHES
   *
 gh: SUBCOMMAND
-gh alias: DOUBT
+gh codespace: SUBCOMMAND
+gh cs: SUBCOMMAND
+gh config: SUBCOMMAND
+gh extension: SUBCOMMAND
+tmux ls: PLAIN
   *
-tmux ls: WORDS
+tmux list-sessions: PLAIN
   *
-tmux list-sessions: WORDS
+tmux list-panes: PLAIN
   *
-tmux list-panes: WORDS
-  -F=doubt -f=doubt *
-tmux capture-pane: WORDS
+tmux capture-pane: PLAIN
   *
-tmux kill-session: WORDS
+tmux kill-session: PLAIN
   *
-tmux has-session: WORDS
+tmux has-session: PLAIN
   *
 """)
 """Each program, or program and subcommand, with its options and what stands behind them."""
 
-PROGRAMS |= {name.replace("docker", "podman"): row for name, row in PROGRAMS.items() if name.startswith("docker")}
+PROGRAMS |= {f"docker {name}": PROGRAMS["docker run"] for name in ("create", "container run", "container create")}
+PROGRAMS |= dict.fromkeys(["g++", "cc", "c++", "clang", "clang++"], PROGRAMS["gcc"])
+PROGRAMS |= dict.fromkeys(["xelatex", "lualatex", "latex", "tex", "pdftex"], PROGRAMS["pdflatex"])
+PROGRAMS |= dict.fromkeys(["slogin", "dbclient", "rsh"], PROGRAMS["ssh"])
+PROGRAMS |= dict.fromkeys(["bsdtar"], PROGRAMS["tar"])
+PROGRAMS |= dict.fromkeys(["netcat"], PROGRAMS["nc"])
+PROGRAMS |= dict.fromkeys(["pnpx"], PROGRAMS["npx"])
+PROGRAMS["docker container exec"] = PROGRAMS["docker exec"]
+PROGRAMS |= {
+    name.replace("docker", other): row
+    for name, row in PROGRAMS.items()
+    if name.startswith("docker")
+    for other in ("podman", "nerdctl")
+}
 PROGRAMS |= {
     name.replace("docker compose", "docker-compose"): row
     for name, row in PROGRAMS.items()
     if name.startswith("docker compose")
 }
 
+_DOUBTFUL = ("doubtful programs", "doubtful subcommands")
 _LISTS = _rows("""
+doubtful programs: run commands that their words, or what they read, name in ways of their own
+  abduco adb alacritty ansible ansible-console arch-chroot asciinema asdf autoexpect autossh aws-vault bash-static
+  bb bear bosh box64 bpftrace bpython broot brush bubblewrap buildah bwrap byobu calife capsh cargo-watch catatonit
+  cgexec chamber chef-apply chokidar choom chpst chrt clj clojure clush cmd colima colormake compiledb concurrently
+  coresched cpulimit crictl cross-env-shell cset ctr cu daemon daemonize datefudge dbus-launch dbus-run-session dc
+  dhclient distcc distrobox distrobox-enter doppler dotenv dotenv-cli dotenvx dsh dtach dtruss dune dvtm eatmydata
+  ed emacs emacsclient entr env-cmd env_parallel envchain envdir envuidgid erl es ex execa exim expect fab
+  fakechroot fakeroot faketime feh fetchmail firejail flamegraph flatpak flatpak-spawn fly flyctl fnm foot foreman
+  forever ftp fzf gdb gem gita gnome-terminal gnuplot goenv goreman gs guix gum gvim heaptrack heroku honcho hush
+  hwloc-bind hx hyperfine i3-msg i386 icecc iex imv incrontab incus infisical intercept-build ion ipython irb jenv
+  joe jshell jupyter just k3s kak kitty knife konsole ksh2020 ktrace landrun latexmk launchctl lckdo ld-linux
+  ld-linux-aarch64 ld-linux-x86-64.so.2 ld-musl-aarch64 ld-musl-x86_64 ld.so ldso lein lerna lf lftp lima limactl
+  lint-staged linux32 linux64 lksh lldb lockf loksh ltrace lxc lxc-attach lxc-execute m4 machinectl mamba mc mcedit
+  meson micro micromamba minijail0 minikube mispipe mosh mr mrsh mu multipass multitime murex mutt nano newgrp nix
+  nix-shell nnn nodemon nodenv nox npm-run npm-run-all nsenter nsjail numactl nush nvim nvm nx oc onchange openvpn
+  osascript osh overmind parallel parallel-ssh pdksh pdsh peco pee percol perf pgrphack pico pixi play pm2 posh
+  powershell pppd prlimit process-compose procmail proot pseudo psh pssh puppet py-spy pyenv qemu-aarch64
+  qemu-aarch64-static qemu-x86_64 qemu-x86_64-static railway ranger rbenv rc red remsh repo rexec rksh rlogin rofi
+  rosetta rr rtx run-p run-s run0 runsv runuser rush rustup rvim rvm rye rzsh s6-setuidgid salt salt-call samply
+  sandbox-exec sash sbcl sbt scan-build sccache schedtool schroot script scriptlive scsh sem sendmail setarch
+  setlock setpriv setuidgid sftp sg shx sk snap socat softlimit sox sqlplus ssh-agent sshfs start-server-and-test
+  start-stop-daemon startx strace su super supervisorctl swaymsg swipl systemd-cat systemd-dissect systemd-inhibit
+  systemd-notify systemd-nspawn systemd-run systemd-socket-activate tclsh tcpserver teller telnet termtosvg
+  timelimit toolbox torify truss tsocks tsx ttyrec turbo uclampset uftrace uname26 unicorn unshare urxvt usewithtor
+  vagrant valgrind vi viddy vidir view vifm vim vimdiff vipe visudo volta watchexec watchman watchman-make
+  watchmedo websocat wezterm wine wireit wish wpa_cli wsl x-terminal-emulator x86_64 xbindkeys xcrun
+  xdg-terminal-exec xdotool xinit xrdb xterm yash ysh zellij zrun zx
+doubtful subcommands: the same, the program and the subcommand joined by a plus
+  aws+ecs+execute-command aws+ssm+send-command aws+ssm+start-session az+vm+run-command brew+bundle brew+ruby
+  brew+sh conda+run gcloud+compute+ssh gh+alias gh+codespace+ssh gh+config+set gh+cs+ssh gh+extension+exec
+  git+daemon git+filter-branch git+for-each-repo git+hook git+instaweb git+remote-ext git+send-email git+shell
+  git+web--browse glab+config+set hatch+run mix+cmd mix+do pdm+run podman+unshare tox+exec
 state variables: change which commands shells or programs run
+  APT_CONFIG CARGO CARGO_ENCODED_RUSTFLAGS CARGO_HOME HGRCPATH LESS LESSEDIT LESSGLOBALTAGS LESSKEY LESSKEYIN LESSKEYSRC
+  LESSKEY_CONTENT MANOPT MORE RIPGREP_CONFIG_PATH RUSTC_WORKSPACE_WRAPPER RUSTDOC RUSTFLAGS
   BASHOPTS BASH_ALIASES BASH_CMDS BASH_ENV BASH_XTRACEFD CLASSPATH ENV FPATH GCONV_PATH GIT_EXEC_PATH
   GIT_ALLOW_PROTOCOL
   GIT_TEMPLATE_DIR GNUMAKEFLAGS GOFLAGS GREP_OPTIONS HOME IFS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS LESSCLOSE LESSOPEN
@@ -590,8 +730,11 @@ state variables: change which commands shells or programs run
   PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS XDG_CONFIG_HOME
   ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
 state prefixes: the same, by the beginning of their names
-  BASH_FUNC_ CARGO_TARGET_ DYLD_ GIT_CONFIG LD_ NPM_CONFIG_ dis_ npm_config_
+  BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG LD_ NPM_CONFIG_ dis_ npm_config_
 command variables: hold a command line that programs run
+  BAT_PAGER BORG_PASSCOMMAND BORG_RSH CC CVSEDITOR CVS_RSH CXX DELTA_PAGER FCEDIT GH_BROWSER GH_EDITOR GH_PAGER HGEDITOR
+  KUBECTL_EXTERNAL_DIFF KUBE_EDITOR P4DIFF P4EDITOR PSQL_EDITOR PSQL_PAGER RCLONE_PASSWORD_COMMAND
+  RESTIC_PASSWORD_COMMAND RSYNC_CONNECT_PROG SUDO_EDITOR SVN_EDITOR SVN_SSH SYSTEMD_EDITOR SYSTEMD_PAGER
   BROWSER EDITOR FZF_DEFAULT_COMMAND GIT_ASKPASS GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PAGER GIT_PROXY_COMMAND
   GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND MANPAGER PAGER SSH_ASKPASS SUDO_ASKPASS VISUAL
 harmless config: settings of git, or beginnings of them, that name no command
@@ -604,6 +747,10 @@ harmless config: settings of git, or beginnings of them, that name no command
 config of commands: settings of git, or beginnings of them, whose value is a command line
   core.askpass core.editor core.pager core.sshcommand pager. sequence.editor
 """)
+PROGRAMS = {
+    **{name.replace("+", " "): ("*", "DOUBT") for kind in _DOUBTFUL for name in _LISTS[kind][0].split()},
+    **PROGRAMS,
+}
 STATE_VARIABLES = frozenset(_LISTS["state variables"][0].split())
 STATE_PREFIXES = tuple(_LISTS["state prefixes"][0].split())
 COMMAND_VARIABLES = frozenset(_LISTS["command variables"][0].split())

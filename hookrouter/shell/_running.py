@@ -16,7 +16,7 @@ from hookrouter.shell._programs import (
 )
 from hookrouter.shell._tests import bracket_doubts
 from hookrouter.shell._words import NAME, RESERVED
-from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
+from hookrouter.shell.commands import Assignment, Expansion, Literal, Redirection, RunBy, SimpleCommand, Why, Word
 from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
             """Take a word that is evaluated as arithmetic; return whether it is of a form that is known."""
 
 
-__all__ = ["run"]
+__all__ = ["is_state", "run"]
 
 _WRAPPERS = 10
 """How many programs may run each other: ``sudo nice timeout 5 …``."""
@@ -64,6 +64,12 @@ _ASSIGNED = LazyPattern(rf"({NAME})=", re.ASCII)
 _OF_TEXT = LazyPattern(r"%(?:%|[-+ #0-9.]*[sbq])")
 """What of a format takes no number."""
 _LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
+_MODULES_OF_CODE = frozenset(["pdb", "timeit", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib"])
+"""Modules of Python that are given texts in Python; others are programs like scripts."""
+_COMMANDS_IN_SQL = LazyPattern(
+    r"\\|\b(?:program|system|source)\b|^\s*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)", re.I | re.M
+)
+"""What of a text has a database's client, or server, run a command: ``\\!``, ``system``, ``.shell``."""
 _ANY_ASSIGNED = LazyPattern(r"([^=]*)=")
 
 
@@ -82,7 +88,7 @@ def run(reader: Reader, command: SimpleCommand) -> None:
     if sum(one.kind == "program" for one in command.run_by) > _WRAPPERS:
         reader.doubt_word(Why.SIZE, command.words[0])
         return
-    name = name.rpartition("/")[2]
+    name = _known(name.rpartition("/")[2])
     special = _SPECIAL.get(name)
     if special is not None:
         special(reader, command)
@@ -95,13 +101,28 @@ def run(reader: Reader, command: SimpleCommand) -> None:
     reader.commands[place] = command._with(bare=command.words)
 
 
+def is_state(name: str) -> bool:
+    """Whether a variable changes what shells or programs run."""
+    return name in STATE_VARIABLES or name.startswith(STATE_PREFIXES)
+
+
+def _known(name: str) -> str:
+    """Return the name that the table has of a program: ``python3.11``, ``gsort`` and ``vim.tiny`` are others' too."""
+    if name in _SPECIAL or name in PROGRAMS:
+        return name
+    for other in (re.sub(r"-?[0-9][0-9.]*$", "", name), name.partition(".")[0], name.removeprefix("g")):
+        if other in _SPECIAL or other in PROGRAMS:
+            return other
+    return name
+
+
 def _variable(reader: Reader, command: SimpleCommand, assignment: Assignment) -> None:
     name = assignment.name
     where = assignment.values[0] if assignment.values else Word(name, (), assignment.start, assignment.end)
     if name == "IFS" and command.name == "read":
         # It holds for this one command, which only splits what it reads.
         return
-    if name in STATE_VARIABLES or name.startswith(STATE_PREFIXES):
+    if is_state(name):
         reader.doubt_word(Why.VARIABLE, where)
     elif name in COMMAND_VARIABLES and assignment.values:
         _text(reader, where, (*command.run_by, RunBy("program", name)), "sh")
@@ -137,6 +158,10 @@ def _is_plain_brace(part: Expansion) -> bool:
     return part.kind == "brace" and not set("$`") & set(part.text)
 
 
+_RUNS = frozenset(["text", "doubt", "config", "name", "number", "code", "sql", "module"])
+"""Kinds of values that must be known."""
+
+
 class _Options:
     """The options of a row of the table."""
 
@@ -156,7 +181,7 @@ class _Options:
                 name, _, kind = one.partition("=")
                 mark = "" if kind else name[-1:] if name[-1:] in ":?!" else ""
                 self.kinds[name.rstrip(":?!")] = kind or mark
-        self.runs = any(kind in ("text", "doubt", "config", "name", "number") for kind in self.kinds.values())
+        self.runs = not _RUNS.isdisjoint(self.kinds.values())
 
     @classmethod
     def of(cls, row: str) -> _Options:
@@ -177,7 +202,7 @@ class _Options:
             if kind is None:
                 # GNU programs take the beginning of a long option for the whole.
                 meant = {self.kinds[one] for one in self.kinds if one.startswith(name)}
-                if meant & {"text", "doubt", "config", "name"}:
+                if meant & _RUNS:
                     return "doubt", None
                 return ("", None) if self.others else None
             return kind, value if sign else None
@@ -186,6 +211,11 @@ class _Options:
         single, sign, value = word.partition("=")
         if sign and len(single) > 2 and single in self.kinds:
             return self.kinds[single], value
+        attached = next(
+            (one for one, kind in self.kinds.items() if len(one) > 2 and kind in _RUNS and word.startswith(one)), ""
+        )
+        if attached and not attached.startswith("--"):
+            return self.kinds[attached], word[len(attached) :]
         for place, letter in enumerate(word[1:], 1):
             kind = self.kinds.get("-" + letter)
             if kind is None:
@@ -226,7 +256,7 @@ class _Words:
         while True:
             row, operands = PROGRAMS[name]
             kinds = operands.split()
-            permuted = kinds[-1] in ("WORDS", "CONFIG", "MAKE")
+            permuted = kinds[-1] in ("WORDS", "CONFIG", "MAKE", "SQL", "PLUS")
             if self._options(_Options.of(row), permuted=permuted, declares=kinds == ["DECLARE"]):
                 return
             if kinds != ["SUBCOMMAND"]:
@@ -240,6 +270,8 @@ class _Words:
             self.bare = (*self.bare[: name.count(" ") + 1], *self._rest)
             self._at += 1
             name = f"{name} {subcommand}"
+            if name not in PROGRAMS:
+                name = f"{name.rpartition(' ')[0]} *"
             if name not in PROGRAMS:
                 if name.startswith("tmux "):
                     self._doubt(Why.TEXT, self._command.words[self._at - 1])
@@ -331,8 +363,14 @@ class _Words:
         if kind == "number":
             if not re.fullmatch(r"[0-9.]+", value or "") and not self._reader.is_number(holder):
                 self._doubt(Why.ARITHMETIC, holder)
+        elif kind == "code" or (kind == "module" and (value is None or value in _MODULES_OF_CODE)):
+            self._doubt(Why.CODE, holder)
         elif value is None:
             self._doubt(Why.TEXT, holder)
+        elif kind == "sql":
+            self._sql(value, holder)
+        elif kind == "module":
+            return True
         elif kind == "text":
             self._reader.read_text(value, holder, self._by, "sh")
         elif kind == "config":
@@ -469,8 +507,6 @@ class _Words:
             self._reader.assigned(value)
             if self._name in ("read", "mapfile", "readarray"):
                 self._reader.array(value)
-            if value in STATE_VARIABLES or value.startswith(STATE_PREFIXES):
-                self._doubt(Why.VARIABLE, word)
 
     def _names(self) -> bool:
         for word in self._rest:
@@ -532,8 +568,12 @@ class _Words:
         return self._inner_command()
 
     def _make(self) -> bool:
+        if any(one.direction.startswith("here-") for one in _inputs(self._command)):
+            self._doubt(Why.CODE, self._command.words[0])
         for word in self._operands:
             name, sign, _ = word.prefix.partition("=")
+            if name in COMMAND_VARIABLES and word.value is not None and sign:
+                self._reader.read_text(word.value.partition("=")[2], word, self._by, "sh")
             if word.value is None and (sign or not word.splits):
                 # It is, or may be, a variable whose value make expands.
                 self._doubt(Why.VARIABLE, word)
@@ -560,6 +600,39 @@ class _Words:
                 self._doubt(Why.STATE, operands[0])
         return True
 
+    def _script(self) -> bool:
+        """A file in the program's own language, or what it reads."""
+        if not self._rest or self._rest[0].value == "-":
+            inputs = _inputs(self._command)
+            if not inputs or inputs[-1].direction != "in":
+                self._doubt(Why.CODE, self._command.words[0])
+        return True
+
+    def _sql(self, text: str, word: Word) -> None:
+        if _COMMANDS_IN_SQL.search(text):
+            self._doubt(Why.CODE, word)
+
+    def _sql_words(self) -> bool:
+        texts = [*self._operands, *(one.target for one in _inputs(self._command) if one.direction != "in")]
+        for word in texts:
+            if word is None or (word.value is None and (word.splits or not word.prefix)):
+                self._doubt(Why.CODE, word or self._command.words[0])
+            else:
+                self._sql(word.value or word.text, word)
+        return True
+
+    def _plus(self) -> bool:
+        for word in self._operands:
+            if word.prefix.startswith("+") or (word.value is None and not word.prefix):
+                self._doubt(Why.OPTION, word)
+        return True
+
+    def _plain(self) -> bool:
+        for word in self._command.words[2:]:
+            if not re.fullmatch(r"[\w:.%@=,/+-]+", word.value or "") or (word.value or "").startswith("-F"):
+                self._doubt(Why.TEXT, word)
+        return True
+
     def _any(self, why: str) -> bool:
         words = self._rest
         if words:
@@ -574,6 +647,10 @@ class _Words:
 
     def _arithmetic(self) -> bool:
         return self._any(Why.ARITHMETIC)
+
+    def _code(self) -> bool:
+        self._doubt(Why.CODE, self._command.words[0])
+        return True
 
     def _doubtful(self) -> bool:
         self._doubt(Why.TEXT, self._command.words[0])
@@ -599,6 +676,11 @@ _OPERANDS: dict[str, Callable[[_Words], bool]] = {
     "LOCKED": _Words._locked,
     "MAKE": _Words._make,
     "CONFIG": _Words._set_config,
+    "SCRIPT": _Words._script,
+    "SQL": _Words._sql_words,
+    "PLUS": _Words._plus,
+    "PLAIN": _Words._plain,
+    "CODE": _Words._code,
     "STATE": _Words._state,
     "FILE": _Words._file,
     "ARITHMETIC": _Words._arithmetic,
@@ -622,9 +704,14 @@ def _replace(word: Word, replaced: str) -> Word:
     return word._with(parts=(Expansion("input", word.text),))
 
 
+def _inputs(command: SimpleCommand) -> list[Redirection]:
+    """Return what a command reads from, as far as it is redirected: the last counts."""
+    kinds = ("in", "in and out", "here-document", "here-string", "duplicate")
+    return [one for one in command.redirections if one.descriptor in (None, 0) and one.direction in kinds]
+
+
 def _read_input(reader: Reader, command: SimpleCommand, by: tuple[RunBy, ...], dialect: Dialect) -> None:
-    inputs = [one for one in command.redirections if one.descriptor in (None, 0)]
-    inputs = [one for one in inputs if one.direction in ("in", "here-document", "here-string", "duplicate")]
+    inputs = _inputs(command)
     # zsh gives a command all of its inputs, one behind the other.
     is_one = len(inputs) == 1 or (bool(inputs) and reader.dialect != "zsh")
     last = inputs[-1] if is_one else None
@@ -637,7 +724,7 @@ def _read_input(reader: Reader, command: SimpleCommand, by: tuple[RunBy, ...], d
 def _shell(reader: Reader, command: SimpleCommand) -> None:
     """A shell: with ``-c`` it runs a text, with a file the commands in it, with neither what it reads."""
     words = command.words
-    name = (command.name or "").rpartition("/")[2]
+    name = _known((command.name or "").rpartition("/")[2])
     dialect = SHELLS[name]
     by = (*command.run_by, RunBy("program", name))
     at, is_text, is_input = 1, False, False
@@ -805,6 +892,12 @@ def _awk(reader: Reader, command: SimpleCommand) -> None:
             return
 
 
+def _cmake(reader: Reader, command: SimpleCommand) -> None:
+    """``cmake -E env``, ``time``, ``chdir``…: tools that run commands."""
+    if len(command.words) > 1 and (command.words[1].value == "-E" or command.words[1].splits):
+        reader.doubt_word(Why.OPTION, command.words[1])
+
+
 def _other_shell(reader: Reader, command: SimpleCommand) -> None:
     reader.doubt_word(Why.TEXT, command.words[0])
 
@@ -816,14 +909,15 @@ _SPECIAL: dict[str, Callable[[Reader, SimpleCommand], None]] = {
     ),
     "set": _set,
     "find": _find,
-    "gfind": _find,
+    "bfs": _find,
     "[": _bracket,
     "test": _bracket,
     "sed": _sed,
-    "gsed": _sed,
     "awk": _awk,
-    "gawk": _awk,
     "mawk": _awk,
     "nawk": _awk,
+    "goawk": _awk,
+    "original-awk": _awk,
+    "cmake": _cmake,
 }
 """Programs whose words need more than a row."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrouter.shell._running import run
+from hookrouter.shell._running import is_state, run
 from hookrouter.shell._tests import arithmetic, test_doubts
 from hookrouter.shell._variables import Variables
 from hookrouter.shell._words import METACHARACTERS, NAME, RESERVED, NotKnown, Scanner, split_words
@@ -230,6 +230,8 @@ class LineReader:
 
     def assigned(self, name: str, value: str | bool = False) -> None:
         """Note that a variable gets a value: whether it is a number for certain, or the name of another variable."""
+        if is_state(name):
+            self.doubt(Why.VARIABLE, self._at, self._at)
         self._variables.assigned(name, value, self._at)
 
     def index(self, name: str, at: int) -> None:
@@ -531,6 +533,8 @@ class LineReader:
             self.doubt(Why.SYNTAX, at, body.start_byte)
         self.words += words
         are_numbers = children[0].type == "for" and words and all(self._is_integer(word) for word in words)
+        if is_state(name):
+            self.doubt(Why.VARIABLE, variable.start_byte, variable.end_byte)
         with self._variables.region():
             self._variables.assigned(name, bool(are_numbers), at)
             self._blocks(body.children, inner, ["do", "done"])

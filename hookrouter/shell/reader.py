@@ -15,7 +15,7 @@ of words, or is a text that is only known when the line runs, is a :class:`~hook
 guess.
 
 What it does not know, and never claims: what variables hold, which files there are, what a program does by itself
-(``make``, a script, ``python -c``), and what the shell had before the line: aliases, functions, options, PATH.
+(``make``, a script), and what the shell had before the line: aliases, functions, options, PATH.
 """
 
 from __future__ import annotations

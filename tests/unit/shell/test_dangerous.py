@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import pytest
 
@@ -48,3 +49,19 @@ def test_a_command_is_found_or_the_reading_is_not_certain(kind: str, context: st
 
 def test_there_are_enough_of_them() -> None:
     assert len(contexts()) * len(COMMANDS) >= 400
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_command_that_another_program_runs_is_found_or_the_reading_is_not_certain(
+    shell: Literal["bash", "zsh"],
+) -> None:
+    lines = (FOLDER / "hiding.txt").read_text(encoding="utf-8").splitlines()[1:]
+    assert len(lines) > 1000
+    missed = []
+    for line in lines:
+        reading = read(line.replace("⏎", "\n"), shell)
+        names = {(one.name or "").rpartition("/")[2] for one in reading.commands}
+        if reading.certain and "rm" not in names:
+            missed.append(line)
+    with safety("no command that a program runs is missing"):
+        assert missed == []
