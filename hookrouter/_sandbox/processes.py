@@ -84,7 +84,9 @@ def _processes(mark: str) -> list[_Process]:
                     marked = wanted in file.read().split(b"\0")
                 found.append(_Process(int(entry), parent, marked))
         return found
-    listing = subprocess.run(["ps", "axeww", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=False)
+    # By its path: PATH may lead to nothing but the programs of a sandbox.
+    words = ["/bin/ps", "axeww", "-o", "pid=,ppid=,command="]
+    listing = subprocess.run(words, capture_output=True, text=True, check=False)
     for line in listing.stdout.splitlines():
         fields = line.split(None, 2)
         if len(fields) >= 2 and fields[0].isdecimal() and fields[1].isdecimal():

@@ -1,4 +1,7 @@
-"""The client dies while keys type into it: nothing of them reaches the shell that started it."""
+"""The client dies while keys type into it: nothing of them reaches the shell that started it.
+
+Of a shell without job control that holds but for one act, as docs/guides/limits.md says.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from hookrouter_keystrokes.prompting.area import read_area
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from hookrouter_keystrokes.timing import Timing
 from hookrouter_tmux.backend import TmuxBackend
+from hookrouter_tmux.flushing import InputFlusher
 from support.matrix import mostly_long
 from support.memory_storage import MemoryStore
 
@@ -38,6 +42,9 @@ LINES = 36
 KILLS = 14 if os.environ.get("HOOKROUTER_LONG") else 2
 WORD = "zqx"
 """Begins each line that is typed: a shell that runs one says that there is no such command."""
+
+IN_AN_ACT = 3
+"""The most lines that are typed at once."""
 
 ASKED = "stty sane; echo DO''NE"
 
@@ -170,8 +177,19 @@ def test_nothing_reaches_the_shell(
         assert terminal.timer.ident is not None, f"kill {number}: it ended before that: {outcome}"
         terminal.timer.join()
         wait_until(lambda: is_gone(pid), 20, "the end of the client")  # noqa: B023 - called at once
+        for thread in threading.enumerate():
+            # What empties the terminal for the client that ends would take what is typed now, too.
+            if isinstance(thread, InputFlusher):
+                thread.join()
         case = f"kill {number}: {outcome}"
         print(name, case, flush=True)
         assert outcome.status in (PromptStatus.NOT_NOW, PromptStatus.UNCERTAIN), case
-        assert shell.reached() == [], f"{case}\n{shell.pane.capture()}"
-        assert list(Path(shell.folder).glob("ran-*")) == [], case
+        reached, ran = shell.reached(), list(Path(shell.folder).glob("ran-*"))
+        if options and reached:
+            # Such a shell may get one act of the client that dies under it, and no more.
+            assert all(WORD in line for line in reached), f"{case}\n{reached}"
+            assert len(ran) <= IN_AN_ACT, case
+            for path in ran:
+                path.unlink()
+        else:
+            assert (reached, ran) == ([], []), f"{case}\n{shell.pane.capture()}"

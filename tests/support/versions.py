@@ -94,7 +94,8 @@ def run(version: str, tests: Sequence[str], timeout: float, extra: Sequence[str]
     what has not run by then counts as hung. What pytest prints goes to stderr. Raises ClientError.
     """
     client = install_client(version)
-    environ = {**os.environ, "HOOKROUTER_CLAUDE": client, "HOOKROUTER_REQUIRE_LIVE": "1"}
+    # The table is of all forms.
+    environ = {**os.environ, "HOOKROUTER_CLAUDE": client, "HOOKROUTER_REQUIRE_LIVE": "1", "HOOKROUTER_LONG": "1"}
     with tempfile.TemporaryDirectory(prefix="hookrouter-versions-") as folder:
         report = os.path.join(folder, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]
