@@ -66,7 +66,8 @@ _LOOKS_ASSIGNED = re.compile(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
 _MODULES_OF_CODE = frozenset(["pdb", "timeit", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib"])
 """Modules of Python that are given texts in Python; others are programs like scripts."""
 _COMMANDS_IN_SQL = re.compile(
-    r"\\|\b(?:program|system|source)\b|^\s*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)", re.I | re.M
+    r"\\|\b(?:program|system|source)\b|^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
+    re.I | re.M,
 )
 """What of a text has a database's client, or server, run a command: ``\\!``, ``system``, ``.shell``."""
 _ANY_ASSIGNED = re.compile(r"([^=]*)=")
@@ -109,7 +110,7 @@ def _known(name: str) -> str:
     """Return the name that the table has of a program: ``python3.11``, ``gsort`` and ``vim.tiny`` are others' too."""
     if name in _SPECIAL or name in PROGRAMS:
         return name
-    for other in (re.sub(r"-?[0-9][0-9.]*$", "", name), name.partition(".")[0], name.removeprefix("g")):
+    for other in (name.rstrip("0123456789.").rstrip("-"), name.partition(".")[0], name.removeprefix("g")):
         if other in _SPECIAL or other in PROGRAMS:
             return other
     return name

@@ -8,6 +8,7 @@ are still listed, for rules that refuse.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hookrouter.shell._running import is_state, run
@@ -27,7 +28,7 @@ from hookrouter.shell.commands import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node, Parser
 
@@ -68,7 +69,6 @@ _DIRECTIONS: dict[str, Direction] = {
 }
 _NOT_POSIX = ("[[", "((", "function", "select")
 _TERMINATORS = frozenset([";", "&", "\n"])
-_DEPTH = 40
 
 
 class Work:
@@ -83,6 +83,8 @@ class Work:
     PARTS = 10_000
     """Of words."""
     COMMANDS = 500
+    DEPTH = 40
+    """How many commands, or nodes of a tree that is not understood, may be in each other, over all texts."""
     TEXTS = 5
     """How many texts may be in each other: ``bash -c "bash -c '…'"``."""
 
@@ -91,6 +93,7 @@ class Work:
         self.nodes = self.NODES
         self.parts = self.PARTS
         self.commands = self.COMMANDS
+        self.depth = 0
 
     def parse(self, source: bytes) -> Node | None:
         """Return the tree of a text; None if there is no work left for it. ``source`` is ASCII."""
@@ -318,19 +321,27 @@ class LineReader:
         self._descend(node, by)
 
     def _descend(self, node: Node, by: By) -> None:
-        if len(by) - len(self._by) > _DEPTH:
+        with self._deeper(node) as is_allowed:
+            for child in node.children if is_allowed else ():
+                if child.type in _STATEMENTS:
+                    self._statement(child, by)
+                elif child.type in _SUBSTITUTIONS:
+                    if self._start(child) not in self._read:
+                        self._read.add(self._start(child))
+                        self._inside(child)
+                elif child.child_count:
+                    self._descend(child, by)
+
+    @contextmanager
+    def _deeper(self, node: Node) -> Iterator[bool]:
+        """Go one level down, if that is allowed; else doubt the node."""
+        self.work.depth += 1
+        if self.work.depth > self.work.DEPTH:
             self.doubt(Why.SIZE, node.start_byte, node.end_byte)
-            return
-        for child in node.children:
-            if child.type in _STATEMENTS:
-                self._statement(child, by)
-            elif child.type in _SUBSTITUTIONS:
-                if self._start(child) not in self._read:
-                    self._read.add(self._start(child))
-                    self._inside(child)
-            elif child.child_count:
-                # One level of the tree is one of the depth.
-                self._descend(child, (*by, RunBy("group")))
+        try:
+            yield self.work.depth <= self.work.DEPTH
+        finally:
+            self.work.depth -= 1
 
     def _gap(self, start: int, end: int, pattern: re.Pattern[str] = _BLANKS) -> bool:
         """Check that a gap between two nodes is empty to a shell; return whether it holds the end of a line."""
@@ -375,19 +386,19 @@ class LineReader:
 
     def _statement(self, node: Node, by: By, redirects: Sequence[Node | Word] = ()) -> None:
         """Read a command of any kind. ``redirects`` are those that stand behind it."""
-        if len(by) - len(self._by) > _DEPTH:
-            self.doubt(Why.SIZE, node.start_byte, node.end_byte)
-            return
         if self.dialect == "sh" and self.text.startswith(_NOT_POSIX, node.start_byte):
             # To a POSIX shell `((` is two subshells, and the others are names of commands.
             self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
-        try:
-            _STATEMENTS[node.type](self, node, by, redirects)
-        except IndexError:
-            # In a tree with an error, any child may be missing.
-            if not self._has_error:
-                raise
-            self._unknown(node, by)
+        with self._deeper(node) as is_allowed:
+            if not is_allowed:
+                return
+            try:
+                _STATEMENTS[node.type](self, node, by, redirects)
+            except IndexError:
+                # In a tree with an error, any child may be missing.
+                if not self._has_error:
+                    raise
+                self._unknown(node, by)
 
     def _command(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
         self._spaced(node.children, node)
@@ -810,9 +821,6 @@ class LineReader:
         at, text = self._start(node), self.text
         kind: RunByKind = "process substitution" if node.type == "process_substitution" else "command substitution"
         by = (*(self._inner_by or self._by), RunBy(kind))
-        if len(by) - len(self._by) > _DEPTH:
-            self.doubt(Why.SIZE, at, node.end_byte)
-            return
         children = node.children
         opening = children[0]
         if text.startswith("`", at):
@@ -937,8 +945,8 @@ class LineReader:
         if direction == "duplicate" and target is not None and not re.fullmatch(r"\d+-?|-", target.value or ""):
             # `>&word` writes to a file, if the word is no number.
             direction = "out" if operator == ">&" else "in"
-            if not re.fullmatch(r"[\w./+@%:,=-]+", target.value or ""):
-                # bash expands the word twice: `>&'$(command)'` runs the command (measured on 5.2).
+            if not re.fullmatch(r"[\w./+@%:,=][\w./+@%:,=-]*", target.value or ""):
+                # bash expands the word twice: `>&'$(command)'` runs the command; `>& -x` is `>&-` and a word (5.2).
                 self.doubt_word(Why.TEXT, target)
         place = self._place(node.start_byte, targets[0].end_byte if targets else node.end_byte)
         return [Redirection(direction, descriptor, target, *place)], words[1:]

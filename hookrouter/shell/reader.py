@@ -46,7 +46,11 @@ def read(line: str, shell: Literal["bash", "zsh", "sh"] = "bash") -> Reading:
     ``sh`` for what a POSIX shell such as dash reads. The work is bounded: a line that is too long is not certain.
     """
     reader = LineReader(line, shell, Work())
-    reader.read()
+    try:
+        reader.read()
+    except RecursionError:
+        # What calls this may itself be deep.
+        reader.doubt(Why.SIZE, 0, len(line))
     commands, redirections = tuple(reader.commands), tuple(reader.redirections)
     doubts = [*reader.doubts, *_written_and_run(commands, redirections)]
     return Reading(line, commands, tuple(reader.words), redirections, tuple(doubts))
