@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints how much processor time the reader of commands takes: ``python tests/benchmarks/reader.py``.
 
-For the routine lines of ``tests/data/shell``, and for each hostile line of ``tests/unit/shell/test_bounds.py``, the best
-of several readings. A hostile line should take at most 100 ms.
+The lines are the routine ones of ``tests/data/shell`` and the hostile ones of ``tests/unit/shell/test_bounds.py``;
+it is the best of several readings. A hostile line should take at most 100 ms.
 """
 
 from __future__ import annotations
