@@ -24,7 +24,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from hookrouter.shell._syntax import LineReader, Work
+from hookrouter.shell._syntax import LineReader
+from hookrouter.shell._work import Work
 from hookrouter.shell.commands import Doubt, Reading, Why
 
 if TYPE_CHECKING:
