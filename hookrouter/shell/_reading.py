@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrouter.shell._syntax import LineReader, Work
+from hookrouter.shell._syntax import LineReader
+from hookrouter.shell._work import Work
 from hookrouter.shell.commands import Doubt, Reading, Why
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ _RUNS_FILES = frozenset(["source", ".", "bash", "sh", "zsh", "dash", "ash", "rba
 def read_any(line: str, shell: Literal["bash", "zsh", "sh"]) -> Reading:
     """Return what a command line runs, as :func:`hookrouter.shell.reader.read` does."""
     reader = LineReader(line, shell, Work())
-    reader.read()
+    try:
+        reader.read()
+    except RecursionError:
+        # What calls this may itself be deep.
+        reader.doubt(Why.SIZE, 0, len(line))
     commands, redirections = tuple(reader.commands), tuple(reader.redirections)
     doubts = [*reader.doubts, *_written_and_run(commands, redirections)]
     return Reading(line, commands, tuple(reader.words), redirections, tuple(doubts))

@@ -5,55 +5,32 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrouter.shell._programs import (
+from hookrouter.shell._lists import (
     COMMAND_VARIABLES,
     CONFIG_OF_COMMANDS,
     HARMLESS_CONFIG,
-    PROGRAMS,
-    SHELLS,
     STATE_PREFIXES,
     STATE_VARIABLES,
 )
-from hookrouter.shell._tests import bracket_doubts
+from hookrouter.shell._options import Options
+from hookrouter.shell._programs import PROGRAMS
+from hookrouter.shell._special import (
+    SPECIAL,
+    inputs_of,
+    known_name,
+    may_be_option,
+    read_input,
+    read_word,
+    replaced_in,
+)
 from hookrouter.shell._words import NAME, RESERVED
-from hookrouter.shell.commands import Assignment, Expansion, Literal, Redirection, RunBy, SimpleCommand, Why, Word
+from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
 from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Protocol
 
-    from hookrouter.shell._words import Dialect
-
-    class Reader(Protocol):
-        """The reader of the text that a command stands in."""
-
-        dialect: Dialect
-        commands: list[SimpleCommand]
-
-        def add(self, command: SimpleCommand) -> None:
-            """Take a command that another one runs."""
-
-        def doubt_word(self, why: str, word: Word) -> None:
-            """Note why the reading is not certain."""
-
-        def read_text(self, text: str, holder: Word, by: tuple[RunBy, ...], dialect: Dialect) -> None:
-            """Read a text that a command runs."""
-
-        def is_number(self, word: Word) -> bool:
-            """Whether a word is a number for certain."""
-
-        def assigned(self, name: str, value: str | bool = False) -> None:
-            """Note that a variable gets a value."""
-
-        def array(self, name: str) -> None:
-            """Note that a variable may be an array."""
-
-        def compound(self, name: str, value: Word) -> None:
-            """Note that a variable gets a value that, if it is an array, is read as that of one."""
-
-        def let(self, text: str, word: Word) -> bool:
-            """Take a word that is evaluated as arithmetic; return whether it is of a form that is known."""
+    from hookrouter.shell._special import Reader
 
 
 __all__ = ["is_state", "run"]
@@ -67,7 +44,8 @@ _LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
 _MODULES_OF_CODE = frozenset(["pdb", "timeit", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib"])
 """Modules of Python that are given texts in Python; others are programs like scripts."""
 _COMMANDS_IN_SQL = LazyPattern(
-    r"\\|\b(?:program|system|source)\b|^\s*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)", re.I | re.M
+    r"\\|\b(?:program|system|source)\b|^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
+    re.I | re.M,
 )
 """What of a text has a database's client, or server, run a command: ``\\!``, ``system``, ``.shell``."""
 _ANY_ASSIGNED = LazyPattern(r"([^=]*)=")
@@ -88,8 +66,8 @@ def run(reader: Reader, command: SimpleCommand) -> None:
     if sum(one.kind == "program" for one in command.run_by) > _WRAPPERS:
         reader.doubt_word(Why.SIZE, command.words[0])
         return
-    name = _known(name.rpartition("/")[2])
-    special = _SPECIAL.get(name)
+    name = known_name(name.rpartition("/")[2])
+    special = SPECIAL.get(name)
     if special is not None:
         special(reader, command)
     elif name in PROGRAMS:
@@ -106,16 +84,6 @@ def is_state(name: str) -> bool:
     return name in STATE_VARIABLES or name.startswith(STATE_PREFIXES)
 
 
-def _known(name: str) -> str:
-    """Return the name that the table has of a program: ``python3.11``, ``gsort`` and ``vim.tiny`` are others' too."""
-    if name in _SPECIAL or name in PROGRAMS:
-        return name
-    for other in (re.sub(r"-?[0-9][0-9.]*$", "", name), name.partition(".")[0], name.removeprefix("g")):
-        if other in _SPECIAL or other in PROGRAMS:
-            return other
-    return name
-
-
 def _variable(reader: Reader, command: SimpleCommand, assignment: Assignment) -> None:
     name = assignment.name
     where = assignment.values[0] if assignment.values else Word(name, (), assignment.start, assignment.end)
@@ -125,113 +93,7 @@ def _variable(reader: Reader, command: SimpleCommand, assignment: Assignment) ->
     if is_state(name):
         reader.doubt_word(Why.VARIABLE, where)
     elif name in COMMAND_VARIABLES and assignment.values:
-        _text(reader, where, (*command.run_by, RunBy("program", name)), "sh")
-
-
-def _text(reader: Reader, word: Word, by: tuple[RunBy, ...], dialect: Dialect) -> None:
-    """Read a word that is a command line."""
-    value = word.value
-    if value is None:
-        reader.doubt_word(Why.TEXT, word)
-    else:
-        reader.read_text(value, word, by, dialect)
-
-
-def may_be_option(word: Word) -> bool:
-    """Whether a word, or one that it becomes, may begin with ``-``."""
-    if not word.parts:
-        return False
-    first, prefix = word.parts[0], word.prefix
-    if prefix.startswith("-"):
-        return True
-    known = bool(prefix) or (isinstance(first, Expansion) and first.kind in ("tilde", "number", "arithmetic"))
-    if not known:
-        return word.value is None
-    # `src/*.py` becomes words that begin alike; `a$x` may not.
-    return any(
-        isinstance(part, Expansion) and part.splits and (part.kind != "filename" and not _is_plain_brace(part))
-        for part in word.parts
-    )
-
-
-def _is_plain_brace(part: Expansion) -> bool:
-    return part.kind == "brace" and not set("$`") & set(part.text)
-
-
-_RUNS = frozenset(["text", "doubt", "config", "name", "number", "code", "sql", "module"])
-"""Kinds of values that must be known."""
-
-
-class _Options:
-    """The options of a row of the table."""
-
-    def __init__(self, row: str) -> None:
-        self.kinds: dict[str, str] = {}
-        self.others = False
-        self.digits = False
-        self.bundled = False
-        for one in row.split():
-            if one == "*":
-                self.others = True
-            elif one == "-N":
-                self.digits = True
-            elif one == "+":
-                self.bundled = True
-            else:
-                name, _, kind = one.partition("=")
-                mark = "" if kind else name[-1:] if name[-1:] in ":?!" else ""
-                self.kinds[name.rstrip(":?!")] = kind or mark
-        self.runs = not _RUNS.isdisjoint(self.kinds.values())
-
-    @classmethod
-    def of(cls, row: str) -> _Options:
-        if row not in _OPTIONS:
-            _OPTIONS[row] = cls(row)
-        return _OPTIONS[row]
-
-    def match(self, word: str) -> tuple[str, str | None] | None:
-        """Return the kind of an option and the value in its word, if any; None for one that is not known.
-
-        The kind of several letters in one word is that of the last, or of the first that is more than a flag.
-        """
-        if self.digits and word[1:].isdigit():
-            return "", None
-        if word.startswith("--") and word != "--":
-            name, sign, value = word.partition("=")
-            kind = self.kinds.get(name)
-            if kind is None:
-                # GNU programs take the beginning of a long option for the whole.
-                meant = {self.kinds[one] for one in self.kinds if one.startswith(name)}
-                if meant & _RUNS:
-                    return "doubt", None
-                return ("", None) if self.others else None
-            return kind, value if sign else None
-        if word in self.kinds:
-            return self.kinds[word], None
-        single, sign, value = word.partition("=")
-        if sign and len(single) > 2 and single in self.kinds:
-            return self.kinds[single], value
-        attached = next(
-            (one for one, kind in self.kinds.items() if len(one) > 2 and kind in _RUNS and word.startswith(one)), ""
-        )
-        if attached and not attached.startswith("--"):
-            return self.kinds[attached], word[len(attached) :]
-        for place, letter in enumerate(word[1:], 1):
-            kind = self.kinds.get("-" + letter)
-            if kind is None:
-                if not self.others:
-                    return None
-                continue
-            if kind == "?":
-                return "", None
-            if kind:
-                rest = word[place + 1 :]
-                return kind, rest.removeprefix("=") if rest else None
-        return "", None
-
-
-_OPTIONS: dict[str, _Options] = {}
-"""The rows that were needed."""
+        read_word(reader, where, (*command.run_by, RunBy("program", name)), "sh")
 
 
 class _Words:
@@ -257,7 +119,7 @@ class _Words:
             row, operands = PROGRAMS[name]
             kinds = operands.split()
             permuted = kinds[-1] in ("WORDS", "CONFIG", "MAKE", "SQL", "PLUS")
-            if self._options(_Options.of(row), permuted=permuted, declares=kinds == ["DECLARE"]):
+            if self._options(Options.of(row), permuted=permuted, declares=kinds == ["DECLARE"]):
                 return
             if kinds != ["SUBCOMMAND"]:
                 break
@@ -283,7 +145,7 @@ class _Words:
     def _doubt(self, why: str, word: Word) -> None:
         self._reader.doubt_word(why, word)
 
-    def _options(self, options: _Options, *, permuted: bool, declares: bool) -> bool:
+    def _options(self, options: Options, *, permuted: bool, declares: bool) -> bool:
         """Go behind the options; return whether nothing, or nothing that is known, is run.
 
         ``permuted``: options may stand between other words. ``declares``: ``NAME=VALUE`` is one word for certain.
@@ -330,7 +192,7 @@ class _Words:
 
     _operands: Sequence[Word] = ()
 
-    def _is_attached(self, options: _Options, word: Word) -> bool:
+    def _is_attached(self, options: Options, word: Word) -> bool:
         """Whether a word is an option with a value of its own that is not known, and runs nothing: ``--depth=$n``."""
         name, sign, _ = word.prefix.partition("=")
         if word.splits or not sign or not name.startswith("--"):
@@ -453,7 +315,7 @@ class _Words:
         return True
 
     def _more_options(self) -> bool:
-        return self._options(_Options.of(PROGRAMS[self._name][0]), permuted=False, declares=False)
+        return self._options(Options.of(PROGRAMS[self._name][0]), permuted=False, declares=False)
 
     def _line(self) -> bool:
         rest = self._rest
@@ -475,13 +337,13 @@ class _Words:
 
     def _input(self) -> bool:
         """Read what is given to a shell as its input."""
-        _read_input(self._reader, self._command, self._by, "sh")
+        read_input(self._reader, self._command, self._by, "sh")
         return True
 
     def _one_text(self) -> bool:
         if self._rest and self._rest[0].value != "-":
             if len(self._rest) > 1:
-                _text(self._reader, self._rest[0], self._by, self._reader.dialect)
+                read_word(self._reader, self._rest[0], self._by, self._reader.dialect)
             elif self._rest[0].value is None:
                 self._doubt(Why.TEXT, self._rest[0])
         return True
@@ -494,7 +356,7 @@ class _Words:
             rest = [Word("echo", (Literal("echo"),), self._command.start, self._command.end)]
         end = rest[-1].end
         if replaced:
-            rest = [_replace(word, replaced) for word in rest]
+            rest = [replaced_in(word, replaced) for word in rest]
         else:
             rest.append(Word("", (Expansion("input", "", splits=True),), end, end))
         self._run(rest)
@@ -563,12 +425,12 @@ class _Words:
         if self._rest and self._rest[0].value in ("-c", "--command"):
             self._at += 1
             if self._rest:
-                _text(self._reader, self._rest[0], self._by, "sh")
+                read_word(self._reader, self._rest[0], self._by, "sh")
             return True
         return self._inner_command()
 
     def _make(self) -> bool:
-        if any(one.direction.startswith("here-") for one in _inputs(self._command)):
+        if any(one.direction.startswith("here-") for one in inputs_of(self._command)):
             self._doubt(Why.CODE, self._command.words[0])
         for word in self._operands:
             name, sign, _ = word.prefix.partition("=")
@@ -603,7 +465,7 @@ class _Words:
     def _script(self) -> bool:
         """A file in the program's own language, or what it reads."""
         if not self._rest or self._rest[0].value == "-":
-            inputs = _inputs(self._command)
+            inputs = inputs_of(self._command)
             if not inputs or inputs[-1].direction != "in":
                 self._doubt(Why.CODE, self._command.words[0])
         return True
@@ -613,7 +475,7 @@ class _Words:
             self._doubt(Why.CODE, word)
 
     def _sql_words(self) -> bool:
-        texts = [*self._operands, *(one.target for one in _inputs(self._command) if one.direction != "in")]
+        texts = [*self._operands, *(one.target for one in inputs_of(self._command) if one.direction != "in")]
         for word in texts:
             if word is None or (word.value is None and (word.splits or not word.prefix)):
                 self._doubt(Why.CODE, word or self._command.words[0])
@@ -695,229 +557,3 @@ def _behind(word: Word, count: int) -> Word:
     assert isinstance(first, Literal)  # noqa: S101 - it holds the characters
     parts[0] = Literal(first.text[count:])
     return word._with(parts=tuple(parts if parts[0].text or len(parts) == 1 else parts[1:]))
-
-
-def _replace(word: Word, replaced: str) -> Word:
-    """Return a word that is not known if it holds what is replaced."""
-    if replaced and (word.value is None or replaced not in word.value):
-        return word
-    return word._with(parts=(Expansion("input", word.text),))
-
-
-def _inputs(command: SimpleCommand) -> list[Redirection]:
-    """Return what a command reads from, as far as it is redirected: the last counts."""
-    kinds = ("in", "in and out", "here-document", "here-string", "duplicate")
-    return [one for one in command.redirections if one.descriptor in (None, 0) and one.direction in kinds]
-
-
-def _read_input(reader: Reader, command: SimpleCommand, by: tuple[RunBy, ...], dialect: Dialect) -> None:
-    inputs = _inputs(command)
-    # zsh gives a command all of its inputs, one behind the other.
-    is_one = len(inputs) == 1 or (bool(inputs) and reader.dialect != "zsh")
-    last = inputs[-1] if is_one else None
-    if last is not None and last.target is not None and last.direction.startswith("here-"):
-        _text(reader, last.target, (*by, RunBy("here-document")), dialect)
-    else:
-        reader.doubt_word(Why.INPUT, command.words[0])
-
-
-def _shell(reader: Reader, command: SimpleCommand) -> None:
-    """A shell: with ``-c`` it runs a text, with a file the commands in it, with neither what it reads."""
-    words = command.words
-    name = _known((command.name or "").rpartition("/")[2])
-    dialect = SHELLS[name]
-    by = (*command.run_by, RunBy("program", name))
-    at, is_text, is_input = 1, False, False
-    while at < len(words):
-        value = words[at].value
-        if value is None and may_be_option(words[at]):
-            reader.doubt_word(Why.TEXT if is_text else Why.OPTION, words[at])
-            return
-        if value is None or value[:1] not in ("-", "+"):
-            break
-        at += 1
-        if value in ("-", "--"):
-            break
-        if value in ("--version", "--help"):
-            return
-        if value in ("--norc", "--noprofile", "--login", "--posix"):
-            continue
-        letters = value[1:]
-        if not letters or not set(letters) <= set("cleuxsvnfo"):
-            reader.doubt_word(Why.OPTION, words[at - 1])
-            return
-        is_text = is_text or ("c" in letters and value[0] == "-")
-        is_input = is_input or "s" in letters
-        if "o" in letters:
-            if at >= len(words) or words[at].value not in _SET_OPTIONS:
-                reader.doubt_word(Why.OPTION, words[at - 1])
-                return
-            at += 1
-    rest = words[at:]
-    if is_text:
-        if rest:
-            if rest[0].splits:
-                reader.doubt_word(Why.TEXT, rest[0])
-            _text(reader, rest[0], by, dialect)
-    elif is_input or not rest or rest[0].value in ("/dev/stdin", "/dev/fd/0"):
-        _read_input(reader, command, by, dialect)
-    elif rest[0].value is None:
-        reader.doubt_word(Why.FILE, rest[0])
-    elif any(isinstance(one, Expansion) and one.kind == "process substitution" for one in rest[0].parts):
-        reader.doubt_word(Why.INPUT, rest[0])
-
-
-_SET_OPTIONS = frozenset(["pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "verbose"])
-
-
-def _set(reader: Reader, command: SimpleCommand) -> None:
-    """``set``: options that change how commands are read, or no more than whether the shell stops."""
-    words = list(command.words[1:])
-    while words:
-        word = words.pop(0)
-        value = word.value
-        if value in ("--", "-") or (value is not None and value[:1] not in ("-", "+")):
-            return
-        if value is None:
-            if may_be_option(word):
-                reader.doubt_word(Why.STATE, word)
-            return
-        if not set(value[1:]) <= set("euxfCvo"):
-            reader.doubt_word(Why.STATE, word)
-            return
-        if "o" in value[1:] and words:
-            option = words.pop(0)
-            if option.value not in _SET_OPTIONS:
-                reader.doubt_word(Why.STATE, option)
-                return
-
-
-def _find(reader: Reader, command: SimpleCommand) -> None:
-    """``find``: its actions run commands."""
-    words = command.words
-    by = (*command.run_by, RunBy("program", "find"))
-    at = 1
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if word.value is None and may_be_option(word):
-            following = words[at].value if at < len(words) else "-"
-            if word.splits or following is None or not following.startswith(("-", "(", "!", ")", ",")):
-                reader.doubt_word(Why.OPTION, word)
-        if word.value not in ("-exec", "-execdir", "-ok", "-okdir"):
-            continue
-        end = at
-        while end < len(words) and not (
-            words[end].value == ";" or (words[end].value == "+" and words[end - 1].value == "{}")
-        ):
-            end += 1
-        inner = [_replace(one, "{}") for one in words[at:end]]
-        if any(one.splits for one in inner) and any(one.value is None and one.splits for one in inner):
-            reader.doubt_word(Why.OPTION, word)
-        if end < len(words) and words[end].value == "+" and inner:
-            inner[-1] = inner[-1]._with(parts=(Expansion("input", "{}", splits=True),))
-        if inner:
-            reader.add(SimpleCommand(tuple(inner), (), (), by, inner[0].start, inner[-1].end))
-        at = end + 1
-
-
-def _bracket(reader: Reader, command: SimpleCommand) -> None:
-    """``[`` and ``test``."""
-    words = command.words[1:]
-    if command.name == "[" and words and words[-1].value == "]":
-        words = words[:-1]
-    for why, word in bracket_doubts(reader, words):
-        reader.doubt_word(why, word)
-
-
-_SED_PLAIN = LazyPattern(
-    r"(?:\s*(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/|\+\d+))?!?\s*"
-    r"(?:[pdqDPnNgGhHx=]|s(?P<d>[/|#,@!:])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)[gpIi0-9]*)"
-    r"\s*(?:;|$))+",
-    re.ASCII,
-)
-
-
-def _sed(reader: Reader, command: SimpleCommand) -> None:
-    """``sed``: GNU's runs commands by ``e``, also as a flag of ``s``."""
-    words = list(command.words[1:])
-    scripts: list[Word] = []
-    operands: list[Word] = []
-    while words:
-        word = words.pop(0)
-        value = word.value
-        if value == "--":
-            operands += words
-            break
-        if value is None and may_be_option(word):
-            reader.doubt_word(Why.OPTION, word)
-            return
-        if value is None or not value.startswith("-") or value == "-":
-            operands.append(word)
-        elif value in ("-e", "--expression") and words:
-            scripts.append(words.pop(0))
-        elif not re.fullmatch(
-            r"-[nErsuz]+|-[nErsz]*i[^e]*|--in-place(?:=[\w.]*)?|--quiet|--silent|--regexp-extended|--sandbox", value
-        ):
-            reader.doubt_word(Why.OPTION, word)
-            return
-    # macOS has a word for the ending of `-i`.
-    if not scripts and operands and operands[0].value == "" and len(operands) > 1:
-        operands.pop(0)
-    for word in scripts or operands[:1]:
-        text = word.value
-        if text is None or not all(_SED_PLAIN.fullmatch(line) for line in text.split("\n") if line.strip()):
-            reader.doubt_word(Why.CODE, word)
-
-
-def _awk(reader: Reader, command: SimpleCommand) -> None:
-    """``awk``: its programs run commands by ``system``, by ``|``, and by files that they write or load."""
-    words = list(command.words[1:])
-    while words:
-        word = words.pop(0)
-        value = word.value
-        if value is None and may_be_option(word):
-            reader.doubt_word(Why.OPTION, word)
-            return
-        if value in ("-F", "-v") and words:
-            words.pop(0)
-        elif (value is not None and re.match(r"-[Fv].", value)) or value == "--":
-            continue
-        elif value is not None and value.startswith("-") and value != "-":
-            reader.doubt_word(Why.OPTION, word)
-            return
-        else:
-            if value is None or re.search(r"system|\||getline|@|\bload\b", value.replace("||", "")):
-                reader.doubt_word(Why.CODE, word)
-            return
-
-
-def _cmake(reader: Reader, command: SimpleCommand) -> None:
-    """``cmake -E env``, ``time``, ``chdir``…: tools that run commands."""
-    if len(command.words) > 1 and (command.words[1].value == "-E" or command.words[1].splits):
-        reader.doubt_word(Why.OPTION, command.words[1])
-
-
-def _other_shell(reader: Reader, command: SimpleCommand) -> None:
-    reader.doubt_word(Why.TEXT, command.words[0])
-
-
-_SPECIAL: dict[str, Callable[[Reader, SimpleCommand], None]] = {
-    **dict.fromkeys(SHELLS, _shell),
-    **dict.fromkeys(
-        ("fish", "csh", "tcsh", "ksh", "mksh", "ksh93", "oksh", "pwsh", "nu", "elvish", "xonsh"), _other_shell
-    ),
-    "set": _set,
-    "find": _find,
-    "bfs": _find,
-    "[": _bracket,
-    "test": _bracket,
-    "sed": _sed,
-    "awk": _awk,
-    "mawk": _awk,
-    "nawk": _awk,
-    "goawk": _awk,
-    "original-awk": _awk,
-    "cmake": _cmake,
-}
-"""Programs whose words need more than a row."""

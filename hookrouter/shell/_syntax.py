@@ -8,12 +8,14 @@ are still listed, for rules that refuse.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hookrouter.shell._running import is_state, run
 from hookrouter.shell._tests import arithmetic, test_doubts
 from hookrouter.shell._variables import Variables
 from hookrouter.shell._words import METACHARACTERS, NAME, RESERVED, NotKnown, Scanner, split_words
+from hookrouter.shell._work import Work
 from hookrouter.shell.commands import (
     Assignment,
     Doubt,
@@ -28,16 +30,16 @@ from hookrouter.shell.commands import (
 from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
     from hookrouter.shell._words import Dialect
     from hookrouter.shell.commands import Direction, RunByKind
 
     By = tuple[RunBy, ...]
 
-__all__ = ["LineReader", "Work"]
+__all__ = ["LineReader"]
 
 _LINES = LazyPattern(r"(?:[ \t\n]|(?<=[ \t\n])\\\n)*")
 _BLANKS = LazyPattern(r"(?:[ \t]|(?<=[ \t\n])\\\n)*")
@@ -69,80 +71,6 @@ _DIRECTIONS: dict[str, Direction] = {
 }
 _NOT_POSIX = ("[[", "((", "function", "select")
 _TERMINATORS = frozenset([";", "&", "\n"])
-_DEPTH = 40
-
-
-class Work:
-    """How much may still be done for one line, with all texts in it: what bounds the reader's time."""
-
-    LENGTH = 200_000
-    """Characters of a line."""
-    STEPS = 150
-    """Calls of tree-sitter's progress callback: it makes one for each hundred steps of its parser, or so."""
-    NODES = 5_000
-    """Of its trees."""
-    PARTS = 10_000
-    """Of words."""
-    COMMANDS = 500
-    TEXTS = 5
-    """How many texts may be in each other: ``bash -c "bash -c '…'"``."""
-
-    def __init__(self) -> None:
-        self.steps = self.STEPS
-        self.nodes = self.NODES
-        self.parts = self.PARTS
-        self.commands = self.COMMANDS
-
-    def parse(self, source: bytes) -> Node | None:
-        """Return the tree of a text; None if there is no work left for it. ``source`` is ASCII."""
-        parser = _parser()
-
-        def read(at: int, _point: object) -> bytes:
-            return source[at : at + 4096]
-
-        def progress(_at: int, _has_error: bool) -> bool:
-            self.steps -= 1
-            return self.steps < 0
-
-        try:
-            return parser.parse(read, progress_callback=progress).root_node
-        except ValueError:
-            # What tree-sitter raises for a parse that was cut short.
-            parser.reset()
-            return None
-
-
-_parsers: list[Parser] = []
-
-
-def _parser() -> Parser:
-    if not _parsers:
-        from tree_sitter import Language, Parser
-
-        _parsers.append(Parser(Language(_grammar())))
-    return _parsers[0]
-
-
-def _grammar() -> object:
-    """Return the grammar, as tree-sitter takes it.
-
-    Its package imports importlib.resources, for queries that nothing here needs, which takes longer than Python does to
-    start: so its extension module is loaded alone, where it is found.
-    """
-    from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
-    from importlib.util import module_from_spec
-
-    package = PathFinder.find_spec("tree_sitter_bash")
-    binding = PathFinder.find_spec("_binding", package.submodule_search_locations) if package else None
-    if binding is None or not isinstance(binding.loader, ExtensionFileLoader) or binding.origin is None:
-        import tree_sitter_bash
-
-        return tree_sitter_bash.language()
-    name = "tree_sitter_bash._binding"
-    loader = ExtensionFileLoader(name, binding.origin)
-    module = module_from_spec(ModuleSpec(name, loader, origin=binding.origin))
-    loader.exec_module(module)
-    return module.language()
 
 
 class LineReader:
@@ -319,19 +247,27 @@ class LineReader:
         self._descend(node, by)
 
     def _descend(self, node: Node, by: By) -> None:
-        if len(by) - len(self._by) > _DEPTH:
+        with self._deeper(node) as is_allowed:
+            for child in node.children if is_allowed else ():
+                if child.type in _STATEMENTS:
+                    self._statement(child, by)
+                elif child.type in _SUBSTITUTIONS:
+                    if self._start(child) not in self._read:
+                        self._read.add(self._start(child))
+                        self._inside(child)
+                elif child.child_count:
+                    self._descend(child, by)
+
+    @contextmanager
+    def _deeper(self, node: Node) -> Iterator[bool]:
+        """Go one level down, if that is allowed; else doubt the node."""
+        self.work.depth += 1
+        if self.work.depth > self.work.DEPTH:
             self.doubt(Why.SIZE, node.start_byte, node.end_byte)
-            return
-        for child in node.children:
-            if child.type in _STATEMENTS:
-                self._statement(child, by)
-            elif child.type in _SUBSTITUTIONS:
-                if self._start(child) not in self._read:
-                    self._read.add(self._start(child))
-                    self._inside(child)
-            elif child.child_count:
-                # One level of the tree is one of the depth.
-                self._descend(child, (*by, RunBy("group")))
+        try:
+            yield self.work.depth <= self.work.DEPTH
+        finally:
+            self.work.depth -= 1
 
     def _gap(self, start: int, end: int, pattern: re.Pattern[str] = _BLANKS) -> bool:
         """Check that a gap between two nodes is empty to a shell; return whether it holds the end of a line."""
@@ -376,19 +312,19 @@ class LineReader:
 
     def _statement(self, node: Node, by: By, redirects: Sequence[Node | Word] = ()) -> None:
         """Read a command of any kind. ``redirects`` are those that stand behind it."""
-        if len(by) - len(self._by) > _DEPTH:
-            self.doubt(Why.SIZE, node.start_byte, node.end_byte)
-            return
         if self.dialect == "sh" and self.text.startswith(_NOT_POSIX, node.start_byte):
             # To a POSIX shell `((` is two subshells, and the others are names of commands.
             self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
-        try:
-            _STATEMENTS[node.type](self, node, by, redirects)
-        except IndexError:
-            # In a tree with an error, any child may be missing.
-            if not self._has_error:
-                raise
-            self._unknown(node, by)
+        with self._deeper(node) as is_allowed:
+            if not is_allowed:
+                return
+            try:
+                _STATEMENTS[node.type](self, node, by, redirects)
+            except IndexError:
+                # In a tree with an error, any child may be missing.
+                if not self._has_error:
+                    raise
+                self._unknown(node, by)
 
     def _command(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
         self._spaced(node.children, node)
@@ -811,9 +747,6 @@ class LineReader:
         at, text = self._start(node), self.text
         kind: RunByKind = "process substitution" if node.type == "process_substitution" else "command substitution"
         by = (*(self._inner_by or self._by), RunBy(kind))
-        if len(by) - len(self._by) > _DEPTH:
-            self.doubt(Why.SIZE, at, node.end_byte)
-            return
         children = node.children
         opening = children[0]
         if text.startswith("`", at):
@@ -938,8 +871,8 @@ class LineReader:
         if direction == "duplicate" and target is not None and not re.fullmatch(r"\d+-?|-", target.value or ""):
             # `>&word` writes to a file, if the word is no number.
             direction = "out" if operator == ">&" else "in"
-            if not re.fullmatch(r"[\w./+@%:,=-]+", target.value or ""):
-                # bash expands the word twice: `>&'$(command)'` runs the command (measured on 5.2).
+            if not re.fullmatch(r"[\w./+@%:,=][\w./+@%:,=-]*", target.value or ""):
+                # bash expands the word twice: `>&'$(command)'` runs the command; `>& -x` is `>&-` and a word (5.2).
                 self.doubt_word(Why.TEXT, target)
         place = self._place(node.start_byte, targets[0].end_byte if targets else node.end_byte)
         return [Redirection(direction, descriptor, target, *place)], words[1:]

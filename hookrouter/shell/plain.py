@@ -29,6 +29,7 @@ _WITH_SUBCOMMANDS = ("git", "npm")
 _READ_APART = frozenset([
     "bash", "rbash", "zsh", "sh", "dash", "ash", "fish", "csh", "tcsh", "ksh", "mksh", "ksh93", "oksh", "pwsh", "nu",
     "elvish", "xonsh", "set", "find", "gfind", "[", "test", "sed", "gsed", "awk", "gawk", "mawk", "nawk",
+    "bfs", "cmake", "goawk", "original-awk",
 ])  # fmt: skip
 """Programs whose words are read by code of their own."""
 _SINKS: dict[str, tuple[int | None, Direction, str, int]] = {

@@ -37,6 +37,15 @@ TOO_MUCH = {
     "expansions": "echo " + "${x:-" * MANY + "}" * MANY,
     "quotes": '"$(' * MANY,
     "here-documents": "cat <<A\nx\nA\n" * MANY,
+    "here-documents in substitutions": "$(cat <<A\n" * 100 + "x" + "\nA\n)" * 100,
+    "here-documents in a substitution": "x=$(\n" + "cat <<A\nx\nA\n" * 300 + ")",
+    "expansions in substitutions": '"${x:-$(a ' * 60 + ')}"' * 60,
+    "digits in a name": "a" + "1" * 100_000 + "x $(x",
+    "blank lines for a database": "psql -c '" + "\n" * 100_000 + "x' $(x",
+    "negations": "! " * MANY + "x",
+    "functions": "f() { " * 300 + "x;" + " };" * 300,
+    "loops": "while a; do " * 300 + "x;" + " done;" * 300,
+    "conditions": "[[ " + "( " * 300 + "a" + " )" * 300 + " ]]",
     "their operators": "cat <<" * MANY,
     "tests": "[[ a =~ " * MANY,
     "cases": "case x in " * MANY,
@@ -90,6 +99,16 @@ def test_too_much_is_not_certain_and_takes_little_work(name: str) -> None:
 @pytest.mark.parametrize("name", ["a line of 1 MB", "commands", "sudo", "substitutions", "here-documents"])
 def test_the_reason_is_told(name: str) -> None:
     assert Why.SIZE in {doubt.why for doubt in read(TOO_MUCH[name]).doubts}
+
+
+def test_a_deep_caller_is_no_error() -> None:
+    line = TOO_MUCH["expansions in substitutions"]
+
+    def at_depth(left: int) -> bool:
+        return at_depth(left - 1) if left else read(line).certain
+
+    for left in (700, 850, 940):
+        assert not at_depth(left)
 
 
 @pytest.mark.parametrize("name", LONG)

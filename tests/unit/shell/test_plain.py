@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hookrouter.shell._programs import PROGRAMS
 from hookrouter.shell._reading import read_any
-from hookrouter.shell._running import _SPECIAL
+from hookrouter.shell._special import SPECIAL
 from hookrouter.shell.plain import read_plain
 from support.shell_corpus import blocks
 
@@ -54,7 +54,7 @@ def test_no_text_is_read_otherwise(text: str) -> None:
         assert plain == read_any(text, "bash")
 
 
-@pytest.mark.parametrize("name", sorted({name.partition(" ")[0] for name in (*PROGRAMS, *_SPECIAL)}))
+@pytest.mark.parametrize("name", sorted({name.partition(" ")[0] for name in (*PROGRAMS, *SPECIAL)}))
 def test_every_program_that_may_run_others(name: str) -> None:
     for line in (name, f"{name} x", f"{name} -x y", f"{name} rm -rf x", f"/usr/bin/{name} rm x"):
         plain = read_plain(line)
@@ -63,7 +63,7 @@ def test_every_program_that_may_run_others(name: str) -> None:
 
 
 def test_programs_with_code_of_their_own_are_left_to_it() -> None:
-    for name in _SPECIAL:
+    for name in SPECIAL:
         assert read_plain(f"{name} x") is None
 
 

@@ -220,6 +220,7 @@ def test_words_outside_of_commands_are_listed() -> None:
         ("x=(a)[ ls", Why.SYNTAX),
         ("ls >&'$(rm x)'", Why.TEXT),
         ("ls >&$x", Why.TEXT),
+        ("ls >& -x", Why.TEXT),
         ("! ((x))", Why.SYNTAX),
         ("x=$(while cat <<E\na\nE\ndo a; b; done)", Why.SYNTAX),
     ],
