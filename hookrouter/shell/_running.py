@@ -17,6 +17,7 @@ from hookrouter.shell._programs import (
 from hookrouter.shell._tests import bracket_doubts
 from hookrouter.shell._words import NAME, RESERVED
 from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
+from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,10 +60,11 @@ __all__ = ["run"]
 
 _WRAPPERS = 10
 """How many programs may run each other: ``sudo nice timeout 5 …``."""
-_ASSIGNED = re.compile(rf"({NAME})=", re.ASCII)
-_OF_TEXT = re.compile(r"%(?:%|[-+ #0-9.]*[sbq])")
+_ASSIGNED = LazyPattern(rf"({NAME})=", re.ASCII)
+_OF_TEXT = LazyPattern(r"%(?:%|[-+ #0-9.]*[sbq])")
 """What of a format takes no number."""
-_ANY_ASSIGNED = re.compile(r"([^=]*)=")
+_LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
+_ANY_ASSIGNED = LazyPattern(r"([^=]*)=")
 
 
 def run(reader: Reader, command: SimpleCommand) -> None:
@@ -376,12 +378,15 @@ class _Words:
         if not self._rest:
             for one in assignments:
                 _variable(self._reader, self._command, one)
+            if self._name == "time" and self._reader.dialect == "zsh" and self._command.redirections:
+                # zsh runs $NULLCMD, or $READNULLCMD.
+                self._doubt(Why.NAME, self._command.words[0])
         elif self._rest[0].value is None:
             # It may become one.
             self._doubt(Why.NAME, self._rest[0])
         else:
             first = self._rest[0]
-            if self._name == "time" and first.text == first.value in RESERVED:
+            if self._name == "time" and (first.text == first.value in RESERVED or _LOOKS_ASSIGNED.match(first.text)):
                 self._doubt(Why.SYNTAX, first)
             self._run(self._rest, assignments)
         return True
@@ -620,7 +625,9 @@ def _replace(word: Word, replaced: str) -> Word:
 def _read_input(reader: Reader, command: SimpleCommand, by: tuple[RunBy, ...], dialect: Dialect) -> None:
     inputs = [one for one in command.redirections if one.descriptor in (None, 0)]
     inputs = [one for one in inputs if one.direction in ("in", "here-document", "here-string", "duplicate")]
-    last = inputs[-1] if inputs else None
+    # zsh gives a command all of its inputs, one behind the other.
+    is_one = len(inputs) == 1 or (bool(inputs) and reader.dialect != "zsh")
+    last = inputs[-1] if is_one else None
     if last is not None and last.target is not None and last.direction.startswith("here-"):
         _text(reader, last.target, (*by, RunBy("here-document")), dialect)
     else:
@@ -639,10 +646,10 @@ def _shell(reader: Reader, command: SimpleCommand) -> None:
         if value is None and may_be_option(words[at]):
             reader.doubt_word(Why.TEXT if is_text else Why.OPTION, words[at])
             return
-        if value is None or value[:1] not in ("-", "+") or value == "-":
+        if value is None or value[:1] not in ("-", "+"):
             break
         at += 1
-        if value == "--":
+        if value in ("-", "--"):
             break
         if value in ("--version", "--help"):
             return
@@ -665,7 +672,7 @@ def _shell(reader: Reader, command: SimpleCommand) -> None:
             if rest[0].splits:
                 reader.doubt_word(Why.TEXT, rest[0])
             _text(reader, rest[0], by, dialect)
-    elif is_input or not rest or rest[0].value in ("-", "/dev/stdin", "/dev/fd/0"):
+    elif is_input or not rest or rest[0].value in ("/dev/stdin", "/dev/fd/0"):
         _read_input(reader, command, by, dialect)
     elif rest[0].value is None:
         reader.doubt_word(Why.FILE, rest[0])
@@ -736,7 +743,7 @@ def _bracket(reader: Reader, command: SimpleCommand) -> None:
         reader.doubt_word(why, word)
 
 
-_SED_PLAIN = re.compile(
+_SED_PLAIN = LazyPattern(
     r"(?:\s*(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/|\+\d+))?!?\s*"
     r"(?:[pdqDPnNgGhHx=]|s(?P<d>[/|#,@!:])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)[gpIi0-9]*)"
     r"\s*(?:;|$))+",

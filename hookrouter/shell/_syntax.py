@@ -25,6 +25,7 @@ from hookrouter.shell.commands import (
     Why,
     Word,
 )
+from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,16 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = ["LineReader", "Work"]
 
-_LINES = re.compile(r"(?:[ \t\n]|(?<=[ \t\n])\\\n)*")
-_BLANKS = re.compile(r"(?:[ \t]|(?<=[ \t\n])\\\n)*")
-_DASH = re.compile(r"[ \t]+(-)[ \t]*")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_ASSIGNMENT = re.compile(rf"(?P<name>{NAME})(?:\[(?:[@*]|-?\d+|\$?(?P<index>{NAME}))\])?\+?=", re.ASCII)
-_LOOKS_ASSIGNED = re.compile(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
-_DELIMITER = re.compile(r"(?P<quote>['\"]?)(?P<name>[A-Za-z0-9_]+)(?P=quote)", re.ASCII)
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_INTEGER_RANGE = re.compile(r"\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}", re.ASCII)
-_FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*", re.ASCII)
+_LINES = LazyPattern(r"(?:[ \t\n]|(?<=[ \t\n])\\\n)*")
+_BLANKS = LazyPattern(r"(?:[ \t]|(?<=[ \t\n])\\\n)*")
+_DASH = LazyPattern(r"[ \t]+(-)[ \t]*")
+_CONTROL = LazyPattern(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ASSIGNMENT = LazyPattern(rf"(?P<name>{NAME})(?:\[(?:[@*]|-?\d+|\$?(?P<index>{NAME}))\])?\+?=", re.ASCII)
+_LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
+_DELIMITER = LazyPattern(r"(?P<quote>['\"]?)(?P<name>[A-Za-z0-9_]+)(?P=quote)", re.ASCII)
+_INTEGER = LazyPattern(r"[+-]?[0-9]+", re.ASCII)
+_INTEGER_RANGE = LazyPattern(r"\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}", re.ASCII)
+_FUNCTION = LazyPattern(r"[A-Za-z_][A-Za-z0-9_.:-]*", re.ASCII)
 
 _WORDS = split_words(
     "word number string raw_string ansi_c_string concatenation simple_expansion expansion command_substitution "
@@ -66,6 +67,7 @@ _DIRECTIONS: dict[str, Direction] = {
     "<&-": "close",
     ">&-": "close",
 }
+_NOT_POSIX = ("[[", "((", "function", "select")
 _TERMINATORS = frozenset([";", "&", "\n"])
 _DEPTH = 40
 
@@ -375,6 +377,9 @@ class LineReader:
         if len(by) - len(self._by) > _DEPTH:
             self.doubt(Why.SIZE, node.start_byte, node.end_byte)
             return
+        if self.dialect == "sh" and self.text.startswith(_NOT_POSIX, node.start_byte):
+            # To a POSIX shell `((` is two subshells, and the others are names of commands.
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         try:
             _STATEMENTS[node.type](self, node, by, redirects)
         except IndexError:
@@ -430,6 +435,9 @@ class LineReader:
         self._statement(children[1], by, redirects)
 
     def _subshell(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
+        if self.text.startswith("((", node.start_byte):
+            # Arithmetic to shells, if they can read it as such.
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         with self._variables.region():
             self._enclosed(node, (*by, RunBy("subshell")), "(", ")")
         self._outer(redirects, by)
@@ -824,6 +832,8 @@ class LineReader:
         if found["index"]:
             self.index(found["index"], node.start_byte)
         at = node.start_byte + found.end()
+        if self.text[node.end_byte : node.end_byte + 1] not in ("", "`", *METACHARACTERS):
+            self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
         value = node.children[-1]
         values: list[Word] = []
         if value.type == "array" or "[" in found[0]:
@@ -908,7 +918,10 @@ class LineReader:
         direction = "here-string" if operator == "<<<" else _DIRECTIONS.get(operator)
         targets = children[1:]
         # To a POSIX shell `&>f` is `&` and `>f`, so that a word behind it is a command.
-        is_foreign = self.dialect == "sh" and operator in ("&>", "&>>", "<<<")
+        # To zsh `>!f` is an operator and `f`.
+        is_foreign = (self.dialect == "sh" and operator in ("&>", "&>>", "<<<")) or (
+            self.dialect == "zsh" and self.text[children[0].end_byte : children[0].end_byte + 1] in ("!", "|")
+        )
         if direction is None or is_foreign or (direction == "close") != (not targets):
             self._unknown(node, by)
             return [], []
@@ -921,6 +934,9 @@ class LineReader:
         if direction == "duplicate" and target is not None and not re.fullmatch(r"\d+-?|-", target.value or ""):
             # `>&word` writes to a file, if the word is no number.
             direction = "out" if operator == ">&" else "in"
+            if not re.fullmatch(r"[\w./+@%:,=-]+", target.value or ""):
+                # bash expands the word twice: `>&'$(command)'` runs the command (measured on 5.2).
+                self.doubt_word(Why.TEXT, target)
         place = self._place(node.start_byte, targets[0].end_byte if targets else node.end_byte)
         return [Redirection(direction, descriptor, target, *place)], words[1:]
 
@@ -934,13 +950,16 @@ class LineReader:
         delimiter = _DELIMITER.fullmatch(self.text, start.start_byte, start.end_byte)
         first = self.text.find("\n", start.end_byte)
         self._gap(operator.end_byte, start.start_byte)
-        if delimiter is None or first < 0:
+        # What stands at the delimiter without a blank is part of it: `<<'EOF'-`.
+        if delimiter is None or first < 0 or self.text[start.end_byte] not in METACHARACTERS:
             self._unknown(node, by)
             return [], []
         last = self._end_of_document(first + 1, end.end_byte, delimiter["name"], tabs=operator.type == "<<-")
         if last is None or (body is not None and body.start_byte < first):
             self._unknown(node, by)
             return [], []
+        if not _stays_whole(node):
+            self.doubt(Why.SYNTAX, node.start_byte, last[1])
         further = self._behind(node, start.end_byte, first, by)
         text = self.text[first + 1 : last[0]]
         parts: tuple[Literal | Expansion, ...] = (Literal(text),)
@@ -1032,9 +1051,25 @@ def _has_pipeline(node: Node) -> bool:
     return node.type == "heredoc_redirect" and any(child.type == "pipeline" for child in node.children)
 
 
-_ELSE = re.compile(r"(?:elif then ?)*(?:else)?")
-_CONDITION_OPERATOR = re.compile(r"&&|\|\||[()<>]|!(?=[ \t])")
-_REGEX = re.compile(r"(?:[A-Za-z0-9_.^*+?|()\[\]:/@%=,-]|\\[.+*?/()\[\]|^$-]|\$(?=[ \t)|]))+")
+def _stays_whole(node: Node) -> bool:
+    """Whether a here-document stands in no ``$(…)``, or belongs to a simple command, or pipeline of those, that is all.
+
+    bash 5.2 writes out again what it has parsed there, and leaves out a ``;`` or two behind a here-document (measured).
+    """
+    outer = statement = node.parent
+    while outer is not None and outer.type != "command_substitution":
+        outer = outer.parent
+    if outer is None:
+        return True
+    further = [one for child in node.children if child.type == "pipeline" for one in child.children]
+    is_list = any(child.type in ("&&", "||") for child in node.children)
+    is_plain = not is_list and all(one.type in ("|", "|&", "command") for one in further)
+    return is_plain and [child for child in outer.named_children if child.type != "comment"] == [statement]
+
+
+_ELSE = LazyPattern(r"(?:elif then ?)*(?:else)?")
+_CONDITION_OPERATOR = LazyPattern(r"&&|\|\||[()<>]|!(?=[ \t])")
+_REGEX = LazyPattern(r"(?:[A-Za-z0-9_.^*+?|()\[\]:/@%=,-]|\\[.+*?/()\[\]|^$-]|\$(?=[ \t)|]))+")
 _NAMES = frozenset(["command_name", "declare", "typeset", "export", "readonly", "local", "unset", "unsetenv"])
 """What the name of a command is in the tree."""
 _DECLARATIONS = frozenset(["declare", "typeset", "export", "readonly", "local", "unset", "unsetenv"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.shell._words import NAME
 from hookrouter.shell.commands import Why, Word
+from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Arithmetic", "arithmetic", "bracket_doubts", "test_doubts"]
 
-_TOKEN = re.compile(
+_TOKEN = LazyPattern(
     rf"(?P<name>{NAME})|\$(?P<expanded>{NAME})|\$\{{(?P<braced>{NAME})\}}|(?P<known>\$[?#$!]|\$\{{#{NAME}(?:\[[@*]\])?\}})"
     r"|(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)|(?P<operator>\+\+|--|<<=|>>=|[-+*/%&|^]=|[<>=!]=|&&|\|\||\*\*|<<|>>"
     r"|[-+*/%<>=!&|?:,()~^])|(?P<blank>[ \t\n]+)",

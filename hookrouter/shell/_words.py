@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hookrouter.shell.commands import Expansion, Literal, Why
+from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -52,20 +53,20 @@ NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 """The pattern of a variable's name."""
 _DEPTH = 20
 
-_PLAIN = re.compile(r"[^ \t\n;&|<>()'\"\\`$*?\[\]{}~=:,.#]+")
-_IN_DOUBLE_QUOTES = re.compile(r"[^\"\\`$]+")
-_IN_DOCUMENT = re.compile(r"[^\\`$]+")
-_ANSI_C = re.compile(r"(?:[^'\\]|\\[nt\\'\"abefrv])*")
+_PLAIN = LazyPattern(r"[^ \t\n;&|<>()'\"\\`$*?\[\]{}~=:,.#]+")
+_IN_DOUBLE_QUOTES = LazyPattern(r"[^\"\\`$]+")
+_IN_DOCUMENT = LazyPattern(r"[^\\`$]+")
+_ANSI_C = LazyPattern(r"(?:[^'\\]|\\[nt\\'\"abefrv])*")
 _ANSI_C_ESCAPES = {"n": "\n", "t": "\t", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "r": "\r", "v": "\v"}
-_PARAMETER = re.compile(rf"\$(?:(?P<name>{NAME})|(?P<number>[?#$!])|(?P<other>[@*0-9-]))")
-_BRACED = re.compile(
+_PARAMETER = LazyPattern(rf"\$(?:(?P<name>{NAME})|(?P<number>[?#$!])|(?P<other>[@*0-9-]))")
+_BRACED = LazyPattern(
     rf"\$\{{(?P<length>\#)?(?P<name>{NAME}|\d+|[@*?\#$!-])(?:\[(?:[@*]|-?\d+|\$?(?P<index>{NAME}))\])?"
 )
-_OPERATOR = re.compile(r":?[-=+?]|\#\#?|%%?|//|/[#%]?|\^\^?|,,?|@[QULu]|:\ ?-?\d+(?::-?\d+)?")
+_OPERATOR = LazyPattern(r":?[-=+?]|\#\#?|%%?|//|/[#%]?|\^\^?|,,?|@[QULu]|:\ ?-?\d+(?::-?\d+)?")
 _WITH_TEXT = (":-", "-", ":=", "=", ":+", "+", ":?", "?")
 _WITH_PATTERN = ("#", "##", "%", "%%", "/", "//", "/#", "/%")
-_OPERAND = re.compile(r"(?:[A-Za-z0-9_./:,@%+=^ ~-]|\\[/.*?-])+")
-_PATTERN = re.compile(r"(?:[A-Za-z0-9_./:,@%+=^ ~*?\[\]#-]|\\[/.*?-])+")
+_OPERAND = LazyPattern(r"(?:[A-Za-z0-9_./:,@%+=^ ~-]|\\[/.*?-])+")
+_PATTERN = LazyPattern(r"(?:[A-Za-z0-9_./:,@%+=^ ~*?\[\]#-]|\\[/.*?-])+")
 _LONE_DOLLAR = frozenset(" \t\n;|&)")
 _LONE_DOLLAR_QUOTED = _LONE_DOLLAR | frozenset('"./,]}%')
 
@@ -119,6 +120,9 @@ class Scanner:
                 self._expand("process substitution", at, end, splits=False)
                 at = end
             elif character in METACHARACTERS:
+                if at > start and text[at : at + 2] in ("<(", ">("):
+                    # To bash, a part of the word.
+                    raise NotKnown(Why.SYNTAX, at)
                 break
             elif character == "`":
                 try:

@@ -5,7 +5,9 @@ The names are those of bash's manual. Nothing here reads anything: :mod:`hookrou
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from hookrouter.util.value import Value
@@ -87,6 +89,15 @@ class Word(Value):
         """Whether it may become no word, or several."""
         return any(isinstance(part, Expansion) and part.splits for part in self.parts)
 
+    def may_be(self, pattern: str) -> bool:
+        """Whether the word, or one that it becomes, may fit a pattern with ``*``, ``?`` and ``[…]``."""
+        value = self.value
+        if value is not None:
+            return fnmatchcase(value, pattern)
+        head = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+        begins_alike = head.startswith(self.prefix) or (head != pattern and self.prefix.startswith(head))
+        return self.splits or begins_alike
+
 
 class Assignment(Value):
     """``NAME=VALUE``, before a command, alone, or behind ``export`` and its like."""
@@ -139,6 +150,28 @@ class SimpleCommand(Value):
     def name(self) -> str | None:
         """The name of the program, function or builtin; None if there is none, or it is not known."""
         return self.words[0].value if self.words else None
+
+    def may_match(self, rule: str) -> bool:
+        """Whether the command has, or may have, the words of a rule such as ``git push --force*``, in this order.
+
+        The first is the program's name, without its folder. Other words may stand between them. A word that is not
+        known before the line runs may be any.
+        """
+        wanted = rule.split()
+        if not self.words or not wanted:
+            return False
+        name = self.name
+        if name is not None and not fnmatchcase(name.rpartition("/")[2], wanted[0]):
+            return False
+        at = 1
+        for pattern in wanted[1:]:
+            while at < len(self.words) and not self.words[at].may_be(pattern):
+                at += 1
+            if at == len(self.words):
+                return False
+            # One that may become several may be the next, too.
+            at += not self.words[at].splits
+        return True
 
 
 class Why(StrEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrouter.permission_rules.judging import AGENT, ALLOW, DENY, PERSON, Call, Rules
 from hookrouter.replies import PreSkillShellCommandReply, PreToolUseReply
+from hookrouter.shell.reader import client_shell
 
 TYPE_CHECKING = False
 
@@ -61,7 +62,7 @@ def _judged(tool: str, tool_input: Mapping[str, Any] | None, context: Context) -
     if config.agent_for(None, context.cwd) is None:
         return None
     folder = context.environ.get("CLAUDE_PROJECT_DIR") or context.cwd
-    call = Call(tool, tool_input or {}, folder, context.cwd, _shell(context.environ))
+    call = Call(tool, tool_input or {}, folder, context.cwd, client_shell(context.environ))
     found = Rules.of(config.approvals.rules).judge(call)
     if not found.rule:
         return None
@@ -79,8 +80,3 @@ def _asks_always(found: Judgement, context: Context) -> bool:
 
 def _refusal(found: Judgement) -> str:
     return f"A rule of the user forbids this. ({found.rule})"
-
-
-def _shell(environ: Mapping[str, str]) -> str:
-    """Return the shell that Claude Code gives command lines to: the user's, if it is zsh, else bash."""
-    return "zsh" if (environ.get("SHELL") or "").endswith("zsh") else "bash"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash, write
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -58,11 +60,25 @@ ask = "always"
 """
 
 
+COMMAND = "---\nallowed-tools: Bash\n---\nBefore !`touch ran` and !`rm -f file` behind\n"
+"""A command of the project's, with two lines of a shell in it."""
+
+
 @contextmanager
 def session(folder: Path, server: PrivateTmux, model: ScriptedModel, mode: str) -> Iterator[ApprovalSession]:
     def prepare(stage: Stage) -> dict[str, str]:
         settings = stage.client_home.read_settings()
         stage.client_home.write_settings({**settings, "skipDangerousModePermissionPrompt": True})
+        commands = Path(stage.client_home.project, ".claude", "commands")
+        commands.mkdir(parents=True)
+        (commands / "tidy.md").write_text(COMMAND)
+        # Some events are registered for clients that know them alone: it must be found.
+        programs = folder / "programs"
+        programs.mkdir()
+        (programs / "claude").symlink_to(str(find_client()))
+        path = f"{programs}{os.pathsep}{stage.environ['PATH']}"
+        done = stage.run("install", "--settings", stage.client_home.settings_file, environ={"PATH": path})
+        assert done.returncode == 0, done.stderr
         return {}
 
     one = ApprovalSession(folder, server, model, mode, strict=False, before=RULES, prepare=prepare)
@@ -121,9 +137,22 @@ def test_what_is_somebodys_is_asked_in_every_mode(tmp_path: Path, tmux_server: P
         assert (one.folder / "asked-1").exists()
 
         one.call(bash("touch kept-1"))
+        [asked] = one.waiting()
+        assert (asked["request"]["decider"], asked["request"]["rule"]) == ("person", "Bash(touch kept*)")
+        assert "no agent may decide this" in one.decide({"action": "allow"}, code=2)["reason"]
         one.press_by_hand("1")
         wait_until(lambda: one.count("Stop") == 2, 30, "the end of the turn", one.told)
         assert (one.folder / "kept-1").exists()
+
+
+def test_inline_shell_of_a_skill_is_refused(tmp_path: Path, tmux_server: PrivateTmux) -> None:
+    with ScriptedModel() as model, session(tmp_path, tmux_server, model, "bypassPermissions") as one:
+        (one.folder / "file").touch()
+        stops = one.count("Stop")
+        one.client.submit("/tidy")
+        wait_until(lambda: one.count("Stop") > stops, 40, "the end of the turn", one.told)
+        assert (one.folder / "ran").exists()
+        assert (one.folder / "file").exists()
 
 
 def test_a_subagent_is_refused_too(tmp_path: Path, tmux_server: PrivateTmux) -> None:

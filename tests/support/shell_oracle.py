@@ -12,12 +12,16 @@ import shutil
 import signal
 import subprocess
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookrouter.shell.commands import Literal
+from hookrouter.shell import commands
+from hookrouter.shell.reader import read
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from hookrouter.shell.commands import Reading, SimpleCommand, Word
 
 __all__ = ["STUBS", "Oracle", "random_shell_line", "unnamed"]
@@ -46,20 +50,22 @@ _STUB = r"""
 #include <sys/auxv.h>
 #include <unistd.h>
 
+/* Each line has a session of its own, and each session a log: what a line left behind writes into no other's. */
+
 int main(int count, char **words)
 {
     char place[4096], record[65536];
-    ssize_t size = readlink("/proc/self/exe", place, sizeof place - 5);
+    ssize_t size = readlink("/proc/self/exe", place, sizeof place - 40);
     if (size < 0) return 1;
     place[size] = 0;
-    strcpy(strrchr(place, '/'), "/log");
+    sprintf(strrchr(place, '/'), "/log.%d", (int)getsid(0));
     const char *name = (const char *)getauxval(AT_EXECFN), *base = strrchr(name, '/');
     size_t at = 0;
     at += 1 + (size_t)snprintf(record, 4096, "%s", base ? base + 1 : name);
     for (int index = 1; index < count && at < 60000; index++)
         at += 1 + (size_t)snprintf(record + at, 4000, "%s", words[index]);
-    record[at++] = '\n';
-    record[at++] = 0;
+    memcpy(record + at, "\2\n\3", 4);
+    at += 4;
     int log = open(place, O_WRONLY | O_APPEND | O_CREAT, 0600);
     return write(log, record, at) != (ssize_t)at;
 }
@@ -71,7 +77,6 @@ class Oracle:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._log = folder / "log"
         self._bin = folder / "bin"
         self._bin.mkdir(parents=True)
         source = folder / "stub.c"
@@ -86,7 +91,6 @@ class Oracle:
 
     def ran(self, line: str, shell: str) -> list[list[str]]:
         """Return the words of each stub that ran, the first its name."""
-        self._log.unlink(missing_ok=True)
         place = self._folder / "place"
         shutil.rmtree(place, ignore_errors=True)
         (place / "b").mkdir(parents=True)
@@ -114,15 +118,20 @@ class Oracle:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        if not self._log.exists():
+        log = self._folder / f"log.{process.pid}"
+        if not log.exists():
             return []
-        records = self._log.read_bytes().decode(errors="surrogateescape").split("\0\n\0")
+        records = log.read_bytes().decode(errors="surrogateescape").split("\0\2\n\3\0")
+        log.unlink()
         return [record.split("\0") for record in records if record]
 
 
 def unnamed(reading: Reading, ran: list[list[str]]) -> list[list[str]]:
     """Return what ran of which a reading names no command with these words."""
     patterns = [pattern for command in reading.commands for pattern in [_pattern(command)] if pattern is not None]
+    if any(word.value == "f" for command in reading.commands for word in command.words):
+        # A shell may run the script f: what a script does is its own.
+        ran = [words for words in ran if words != ["zz", "f"]]
     return [words for words in ran if not any(pattern.fullmatch("\0".join([*words, ""])) for pattern in patterns)]
 
 
@@ -137,7 +146,7 @@ def _pattern(command: SimpleCommand) -> re.Pattern[str] | None:
 def _of_word(word: Word) -> str:
     if word.splits:
         return "(?:[^\0]*\0)*"
-    parts = [re.escape(part.text) if isinstance(part, Literal) else "[^\0]*" for part in word.parts]
+    parts = [re.escape(part.text) if isinstance(part, commands.Literal) else "[^\0]*" for part in word.parts]
     return "".join(parts) + "\0"
 
 
@@ -167,6 +176,21 @@ local x=<W>|printf <W> <W>|printf '%d' <W>|shift <W>|return <W>|exit <W>|set -- 
 echo <W>|cd . && <S>|true && <S>|false \|\| <S>|: <W>|wait|test <W> = <W>|git -c alias.z=<Q> z|{ <S> } always { <S> }|if [[ a ]] { <S> }|foreach x (a) <S>; end
 () { <S> } |() { <S>; } a|function { <S>; }|repeat 2 <S>|for x (a b) <S>|for x in a b; <S>|echo ${(e):-<Q>}|echo ${~X} $~X $=X|print -P <Q>
 emulate sh -c <Q>|if (( 1 )) <S>|case a { a) <S> ;; }|[[ -n a ]] && { <S> }|x=( $(<S>) ); echo $x[1]|<N> &! <S>|<N> >\| f <W>|<S> &>>f|f () <S>
+<S> >! f|<S> &>! f|<N> >>! f <W>|<N> >>\| f <W>|<N> <>f <W>|<N> >&f <W>|<N> {fd}<f <W>|<S> 2>f|<S> >&2|<S> <&-|<S> 3<<<<W>|<N> 1<W>
+case <W> in a) <S> ;& *) <S> ;; esac|case <W> in a) <S> ;;& b) ;; esac|case a in # <S>\na) <S> ;; # '\nesac|{ # '\n<S>\n}|( # "\n<S>\n)
+<S> # '\n<S>|if <S> # <Q>\nthen <S>; fi|if ! <S>; then <S>; fi|! <S> \| <S>|<S> \|\n<S>|<S> &&\n<S>|<S> \|\| # a\n<S>|<N> \\\n<W> \\\n<W>
+f() { <S>; } <<EOF\n<T>\nEOF\nf|function f () { <S>; }; f|function f() ( <S> ); f|f()\n{ <S>; }\nf|f() if <S>; then <S>; fi; f|f() for x in a; do <S>; done; f
+{ <S> <<EOF\n<T>\nEOF\n}|if <S> <<EOF\n<T>\nEOF\nthen <S>; fi|while <N> <<EOF\n<T>\nEOF\ndo <S>; break; done|(<N> <<EOF\n<T>\nEOF\n)
+`<N> <<EOF\n<T>\nEOF\n`|x=$(<N> <<'EOF'\n<T>\nEOF\n)|<N> "$(<N> <<EOF\n<T>\nEOF\n)"|<N> <<"EOF"-\n<T>\nEOF\n|<N> <<EOF<W>\n<T>\nEOF\n<S>|<N> <<-'E F'\n<T>\n\tE F\n
+<N> $(<f)|<N> $(< f; <S>)|<N> $( # '\n<S>)|<N> $(case a in a) <S>;; esac)|((1)) && <S>|(( 1 ) \|\| <S> )|( (<S>) )|((<S>); <S>)|<N> $((<S>); <S>)|<N> $( (<S>) )
+[[ ( -n <W> ) ]]|[[ ! -f <W> \|\| <W> < b ]]|[[ a =~ (<W>) ]]|[[ a == (a\|b) ]]|[[ <W> = "<W>" ]] && <S>|[[ -n $(<S>) ]]|[[ a\n&& b ]]|[[ $(<S>) -gt 1 ]]|[[ -o x && <W> ]]
+time -- <S>|time\n<S>|command -- <N> <W>|command -p <S>|builtin eval <Q>|env -i <S>|env - <S>|env -iS <Q>|env -- X=1 <S>|nice -5 <S>|nice --adjustment=5 <S>|nohup -- <S>|timeout -s KILL 5 <S>
+xargs -n1 <S> < f|xargs -I{} <N> a{}b < f|xargs -- <S> < f|find . -maxdepth 0 -exec sh -c <Q> {} \;|find . -maxdepth 0 \( -exec <N> {} \; \)|find b -name <W> -exec <N> {} +|xargs env X=1 <N> < f
+bash -ec <Q>|bash -o pipefail -c <Q>|bash -euo pipefail -c <Q> <W>|sh -xc <Q>|bash -c <Q> \| <S>|bash -s <<< <Q>|bash /dev/stdin <<< <Q>|eval "<S>" '<S>'|eval -- <Q>|trap -- <Q> 0|trap - EXIT
+select x in a b\ndo <S>; break\ndone < f|for x in\ndo <S>; done|for x in $(<S>); do <S>; done|for x\nin a; do <S>; done|for ((;;)); do <S>; break; done|for ((i=0; i<1; i++)) { <S>; }|until ! <S>; do break; done
+X=a Y=b <S>|X+=a <N>|X=$(<S>) Y=`<N>` <N> <W>|X= <S>|X=~ <N>|X={a,b} <N>|X=* <N>|export X=$(<S>) Y|export X Y; <S>|readonly x=<W>|declare -x x=$(<S>)|local x|unset x y; <S>|a=(<W>\n<W>); <S>|a+=(<W>)
+foreach x (a b)\n<S>\nend|while ((0)) { <S> }|until <S> { <S> }|if [[ a ]] <S>|for x y in a b; do <S>; done|for x ( a ) { <S> }|repeat 1 do <S>; done|function f g { <S>; }; f|f g () { <S> }; g|function { <S> } <W>
+{ <S> } always { <S> } && <S>|<N> =(<S>)|<N> ${:-<W>}|<N> ${(%)X}|<N> $(<S>)[1]|<N> ${X:h}|<N> ${^X}|<N> ^a|<N> a~b|<N> (a\|b)|<N> **/*(.)|<N> <1-2>|nocorrect <S>|noglob - <S>|exec - <S>|- exec <S>
 functions[z]=<Q>; z|alias -g G=<Q>; echo G|echo $X:h|=zz <W>|\\<N> <W>|exec {fd}>f; <S>|<N> >(<S>) 2>&1|<N> <<<$(<S>)|typeset -A m; m[$(<S>)]=1
 a[$(<S>)]=1|a=([$(<S>)]=1)|echo $((a[$(<S>)]))|echo ${X:$(<S>)}|echo ${X//a/$(<S>)}|<S> <<EOF &\n<T>\nEOF\n|x=1; x=$((x+<W>)); echo $((x))|i=<W>; echo $((i))
 x=(1); declare x=<Q>|x=(1 2); local x=<W>|read -a x < f; declare x=<W>|nice <W> <S>|find . -maxdepth 0 <W> -exec <N> {} \;|xargs -I <W> <N> <W> < f|xargs -i<W> <N> <W> < f
@@ -283,6 +307,45 @@ _WORDS = [
         '$"a"',
         "'$(<S>)'",
         "a'\n'b",
+        '"${X:-"<W>"}"',
+        "${X:-'<W>'}",
+        '${U:-"$(<S>)"}',
+        "${U:-${X:-<W>}}",
+        '"a`<N> "b"`c"',
+        '"$(<N> "$(<S>)" \'b\')"',
+        "$'a\\'b'",
+        "$'\\\\'",
+        "$'\\101'",
+        "$'\\u61'",
+        "\"$'a'\"",
+        "\\'",
+        '\\"',
+        "a'\"'b",
+        '"\'"',
+        "a\\\\",
+        "$(<f)",
+        "$(( 1 ? 2 : 3 ))",
+        "$((16#a))",
+        '"$((1))"',
+        "${#a[@]}",
+        '"${a[@]}"',
+        "${a[1]}",
+        "a$(<S>)b",
+        "$X$(<S>)",
+        "\"a\"$(<S>)'c'",
+        "{1..3}",
+        "{a,$(<S>)}",
+        "a{b,c}d",
+        "[!a]",
+        "?",
+        "~/a",
+        "a:~",
+        "-c",
+        "-e",
+        "-exec",
+        ";",
+        "\\;",
+        "#a",
         "}",
         "{",
     ),
@@ -325,9 +388,20 @@ _NOISE = [
 ]
 
 
-def random_shell_line(source: random.Random) -> str:
-    """Return a command line of nested forms, now and then with characters added or taken away."""
-    line = _filled(source, "<S>", source.randint(1, 5))
+_Forms = dict[str, list[str]]
+_FORMS: _Forms = {"S": _TEMPLATES, "W": _WORDS, "T": _TEXTS}
+
+
+def random_shell_line(source: random.Random, shell: Literal["bash", "zsh", "sh"] = "bash") -> str:
+    """Return a command line of nested forms, now and then with characters added or taken away.
+
+    Half of the lines, which nest more deeply, are of forms that the reader calls certain alone: with others among them
+    nearly every line has a doubt, which proves nothing.
+    """
+    if source.random() < 0.5:
+        line = _filled(source, "<S>", source.randint(1, 5), _FORMS)
+    else:
+        line = _filled(source, "<S>", source.randint(2, 7), _certain_forms(shell))
     if source.random() < 0.35:
         for _ in range(source.randint(1, 3)):
             at = source.randint(0, len(line))
@@ -335,17 +409,30 @@ def random_shell_line(source: random.Random) -> str:
     return line[:2000].replace("\0", "")
 
 
-def _filled(source: random.Random, template: str, depth: int) -> str:
+@cache
+def _certain_forms(shell: Literal["bash", "zsh", "sh"]) -> _Forms:
+    """Return the forms that are certain if nothing but plain words is in them."""
+    around = {"S": "{}", "W": "aa {}", "T": "aa <<EOF\n{}\nEOF\n"}
+    return {
+        kind: [
+            form
+            for form in forms
+            if read(around[kind].replace("{}", _filled(random.Random(0), form, 0, _FORMS)), shell).certain
+        ]
+        for kind, forms in _FORMS.items()
+    }
+
+
+def _filled(source: random.Random, template: str, depth: int, forms: _Forms) -> str:
     def fill(found: re.Match[str]) -> str:
         kind = found[1]
         if kind == "N":
             return source.choice(_NAMES)
         if kind == "Q":
-            text = _filled(source, "<S>", depth - 1)
+            text = _filled(source, "<S>", depth - 1, forms)
             return source.choice([shlex.quote(text), '"' + text + '"', "'" + text + "'", text])
         if depth <= 0:
             return {"S": source.choice(_NAMES) + " a", "W": "a", "T": "a"}[kind]
-        choices = {"S": _TEMPLATES, "W": _WORDS, "T": _TEXTS}[kind]
-        return _filled(source, source.choice(choices), depth - 1)
+        return _filled(source, source.choice(forms[kind]), depth - 1, forms)
 
     return re.sub(r"<([NSWTQ])>", fill, template)

@@ -28,7 +28,7 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> Oracle:
 @given(seed=st.integers(0, 2**32))
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_a_shell_runs_nothing_that_a_certain_reading_had_not_named(oracle: Oracle, shell: str, seed: int) -> None:
-    line = random_shell_line(random.Random(seed))
+    line = random_shell_line(random.Random(seed), shell)
     reading = read(line, shell)
     if reading.certain:
         with safety("no command that a shell runs is missing"):

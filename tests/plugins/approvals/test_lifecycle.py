@@ -140,7 +140,6 @@ def test_a_client_that_ends_leaves_nothing(asking: Any) -> None:
     [
         ("rm x", PermissionRequestReply.deny("A rule of the user forbids this. (Bash(rm:*))")),
         ("ls", PermissionRequestReply.allow()),
-        ("make", None),
     ],
 )
 def test_rules_decide_at_once(asking: Any, command: str, expected: Reply | None) -> None:

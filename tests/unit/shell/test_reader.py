@@ -212,6 +212,16 @@ def test_words_outside_of_commands_are_listed() -> None:
         ('make "$x"', Why.OPTION),
         ("tar cfI x.tar 'sh -c rm' f", Why.OPTION),
         ("echo a | xargs -i% sh -c '%'", Why.OPTION),
+        ("cat <<'E'-\na\nE\n", Why.SYNTAX),
+        ("x=$(cat <<E | while a; do b; c; done\nd\nE\n)", Why.SYNTAX),
+        ("x=$(cat <<E && a\nd\nE\n)", Why.SYNTAX),
+        ("time X+=a rm", Why.SYNTAX),
+        ("ls a<(b)", Why.SYNTAX),
+        ("x=(a)[ ls", Why.SYNTAX),
+        ("ls >&'$(rm x)'", Why.TEXT),
+        ("ls >&$x", Why.TEXT),
+        ("! ((x))", Why.SYNTAX),
+        ("x=$(while cat <<E\na\nE\ndo a; b; done)", Why.SYNTAX),
     ],
 )
 def test_a_doubt_says_why(line: str, why: Why) -> None:
@@ -247,6 +257,12 @@ def test_arithmetic_on_numbers_is_certain(line: str) -> None:
         ("{ echo } ", set()),
         ("echo $'a'", {"bash", "zsh"}),
         ("cat <<< a", {"bash", "zsh"}),
+        ("a &>>! f b", {"bash"}),
+        ("a >! f b", {"bash", "sh"}),
+        ("time > f", {"bash", "sh"}),
+        ("[[ -n a || b < c ]]", {"bash", "zsh"}),
+        ("((1))", {"bash", "zsh"}),
+        ("bash -s <<< a <<EOF\nb\nEOF", {"bash"}),
     ],
 )
 def test_shells_differ(line: str, shells: set[str]) -> None:
@@ -268,6 +284,47 @@ def test_options_of_ssh_may_stand_behind_the_host() -> None:
     assert named(read("ssh host -p 22 rm x"), "rm").run_by == (RunBy("program", "ssh"),)
 
 
+@pytest.mark.parametrize(
+    "line", ["bash -c - 'rm x'", "bash -c -- 'rm x'", "bash - <<< 'rm x'", "sh -s - <<'E'\nrm x\nE"]
+)
+def test_a_dash_ends_the_options_of_a_shell(line: str) -> None:
+    assert [word.value for word in named(read(line), "rm").words] == ["rm", "x"]
+
+
+@pytest.mark.parametrize(
+    "line", ["a \"$(cat <<'E'\nb\nE\n)\"", "x=$(cat <<E | sort\nb\nE\n)", "if a; then cat <<E\nb\nE\nfi"]
+)
+def test_a_here_document_that_is_all_of_a_substitution_is_certain(line: str) -> None:
+    assert read(line).certain
+
+
 def test_run_by_is_from_the_outside_in() -> None:
     command = named(read("for x in a; do echo $(sudo rm); done"), "rm")
     assert command.run_by == (RunBy("loop"), RunBy("command substitution"), RunBy("program", "sudo"))
+
+
+@pytest.mark.parametrize(
+    ("line", "matches"),
+    [
+        ("git push --force", True),
+        ("git push '--for''ce' origin", True),
+        ("/usr/bin/git -C x push origin --force-with-lease", True),
+        ("git push $x", True),
+        ("git push origin a$x", True),
+        ('git push origin "a$x"', False),
+        ('git push origin "--fo$x"', True),
+        ("git $x", True),
+        ("git 'a b'", False),
+        ("git push", False),
+        ("git commit -m 'push --force'", False),
+        ("echo git push --force", False),
+        ("$x push --force", True),
+        ("A=1", False),
+    ],
+)
+def test_a_command_may_match_a_rule(line: str, matches: bool) -> None:
+    assert read(line).commands[0].may_match("git push --force*") == matches
+
+
+def test_no_command_matches_an_empty_rule() -> None:
+    assert not read("ls").commands[0].may_match("")
