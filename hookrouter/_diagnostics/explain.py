@@ -23,7 +23,9 @@ from hookrouter.events import EVENT_CLASSES
 from hookrouter.hookspecs import hookspecs_for
 from hookrouter.markers import waiting
 from hookrouter.messaging.pauses import is_paused
+from hookrouter.permission_rules.judging import Call, Rules
 from hookrouter.records import check
+from hookrouter.shell.reader import client_shell
 from hookrouter.storage.interface import StoreError
 from hookrouter.util import fastjson
 from hookrouter.util.text import describe_error
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from hookrouter._installation.settings_edit import Entry
     from hookrouter._plugins.registry import PluginInfo
     from hookrouter.context import Services
+
+_ASKING_RULES = ("PreToolUse", "PermissionRequest", "PreSkillShellCommand")
 
 __all__ = ["explain", "registered_calls", "session_folder"]
 
@@ -66,6 +70,8 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
       ``timeout``;
     - ``not_called``: ``plugin``, ``hooks``, ``status``, ``reason``, ``fix`` and ``refuses``, if it is set to fail
       closed and so refuses the call;
+    - ``rule``: what ``[[approvals.rules]]`` say to a call that is about to run, or asks for permission: ``decide``,
+      ``rule`` (empty if none is about it) and ``uncertain``, what is not certain of it; None where no rule is asked;
     - ``session``: ``name``, ``agent``, ``gateway``, ``fallbacks``, ``paused`` (None, or since when and why).
     """
     record = event_facts(str(payload["hook_event_name"]))
@@ -90,7 +96,20 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
         "calls": calls,
         "not_called": skipped + failed,
         "session": _session(app, payload, session),
+        "rule": _rule(app, record, payload),
     }
+
+
+def _rule(app: Services, record: EventFacts, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what ``[[approvals.rules]]`` say to the call; None where no rule is asked."""
+    rules, tool, tool_input = app.config.approvals.rules, payload.get("tool_name"), payload.get("tool_input")
+    if record.name not in _ASKING_RULES or not rules or not isinstance(tool, str) or not isinstance(tool_input, dict):
+        return None
+    folder = payload.get("cwd")
+    where = folder if isinstance(folder, str) else os.getcwd()
+    found = Rules.of(rules).judge(Call(tool, tool_input, where, where, client_shell(app.environ)))
+    doubts = [part.text for part in found.parts if part.kind == "doubt" or not part.certain]
+    return {"decide": found.decide, "rule": found.rule, "uncertain": doubts}
 
 
 def _calls(

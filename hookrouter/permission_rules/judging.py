@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hookrouter.permission_rules.files import FileUse, Folders
     from hookrouter.permission_rules.paths import PathPattern, Place
     from hookrouter.permission_rules.words import CommandPattern, Shaped
-    from hookrouter.shell.commands import Reading, SimpleCommand
+    from hookrouter.shell.commands import Doubt, Reading, SimpleCommand
 
 __all__ = ["AGENT", "ALLOW", "DENY", "PERSON", "Call", "CompiledRule", "JudgedPart", "Judgement", "Rules"]
 
@@ -44,6 +44,7 @@ _PATH_KEYS = {
 
 _MOST_CHOSEN = 1000
 
+_INTERPRETERS = frozenset(["python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "Rscript", "lua"])
 _SHELLS = ("bash", "sh", "zsh", "dash", "ash")
 _TRANSPARENT = frozenset(
     [
@@ -272,12 +273,10 @@ class Rules:
             folders.follow(command)
         for use in redirected(reading.redirections, folders.home):
             of_file(use)
-        if reading.doubts:
+        doubts = [doubt for doubt in reading.doubts if not _is_a_script(doubt, reading)]
+        if doubts:
             decide, rule, certain = self._first(self.rules, lambda one: one.of_doubt(call.tool))
-            parts += [
-                JudgedPart("doubt", str(doubt.why), doubt.start, doubt.end, decide, rule, certain)
-                for doubt in reading.doubts
-            ]
+            parts += [JudgedPart("doubt", doubt.why, doubt.start, doubt.end, decide, rule, certain) for doubt in doubts]
         return parts
 
     def _for_files(self, tool: str) -> tuple[CompiledRule, ...]:
@@ -325,6 +324,20 @@ def _text(command: SimpleCommand, reading: Reading) -> str:
     written = reading.text[command.start : command.end]
     beginning = command.assignments[0].name if command.assignments else command.words[0].text
     return written if written.startswith(beginning) else " ".join(word.text for word in command.words)
+
+
+def _is_a_script(doubt: Doubt, reading: Reading) -> bool:
+    """Whether a doubt is about what an interpreter is given in its own language: as a script, of which nothing is known.
+
+    A rule that grants ``python3`` grants scripts, wherever they stand.
+    """
+    from hookrouter.shell.commands import Why
+
+    return doubt.why == Why.CODE and any(
+        (command.name or "").rpartition("/")[2].rstrip("0123456789.") in _INTERPRETERS
+        for command in reading.commands
+        if command.start <= doubt.start and doubt.end <= command.end
+    )
 
 
 def _is_transparent(command: SimpleCommand, reading: Reading) -> bool:

@@ -18,6 +18,7 @@ from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.terminal import DIM, RED, YELLOW, Progress, Style, has_unicode
 from hookrouter.permission_rules.judging import AGENT, ALLOW, Call, Rules
 from hookrouter.permission_rules.rule import EDITING, READING, RUNNING
+from hookrouter.shell.reader import client_shell
 from hookrouter.util.clock import now
 from hookrouter.util.text import printable
 
@@ -47,7 +48,7 @@ _Config = Annotated[
 ]
 _Shell = Annotated[
     Shell | None,
-    typer.Option("--shell", help="The shell that command lines are for. Default: zsh if it is yours, else bash."),
+    typer.Option("--shell", help="The shell that command lines are for. Default: the one that Claude Code would use."),
 ]
 
 _MOST_DECIDED = 200_000
@@ -380,10 +381,8 @@ def _here() -> str:
 
 
 def _shell(chosen: Shell | None) -> str:
-    """Return the shell that Claude Code would give command lines to: the user's, if it is zsh, else bash."""
-    if chosen is not None:
-        return chosen.value
-    return "zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"
+    """Return the shell that command lines are for."""
+    return client_shell(os.environ) if chosen is None else chosen.value
 
 
 def _note(style: Style, text: str, colour: str) -> None:

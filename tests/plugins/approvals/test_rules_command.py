@@ -36,7 +36,8 @@ def table(tool: str, decide: str) -> str:
 
 
 @pytest.fixture
-def config(hookrouter_home: Path) -> Path:
+def config(hookrouter_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CLAUDE_CODE_SHELL", "/bin/bash")
     path = hookrouter_home / "config.toml"
     path.write_text("\n".join(table(*rule) for rule in RULES))
     path.chmod(0o600)
