@@ -327,7 +327,7 @@ def _text(command: SimpleCommand, reading: Reading) -> str:
 
 
 def _is_a_script(doubt: Doubt, reading: Reading) -> bool:
-    """Whether a doubt is about what an interpreter is given in its own language: as a script, of which nothing is known.
+    """Whether a doubt is about what an interpreter is given in its own language: a script, of which nothing is known.
 
     A rule that grants ``python3`` grants scripts, wherever they stand.
     """

@@ -17,7 +17,6 @@ from hookrouter.shell._programs import PROGRAMS
 from hookrouter.shell._special import (
     SPECIAL,
     inputs_of,
-    known_name,
     may_be_option,
     read_input,
     read_word,
@@ -25,6 +24,7 @@ from hookrouter.shell._special import (
 )
 from hookrouter.shell._words import NAME, RESERVED
 from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
+from hookrouter.shell.plain import known_name
 from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrouter.shell._programs import PROGRAMS, SHELLS
+from hookrouter.shell._programs import SHELLS
 from hookrouter.shell._tests import bracket_doubts
 from hookrouter.shell.commands import Expansion, RunBy, SimpleCommand, Why, Word
+from hookrouter.shell.plain import known_name
 from hookrouter.util.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
@@ -48,17 +49,7 @@ if TYPE_CHECKING:
             """Take a word that is evaluated as arithmetic; return whether it is of a form that is known."""
 
 
-__all__ = ["SPECIAL", "inputs_of", "known_name", "may_be_option", "read_input", "read_word", "replaced_in"]
-
-
-def known_name(name: str) -> str:
-    """Return the name that the table has of a program: ``python3.11``, ``gsort`` and ``vim.tiny`` are others' too."""
-    if name in SPECIAL or name in PROGRAMS:
-        return name
-    for other in (name.rstrip("0123456789.").rstrip("-"), name.partition(".")[0], name.removeprefix("g")):
-        if other in SPECIAL or other in PROGRAMS:
-            return other
-    return name
+__all__ = ["SPECIAL", "inputs_of", "may_be_option", "read_input", "read_word", "replaced_in"]
 
 
 def read_word(reader: Reader, word: Word, by: tuple[RunBy, ...], dialect: Dialect) -> None:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrouter.shell.commands import Direction
 
-__all__ = ["read_plain"]
+__all__ = ["READ_APART", "known_name", "read_plain"]
 
 _LONGEST = 1000
 _CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+,:-")
@@ -26,9 +26,9 @@ _RESERVED = frozenset([
 _JOINS = ("&&", "||", ";", "|")
 _WITH_SUBCOMMANDS = ("git", "npm")
 """Programs of which most subcommands run nothing: the commonest."""
-_READ_APART = frozenset([
+READ_APART = frozenset([
     "bash", "rbash", "zsh", "sh", "dash", "ash", "fish", "csh", "tcsh", "ksh", "mksh", "ksh93", "oksh", "pwsh", "nu",
-    "elvish", "xonsh", "set", "find", "gfind", "[", "test", "sed", "gsed", "awk", "gawk", "mawk", "nawk",
+    "elvish", "xonsh", "set", "find", "[", "test", "sed", "awk", "mawk", "nawk",
     "bfs", "cmake", "goawk", "original-awk",
 ])  # fmt: skip
 """Programs whose words are read by code of their own."""
@@ -84,9 +84,19 @@ def _is_plain(words: list[Word]) -> bool:
     name = words[0].text
     if name in _RESERVED or not (name[0].isalpha() or name[0] in "./") or "%" in name or name in (".", ".."):
         return False
-    base = name.rpartition("/")[2]
+    base = known_name(name.rpartition("/")[2])
     if base not in PROGRAMS:
-        return base not in _READ_APART
+        return base != "" and base not in READ_APART
     if name not in _WITH_SUBCOMMANDS or len(words) == 1:
         return False
     return words[1].text[0] not in "-+" and f"{name} {words[1].text}" not in PROGRAMS
+
+
+def known_name(name: str) -> str:
+    """Return the name that the table has of a program: ``python3.11``, ``gsort`` and ``vim.tiny`` are others' too."""
+    if name in READ_APART or name in PROGRAMS:
+        return name
+    for other in (name.rstrip("0123456789.").rstrip("-"), name.partition(".")[0], name.removeprefix("g")):
+        if other in READ_APART or other in PROGRAMS:
+            return other
+    return name

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hookrouter.shell._programs import PROGRAMS
 from hookrouter.shell._reading import read_any
 from hookrouter.shell._special import SPECIAL
-from hookrouter.shell.plain import read_plain
+from hookrouter.shell.plain import READ_APART, read_plain
 from support.shell_corpus import blocks
 
 WORDS = st.sampled_from(
@@ -63,6 +63,7 @@ def test_every_program_that_may_run_others(name: str) -> None:
 
 
 def test_programs_with_code_of_their_own_are_left_to_it() -> None:
+    assert set(SPECIAL) == READ_APART
     for name in SPECIAL:
         assert read_plain(f"{name} x") is None
 
