@@ -120,6 +120,9 @@ os.kill = _kill_own
 os.mkfifo = _lacks("named pipes")
 os.link = _lacks("hard links")
 os.fork = _lacks("processes")
+for _number, _name in enumerate(("OPEN", "CLOSE", "DUP2")):
+    setattr(os, f"POSIX_SPAWN_{_name}", _number)
+os.posix_spawn = _lacks("processes")
 socket.socketpair = _lacks("socket pairs")
 threading.Thread.start = _lacks("threads")  # type: ignore[method-assign]
 
