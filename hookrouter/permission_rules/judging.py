@@ -9,7 +9,7 @@ gets what the rule says.
 from __future__ import annotations
 
 from hookrouter.permission_rules.fits import MAYBE, NO, YES
-from hookrouter.permission_rules.rule import EDITING, READING, RUNNING, Rule, is_tool, parse
+from hookrouter.permission_rules.rule import EDITING, EVERY_TOOL, READING, RUNNING, Rule, is_tool, parse
 from hookrouter.util.glob import fits_glob, has_wildcard
 from hookrouter.util.system import is_darwin
 from hookrouter.util.value import Value
@@ -145,9 +145,12 @@ class CompiledRule:
 
     def of_file(self, tool: str, use: FileUse, found: Sequence[Place], folders: Folders, folder: str) -> int:
         """Return whether the rule is about a file that a command of a tool uses; ``found``: where that may be."""
-        if is_tool(self.rule, tool) and self.rule.specifier is None:
+        if use.by_shell and is_tool(self.rule, tool) and self.rule.specifier is None:
             return YES
-        if not is_tool(self.rule, "Edit" if use.writes else "Read", refuses=self.refuses):
+        # A rule for every tool, or for all commands, has its say about the command whose file it is.
+        if self.rule.tool == EVERY_TOOL or not is_tool(
+            self.rule, "Edit" if use.writes else "Read", refuses=self.refuses
+        ):
             return NO
         if self.rule.specifier is None:
             return YES

@@ -114,9 +114,7 @@ class Oracle:
         except subprocess.TimeoutExpired:
             pass
         finally:
-            # Also what it left in the background.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _end_session(process.pid)
             process.wait()
         log = self._folder / f"log.{process.pid}"
         if not log.exists():
@@ -124,6 +122,27 @@ class Oracle:
         records = log.read_bytes().decode(errors="surrogateescape").split("\0\2\n\3\0")
         log.unlink()
         return [record.split("\0") for record in records if record]
+
+
+def _end_session(leader: int) -> None:
+    """Kill all that a line has started, also in groups of their own, and what starts others as quickly as it dies."""
+    while members := [pid for pid in _processes() if _session(pid) == leader]:
+        for pid in members:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def _session(pid: int) -> int:
+    """Return the session of a process that lives; 0 for one that has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return 0
+    return 0 if fields[0] in (b"Z", b"X") else int(fields[3])
 
 
 def unnamed(reading: Reading, ran: list[list[str]]) -> list[list[str]]:

@@ -202,6 +202,12 @@ def test_programs_that_write_where_they_are_told(command: str) -> None:
     assert judged("Bash", rules=rules, command=command).decide == "deny"
 
 
+def test_a_rule_for_all_commands_says_nothing_of_a_commands_own_files() -> None:
+    rules = Rules([CompiledRule("Bash(mkdir:*)", "allow"), CompiledRule("Bash", "agent"), CompiledRule("*", "deny")])
+    assert judged("Bash", rules=rules, command="mkdir x").decide == "allow"
+    assert judged("Bash", rules=rules, command="mkdir x > y").decide == "agent"
+
+
 def test_what_is_done_to_a_folder_is_done_to_what_is_in_it() -> None:
     rules = Rules([CompiledRule("Edit(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
     for command in ("rm -rf secret", "rm -rf .", "mv secret other", "chmod -R 777 ../project"):
