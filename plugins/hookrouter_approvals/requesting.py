@@ -19,6 +19,7 @@ from hookrouter_approvals.forms_left import note_left
 from hookrouter_approvals.names import QUESTION_TOOL
 from hookrouter_approvals.requests import form_request, permission_request, plan_request, proposal
 from hookrouter_approvals.rules import ALLOW, DENY, PERSON, ruling
+from hookrouter_approvals.settings import ApprovalsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["PLAN_TOOL", "folder_of", "form_requested", "is_decidable", "permission_requested", "placed", "ruled"]
 
 PLAN_TOOL = "ExitPlanMode"
+_FREE_IN_PLANS = (PLAN_TOOL, "Read")
+"""The tools whose dialogs in plan mode are those of any mode."""
 _REFUSAL = "A rule of the user forbids this."
 
 
@@ -47,6 +50,10 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     if found is None:
         return None
     if found.decide == ALLOW:
+        if event.permission_mode == "plan" and event.tool_name not in _FREE_IN_PLANS:
+            # Its dialog is the plan mode's own, and an allow would pass it (2.1.332).
+            context.debug("the session is in plan mode, which a rule does not lift")
+            return None
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == PLAN_TOOL else None)
     if found.decide == DENY:
         return PermissionRequestReply.deny(f"{_REFUSAL} ({found.rule})")
@@ -61,8 +68,14 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     build = plan_request if event.tool_name == PLAN_TOOL else permission_request
     question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules), found)
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
+    # Of a subagent's call Claude Code draws the dialog after the hook, and a person has to see it (2.1.332).
+    is_unseen = question.agent_id and question.is_reserved
     return wait_for_answer(
-        context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id
+        context,
+        handover,
+        lambda answer: _permission_reply(question, answer),
+        agent_id=question.agent_id,
+        longest=context.settings(ApprovalsSettings).unseen_wait if is_unseen else float("inf"),
     )
 
 
@@ -88,15 +101,16 @@ def form_requested(event: events.Elicitation, context: Context) -> ElicitationRe
         return ElicitationReply.decline()
     if not may_wait(context):
         return None
-    from hookrouter_approvals.settings import ApprovalsSettings
-
     own_id = _own_id(event, context)
-    question = _open(context, form_request(event, own_id, found.rule), found)
+    question, settings = (
+        _open(context, form_request(event, own_id, found.rule), found),
+        context.settings(ApprovalsSettings),
+    )
     reply = wait_for_answer(
         context,
         Handover.of_call(context.store, context.session_id, own_id),
         _form_reply,
-        longest=context.settings(ApprovalsSettings).elicitation_wait,
+        longest=settings.unseen_wait if question.is_reserved else settings.elicitation_wait,
         taken=lambda answer: context.after_reply(lambda: _form_replied(context, question, answer)),
     )
     if reply is None and documents.is_open(context.store, question.session, own_id):

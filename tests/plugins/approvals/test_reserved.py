@@ -76,3 +76,18 @@ def test_a_call_that_no_rule_is_about_is_left_to_the_terminal(asking: Any) -> No
     asking.call("Read", {"file_path": "/x"})
     assert asking.request("Read", {"file_path": "/x"})[0] is None
     assert list_questions(asking.app.store) == []
+
+
+def test_of_a_subagent_it_waits_a_short_time_because_no_dialog_is_drawn_meanwhile(asking: Any) -> None:
+    asking.settings = type(asking.settings)(unseen_wait=0.01)
+    fields = {"agent_id": "a-1", "agent_type": "general-purpose"}
+    asking.show({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": COMMAND})
+    asking.hook("pre_tool_use", tool_name="Bash", tool_input=COMMAND, tool_use_id="toolu_1", **fields)
+    assert asking.request("Bash", COMMAND, **fields)[0] is None
+    assert [one.agent_id for one in list_questions(asking.app.store)] == ["a-1"]
+
+
+def test_plan_modes_own_dialogs_are_not_lifted_by_a_rule(asking: Any) -> None:
+    asking.call("Bash", {"command": "ls"})
+    assert asking.request("Bash", {"command": "ls"}, permission_mode="plan")[0] is None
+    assert asking.request("Bash", {"command": "ls"})[0] is not None
