@@ -126,6 +126,8 @@ class ApprovalRule(Value):
     """Which calls, in the syntax of Claude Code's permission rules: see :mod:`hookrouter.permission_rules.rule`."""
     decide: str
     """``allow``, ``deny``, ``agent`` or ``person``."""
+    ask: str = "client"
+    """When the agent is asked: ``client``, if Claude Code asks, or ``always``."""
 
 
 class ApprovalsConfig(Value):

@@ -1,10 +1,13 @@
 """Records: what hooks receive, JSON objects that read like frozen classes.
 
 A record costs nothing to make: a field is looked up, and its type compared, when it is read. The classes are those of
-:mod:`hookrouter.events` and :mod:`hookrouter.tools`. On the way of ``hookrouter run``: imports nothing but ``util``.
+:mod:`hookrouter.events` and :mod:`hookrouter.tools`. On the way of ``hookrouter run``: imports nothing but ``util``,
+and the reader of commands when a command is read.
 """
 
 from __future__ import annotations
+
+import os
 
 from hookrouter.util.fastjson import json_type
 
@@ -12,7 +15,9 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
+    from typing import Any, ClassVar, Literal, NoReturn, Self, TypeVar, dataclass_transform
+
+    from hookrouter.shell.commands import Reading
 
     _R = TypeVar("_R", bound="Record")
 else:
@@ -22,7 +27,7 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["Field", "Record", "ToolInput", "ToolResponse", "check", "field", "replace"]
+__all__ = ["CommandInput", "Field", "FileInput", "Record", "ToolInput", "ToolResponse", "check", "field", "replace"]
 
 MAX_FAULTS = 20
 """Faults that one check reports; a payload of a million bad items is described well enough by these."""
@@ -241,6 +246,72 @@ class ToolInput(Record):
 
     TOOL: ClassVar[str] = ""
     """The tool."""
+
+    def _given(self, name: str) -> object:
+        """Return what the JSON object holds, of any type; None if it lacks it."""
+        return self._raw.get(name) if isinstance(self._raw, dict) else None
+
+
+class CommandInput(ToolInput):
+    """The input of a tool that has a shell run a command: ``BashInput``, ``MonitorInput``."""
+
+    __slots__ = ()
+
+    def commands(self, shell: Literal["bash", "zsh"] | None = None) -> Reading:
+        """Return what the command runs.
+
+        ``shell`` is by default the one that Claude Code takes: :func:`hookrouter.shell.reader.client_shell`. A guard
+        refuses a reading that is not ``certain``. That of a command that is missing, empty or no text is not; a Monitor
+        of a WebSocket runs nothing, for certain.
+        """
+        from hookrouter.shell.reader import client_shell, read, unreadable
+
+        command = self._given("command")
+        if command is None and self._given("ws") is not None:
+            return read("")
+        if not isinstance(command, str) or not command:
+            return unreadable()
+        return read(command, shell or client_shell(os.environ))
+
+
+_READS = {"Read": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path", "Glob": "path", "Grep": "path"}
+_WRITES = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
+
+
+class FileInput(ToolInput):
+    """The input of a tool that reads or writes files by their paths: ``Read``, ``Write``, ``Edit``, ``NotebookEdit``,
+    ``Glob`` and ``Grep``.
+    """
+
+    __slots__ = ()
+
+    def reads(self, folder: str) -> tuple[str, ...] | None:
+        """Return the paths that the call reads; for a search, the file or folder that it goes through.
+
+        ``folder`` is the session's, ``context.cwd``. Paths are absolute, without ``.``, ``..`` and ``~``, as Claude
+        Code makes them (:func:`hookrouter.util.client_paths.client_path`). Symbolic links are not followed: that does
+        ``os.path.realpath``. None if it is not known what is read, because a path is missing or no text: a guard
+        refuses that.
+        """
+        return self._paths(_READS.get(self.TOOL), folder)
+
+    def writes(self, folder: str) -> tuple[str, ...] | None:
+        """Return the paths that the call writes, as :meth:`reads` does."""
+        return self._paths(_WRITES.get(self.TOOL), folder)
+
+    def _paths(self, name: str | None, folder: str) -> tuple[str, ...] | None:
+        if name is None:
+            return ()
+        from hookrouter.util.client_paths import client_path, searched_folder
+
+        path = self._given(name)
+        if path is None and not type(self).FIELDS[name].required:
+            path = "."
+        found = client_path(path, folder) if isinstance(path, str) and path else None
+        if found is not None and self.TOOL == "Glob":
+            pattern = self._given("pattern")
+            found = searched_folder(pattern, found) if isinstance(pattern, str) else None
+        return None if found is None else (found,)
 
 
 class ToolResponse(Record):

@@ -52,6 +52,7 @@ __all__ = [
     "read_lines",
     "settings",
     "storage_problems",
+    "unheard_warning",
     "untold",
     "untold_warning",
 ]
@@ -126,6 +127,8 @@ def check(app: Services) -> list[Located]:
         further = [*_own_settings(meant), *_gateways(meant), *_answering(meant), *storage_problems(meant)]
         found += [Located("error", line_of(one.key, lines), one) for one in further if one.key not in told]
         found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
+        if text := unheard_warning(config):
+            found.append(Located("warning", line_of("approvals.rules[0]", lines), Problem("approvals.rules", text)))
     return sorted(found, key=lambda located: (located.level, located.line or 0))
 
 
@@ -257,6 +260,19 @@ def untold_warning(config: Config) -> str:
     return (
         f"if {names} does not answer a question, nobody is told: {why}, and [answer] escalate_to names no gateway to a "
         "person"
+    )
+
+
+def unheard_warning(config: Config) -> str:
+    """Return in one clause that rules leave calls to a person, and no person is told; empty if one is, or none does."""
+    rules = [rule.tool for rule in config.approvals.rules if rule.decide == "person"]
+    told = config.answer.escalate_to and not config.is_inbox(config.answer.escalate_to)
+    if not rules or told or all(agent.is_person for agent in config.agents if agent.enabled):
+        return ""
+    listed = ", ".join(repr(tool) for tool in rules[:3]) + (", …" if len(rules) > 3 else "")
+    return (
+        f"the rules {listed} leave calls to a person, and [answer] escalate_to names no gateway to one: nobody hears "
+        "of them who does not look at the terminal, the page or `hookrouter questions`"
     )
 
 

@@ -156,6 +156,12 @@ def _decider(value: object) -> str:
     return str(value)
 
 
+def _asking(value: object) -> str:
+    if value not in ("client", "always"):
+        raise wrong(value, _ASK.words)
+    return str(value)
+
+
 def _rule(value: object) -> str:
     from hookrouter.permission_rules.rule import RuleError, parse
 
@@ -269,6 +275,7 @@ _COUNT = _Check(f"a whole number, at least 0 and at most {_MAX_COUNT}", _count)
 _ON_ERROR = _Check('"open" or "closed"', _on_error)
 _READER = _Check('"agent" or "person"', _reader)
 _DECIDER = _Check('"allow", "deny", "agent" or "person"', _decider)
+_ASK = _Check('"client" or "always"', _asking)
 _RULE = _Check("a permission rule, as in Claude Code's settings", _rule)
 _LOOPBACK = _Check(f"127.0.0.1:PORT, with a port from 1 to {_MAX_PORT}", _loopback)
 _TABLE = _Check("a table", _table)
@@ -436,6 +443,13 @@ class ApprovalRuleTable:
         "`allow` and `deny` decide at once; `agent` asks the session's agent; `person` leaves it to a person, and no "
         "agent's answer is taken.",
         '"agent"',
+    )
+
+    ask: str = _key(
+        _ASK,
+        'When the agent is asked, with `decide = "agent"`: `"client"` if Claude Code asks, `"always"` in every mode.',
+        '"always"',
+        _default(values.ApprovalRule, "ask"),
     )
 
     def value(self) -> values.ApprovalRule:
@@ -721,15 +735,27 @@ class ConfigFile:
             answer=_value(values.AnswerConfig, self.answer),
             approvals=self.approvals.value(),
             sessions=_value(values.SessionsConfig, self.sessions),
-            plugins={name: plugin_config(table) for name, table in self.plugins.tables.items()},
+            plugins=self._plugins(),
             plugin_order=self.plugins.order,
-            plugin_last=self.plugins.last,
+            plugin_last=self._last(),
             journal_payloads=self.journal.payloads,
             serve=_value(values.ServeConfig, self.serve),
             page=_value(values.PageConfig, self.page),
             monitor=_value(values.MonitorConfig, self.monitor),
             storage=_value(values.StorageConfig, self.storage),
         )
+
+    def _last(self) -> tuple[str, ...]:
+        placed = _RULES in (*self.plugins.order, *self.plugins.last)
+        # It must see what the others have made of a call.
+        return self.plugins.last if placed or not self.approvals.rules else (*self.plugins.last, _RULES)
+
+    def _plugins(self) -> dict[str, values.PluginConfig]:
+        plugins = {name: plugin_config(table) for name, table in self.plugins.tables.items()}
+        if any(rule.decide in ("deny", "person") for rule in self.approvals.rules):
+            # What refuses must not let a call by because it cannot say so.
+            plugins[_RULES] = plugins.get(_RULES, values.PluginConfig())._with(on_error="closed")
+        return plugins
 
 
 def schema() -> Iterator[SchemaTable]:
@@ -771,6 +797,10 @@ def _described(header: str, kind: type[Any]) -> SchemaTable:
             SchemaKey(field.name, check.words, required, default, field.metadata["help"], field.metadata["example"])
         )
     return SchemaTable(header, " ".join((kind.__doc__ or "").split()), tuple(keys))
+
+
+_RULES = "rules"
+"""The plugin that holds what the rules refuse."""
 
 
 def plugin_config(table: PluginTable) -> values.PluginConfig:

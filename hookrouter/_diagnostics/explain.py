@@ -23,7 +23,9 @@ from hookrouter.events import EVENT_CLASSES
 from hookrouter.hookspecs import hookspecs_for
 from hookrouter.markers import waiting
 from hookrouter.messaging.pauses import is_paused
+from hookrouter.permission_rules.judging import Call, Rules
 from hookrouter.records import check
+from hookrouter.shell.reader import client_shell
 from hookrouter.storage.interface import StoreError
 from hookrouter.util import fastjson
 from hookrouter.util.text import describe_error
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     from hookrouter._plugins.registry import PluginInfo
     from hookrouter.context import Services
 
-__all__ = ["explain", "session_folder"]
+_ASKING_RULES = ("PreToolUse", "PermissionRequest", "PreSkillShellCommand")
+
+__all__ = ["explain", "registered_calls", "session_folder"]
 
 
 def session_folder(app: Services, session: str) -> str:
@@ -66,6 +70,8 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
       ``timeout``;
     - ``not_called``: ``plugin``, ``hooks``, ``status``, ``reason``, ``fix`` and ``refuses``, if it is set to fail
       closed and so refuses the call;
+    - ``rule``: what ``[[approvals.rules]]`` say to a call that is about to run, or asks for permission: ``decide``,
+      ``rule`` (empty if none is about it) and ``uncertain``, what is not certain of it; None where no rule is asked;
     - ``session``: ``name``, ``agent``, ``gateway``, ``fallbacks``, ``paused`` (None, or since when and why).
     """
     record = event_facts(str(payload["hook_event_name"]))
@@ -90,7 +96,20 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
         "calls": calls,
         "not_called": skipped + failed,
         "session": _session(app, payload, session),
+        "rule": _rule(app, record, payload),
     }
+
+
+def _rule(app: Services, record: EventFacts, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what ``[[approvals.rules]]`` say to the call; None where no rule is asked."""
+    rules, tool, tool_input = app.config.approvals.rules, payload.get("tool_name"), payload.get("tool_input")
+    if record.name not in _ASKING_RULES or not rules or not isinstance(tool, str) or not isinstance(tool_input, dict):
+        return None
+    folder = payload.get("cwd")
+    where = folder if isinstance(folder, str) else os.getcwd()
+    found = Rules.of(rules).judge(Call(tool, tool_input, where, where, client_shell(app.environ)))
+    doubts = [part.text for part in found.parts if part.kind == "doubt" or not part.certain]
+    return {"decide": found.decide, "rule": found.rule, "uncertain": doubts}
 
 
 def _calls(
@@ -207,18 +226,34 @@ def _registered(
     app: Services, texts: Mapping[str, str], record: EventFacts, payload: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the entries that start hookrouter for this call."""
+    value = matched_value(record.name, payload)
+    return [
+        {"file": path, "matcher": matcher, "command": command}
+        for path, event, matcher, command in _started_by(app, texts)
+        if event == record.name and matches(event, matcher, value)
+    ]
+
+
+def _started_by(app: Services, texts: Mapping[str, str]) -> list[tuple[str, str, str | None, str]]:
+    """Return file, event, matcher and command of each entry that starts hookrouter."""
     entries = [(path, entry.event, entry.matcher, entry.command) for path, entry in _entries(texts)]
     if not entries:
         plugins = [path for path, text in texts.items() if enabled_names(text)]
         if plugins:
             # Started by the Claude Code plugin, which stands back if install has registered anything.
             entries = [(plugins[0], want.event, want.matcher, want.command) for want in first_party_registrations(app)]
-    value = matched_value(record.name, payload)
-    return [
-        {"file": path, "matcher": matcher, "command": command}
-        for path, event, matcher, command in entries
-        if event == record.name and matches(event, matcher, value)
-    ]
+    return entries
+
+
+def registered_calls(app: Services, record: EventFacts, folder: str) -> Callable[[str], bool]:
+    """Return what says whether a value that matchers of an event look at, such as a tool, starts hookrouter's hooks.
+
+    By the settings that hold for a session in a folder.
+    """
+    texts = _settings_texts(app, {"cwd": folder})
+    found = [] if any(map(hooks_disabled, texts.values())) else _started_by(app, texts)
+    matchers = {matcher for _, event, matcher, _ in found if event == record.name}
+    return lambda value: any(matches(record.name, matcher, value) for matcher in matchers)
 
 
 def _entries(texts: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:

@@ -209,15 +209,20 @@ def registration_sources(
 
 
 def ruled_tools(config: Config) -> tuple[str, ...]:
-    """Return the tools whose calls ``[[approvals.rules]]`` do not simply leave to the terminal; ``*`` for every tool.
+    """Return the tools whose calls ``[[approvals.rules]]`` may be about; ``*`` for every tool.
 
     Names, and patterns for the tools of a server. An ``[[agents]]`` entry of a person is told of what the rules leave
     to a person, which without a fitting rule is every call.
     """
     if any(agent.enabled and agent.is_person for agent in config.agents):
         return ("*",)
-    rules = [parse(one.tool) for one in config.approvals.rules if one.decide != "person"]
-    return tuple(dict.fromkeys(map(tool_names, rules)))
+    return tuple(
+        dict.fromkeys(
+            name
+            for rule in config.approvals.rules
+            for name in tool_names(parse(rule.tool), refuses=rule.decide in ("deny", "person"))
+        )
+    )
 
 
 def registrations(plugins: Sequence[RegistrationSource], script: Sequence[str], home: str | None) -> list[Registration]:

@@ -92,12 +92,14 @@ def explain(
     Also shown are the entries of settings.json that start hookrouter for this call, what each plugin's failure means
     (on_error) and how long it may take, and the agent that manages the session. Plugins are imported, but nothing of
     them is called, unless --execute asks for it: then each plugin's outcome, time and reply are shown, what they
-    changed of the tool's input, and the answer that Claude Code would get.
+    changed of the tool's input, and the answer that Claude Code would get. What the permission rules say to the call is
+    shown too.
 
     \b
     With --json: event, tool, hooks, payload (errors, warnings), needed, registered (file, matcher, command),
     hooks_disabled, calls (plugin, hook, wrapper, order, waits, on_error, timeout), not_called (plugin, hooks, status,
-    reason, fix, refuses), session (name, cwd, agent, gateway, fallbacks, paused), and with --execute result (outcome,
+    reason, fix, refuses), session (name, cwd, agent, gateway, fallbacks, paused), rule (what [[approvals.rules]] say to
+    a call that is about to run: decide, rule, uncertain; else null), and with --execute result (outcome,
     by, reason, level, ms, plugins, warnings, tool_input_by, tool_response_by, exit_code, stdout, output, stderr).
 
     \b
@@ -213,6 +215,7 @@ def _lines(explained: Mapping[str, Any]) -> list[str]:
     lines.append(f"  looked up: {', '.join(explained['hooks'])}")
     lines += _registration_lines(explained)
     lines.append(f"  session: {_session(explained['session'])}")
+    lines += _rule_lines(explained["rule"])
     if not explained["calls"]:
         lines.append("  no plugin is called")
     for number, call in enumerate(explained["calls"], 1):
@@ -224,6 +227,14 @@ def _lines(explained: Mapping[str, Any]) -> list[str]:
         if entry["fix"]:
             lines.append(f"    fix: {entry['fix']}")
     return lines
+
+
+def _rule_lines(rule: Mapping[str, Any] | None) -> list[str]:
+    if rule is None:
+        return []
+    by = f"by {rule['rule']}" if rule["rule"] else "no rule is about all of it"
+    doubts = f"; not certain: {', '.join(rule['uncertain'])}" if rule["uncertain"] else ""
+    return [f"  rules: {rule['decide']}, {by}{doubts} (hookrouter rules check shows each part)"]
 
 
 def _registration_lines(explained: Mapping[str, Any]) -> list[str]:

@@ -137,6 +137,11 @@ class Question(NamedTuple):
     """What is to be decided, as the kind has it; empty for a question, whose form says all. Of any other kind the form
     shows it to people."""
 
+    @property
+    def is_reserved(self) -> bool:
+        """Whether a rule of the user leaves it to a person: no agent's answer is taken."""
+        return self.request.get("decider") == "person"
+
 
 @with_field_docs
 class PendingAnswer(NamedTuple):

@@ -95,8 +95,11 @@ def note_asked(context: Context, question: Question) -> None:
     """Journal at once that a dialog is open, where the record of this run comes later, or is none of a hook's."""
     context.note("dialog", question.kind)
     context.note("tool_use_id", question.tool_use_id)
+    rule = question.request.get("rule")
+    decide = "person" if question.is_reserved else "agent"
     context.journal.write(
         {
+            **({"rule": {"tool": rule, "decide": decide}} if rule else {}),
             "level": "info",
             "event": "dialog",
             "session_id": question.session_id,

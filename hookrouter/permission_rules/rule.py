@@ -1,38 +1,42 @@
 """Claude Code's permission rules as values: ``Bash(git push:*)``, ``Edit(/src/**)``, ``mcp__github``, ``*``.
 
-The syntax is Claude Code's own, as far as it is taken here. Where a text could mean more or less, a rule that grants
-(``strict=False``) takes less of it, and one that refuses takes more.
+The syntax is Claude Code's own, as far as it is taken here. What a rule is about is in :mod:`.judging`.
 """
 
 from __future__ import annotations
 
-import os
-import re
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
-
-from hookrouter.permission_rules.commands import FileGlob, commands_within, simple_commands
 from hookrouter.util.errors import HookrouterError
-from hookrouter.util.field_docs import with_field_docs
+from hookrouter.util.glob import fits_glob, has_wildcard, literal_prefix
+from hookrouter.util.value import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-__all__ = ["EVERY_TOOL", "Rule", "RuleError", "covers", "covers_words", "may_cover_words", "parse", "tool_names"]
+__all__ = [
+    "EDITING",
+    "EVERY_TOOL",
+    "READING",
+    "RUNNING",
+    "Rule",
+    "RuleError",
+    "contains",
+    "is_tool",
+    "overlaps",
+    "parse",
+    "tool_names",
+]
 
 EVERY_TOOL = "*"
 """The rule for every tool."""
 
-_SHAPE = re.compile(r"(?P<tool>[A-Za-z][\w-]*\*?|\*)(?:\((?P<specifier>.*)\))?", re.DOTALL)
-_PATH_KEYS = {
-    "Read": "file_path",
-    "Edit": "file_path",
-    "Write": "file_path",
-    "NotebookEdit": "notebook_path",
-    "MultiEdit": "file_path",
-}
-"""The tools whose specifier is a path, each with the key of its input."""
+RUNNING = ("Bash", "Monitor", "PowerShell")
+"""The tools that run command lines: a rule for Bash is about all of them."""
+
+EDITING = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+"""The tools that change files: a rule for Edit is about all of them, and one that refuses for any of them too."""
+
+READING = ("Read", "Grep", "Glob")
+"""The tools that read files: a rule for Read is about all of them."""
+
+_HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.*-")
+_TAKING_PATHS = (*EDITING, "Read")
 _OTHERS = ("Bash", "WebFetch", "Elicitation")
 
 
@@ -40,8 +44,7 @@ class RuleError(HookrouterError, ValueError):
     """A text is no permission rule; the message says what is allowed."""
 
 
-@with_field_docs
-class Rule(NamedTuple):
+class Rule(Value):
     """Which calls a rule is about."""
 
     tool: str
@@ -52,10 +55,10 @@ class Rule(NamedTuple):
 
 def parse(text: str) -> Rule:
     """Return the rule that a text says. Raises RuleError."""
-    found = _SHAPE.fullmatch(text.strip())
-    if found is None:
+    tool, opened, rest = text.strip().partition("(")
+    if not _is_name(tool) or (opened and not rest.endswith(")")):
         raise RuleError("allowed: TOOL, or TOOL(SPECIFIER), as in Claude Code's permission rules")
-    tool, specifier = found["tool"], found["specifier"]
+    specifier = rest[:-1] if opened else None
     if tool.endswith("*") and tool != EVERY_TOOL and not tool.startswith("mcp__"):
         raise RuleError("a * in a tool's name is allowed for tools of MCP servers only, as in mcp__github__*")
     if specifier is None or specifier.strip() in ("", "*"):
@@ -63,211 +66,163 @@ def parse(text: str) -> Rule:
             raise RuleError("nothing stands in the brackets; leave them out for every call of the tool")
         return Rule(tool)
     specifier = specifier.strip()
-    if tool not in _PATH_KEYS and tool not in _OTHERS:
-        known = ", ".join(sorted((*_PATH_KEYS, *_OTHERS)))
+    if tool not in _TAKING_PATHS and tool not in _OTHERS:
+        known = ", ".join(sorted((*_TAKING_PATHS, *_OTHERS)))
         raise RuleError(f"{tool} takes no brackets; tools that do: {known}")
-    if tool == "WebFetch" and not re.fullmatch(r"domain:[\w.*-]+", specifier):
+    if tool == "WebFetch" and not _is_domain(specifier):
         raise RuleError("allowed in the brackets of WebFetch: domain:HOST")
     if tool == "Bash" and not specifier.removesuffix(":*").split():
         raise RuleError("the brackets of Bash name no command")
     return Rule(tool, specifier)
 
 
-def tool_names(rule: Rule) -> str:
-    """Return what a matcher of Claude Code's settings needs for the rule's tool: a name, a pattern, or ``*``."""
+def _is_name(tool: str) -> bool:
+    base = tool.removesuffix("*").replace("-", "_")
+    return tool == EVERY_TOOL or (base.isascii() and base.isidentifier() and base[0] != "_")
+
+
+def _is_domain(specifier: str) -> bool:
+    kind, _, host = specifier.partition(":")
+    return kind == "domain" and bool(host) and _HOST.issuperset(host)
+
+
+def tool_names(rule: Rule, *, refuses: bool = False) -> tuple[str, ...]:
+    """Return what matchers of Claude Code's settings need for the tools whose calls a rule may be about.
+
+    Each is a name, a pattern, or ``*``. A rule that refuses files is about command lines too, which may open them.
+    """
     if rule.tool.startswith("mcp__") and rule.tool.endswith("*"):
-        return f"{rule.tool[:-1]}.*"
-    return f"{rule.tool}__.*" if _is_server(rule.tool) else rule.tool
+        return (f"{rule.tool[:-1]}.*",)
+    if _is_server(rule.tool):
+        return (f"{rule.tool}__.*",)
+    if rule.tool == "Bash":
+        return RUNNING
+    if rule.tool == "Edit" or (refuses and rule.tool in EDITING):
+        return (*EDITING, *RUNNING) if refuses else EDITING
+    if rule.tool == "Read":
+        return (*READING, *RUNNING) if refuses else READING
+    return (rule.tool,)
 
 
-def covers(rule: Rule, tool: str, tool_input: Mapping[str, Any], folder: str, *, strict: bool) -> bool:
-    """Whether a rule is about a call, but for the commands of Bash: see :func:`covers_words`.
-
-    ``folder`` is the session's working folder. ``strict`` is for rules that refuse: they take what may be meant.
-    """
-    if not _is_tool(rule.tool, tool):
-        return False
-    if rule.specifier is None:
-        return True
-    if rule.tool in _PATH_KEYS:
-        path = tool_input.get(_PATH_KEYS[rule.tool])
-        return isinstance(path, str) and _covers_path(rule.specifier, path, folder, strict=strict)
-    if rule.tool == "WebFetch":
-        return _covers_domain(rule.specifier.removeprefix("domain:"), tool_input.get("url"), strict=strict)
-    if rule.tool == "Elicitation":
-        return fnmatchcase(str(tool_input.get("server", "")), rule.specifier)
-    commands = simple_commands(str(tool_input.get("command", "")))
-    if commands is None:
-        return False
-    chosen = any if strict else all
-    return chosen(covers_words(rule, words, strict=strict) for words in commands)
-
-
-def covers_words(rule: Rule, words: Sequence[str], *, strict: bool) -> bool:
-    """Whether a rule for Bash is about one simple command, given by its words.
-
-    A rule that refuses also takes the command by a path, and one that another command runs (``sudo``, ``env``).
-    """
-    if rule.specifier is None:
-        return True
-    if not strict:
-        return _matches(rule.specifier, words)
-    return any(
-        _matches(rule.specifier, named)
-        for candidate in commands_within(words)
-        if candidate is not None
-        for named in _names(candidate)
-    )
-
-
-def may_cover_words(rule: Rule, words: Sequence[str]) -> bool:
-    """Whether a rule for Bash that refuses could be about one simple command, for all that is known of it.
-
-    That is so if the command gives a shell a line that is not taken apart, or if file names that stand for one of its
-    words (``*``) could make it a command that the rule is about.
-    """
-    if rule.specifier is None:
-        return True
-    return any(
-        candidate is None or any(_matches(rule.specifier, named, may=True) for named in _names(candidate))
-        for candidate in commands_within(words)
-    )
-
-
-def _names(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return a command as it is written, and with its name without the folder."""
-    # Still a word that stands for others, if it was one.
-    name = type(words[0])(os.path.basename(words[0]))
-    return words, [name, *words[1:]]
-
-
-def _is_tool(wanted: str, tool: str) -> bool:
+def is_tool(rule: Rule, tool: str, *, refuses: bool = False) -> bool:
+    """Whether a rule is about a tool, whatever stands in its brackets."""
+    wanted = rule.tool
     if wanted in (EVERY_TOOL, tool):
         return True
-    if not wanted.startswith("mcp__"):
+    if wanted.startswith("mcp__"):
+        if wanted.endswith("*"):
+            return fits_glob(tool, wanted)
+        return _is_server(wanted) and tool.startswith(f"{wanted}__")
+    for family, first in ((RUNNING, "Bash"), (EDITING, "Edit"), (READING, "Read")):
+        if tool in family:
+            return wanted == first or (refuses and family is EDITING and wanted in EDITING)
+    return False
+
+
+def overlaps(one: Rule, other: Rule) -> bool:
+    """Whether some call may be one of both: True also where that is not known."""
+    if EVERY_TOOL in (one.tool, other.tool):
+        return True
+    if not _may_share_tool(one, other):
         return False
-    if wanted.endswith("*"):
-        return fnmatchcase(tool, wanted)
-    return _is_server(wanted) and tool.startswith(f"{wanted}__")
+    if one.specifier is None or other.specifier is None or one.tool == "Elicitation":
+        return one.specifier is None or other.specifier is None or one.specifier == other.specifier
+    if one.tool == "WebFetch":
+        return _hosts_overlap(one.specifier.removeprefix("domain:"), other.specifier.removeprefix("domain:"))
+    if one.tool == "Bash" == other.tool:
+        return _words_overlap(_tokens(one.specifier), _tokens(other.specifier))
+    return True
+
+
+def contains(outer: Rule, inner: Rule) -> bool:
+    """Whether every call that ``inner`` is about is one of ``outer``; False also where that is not known."""
+    if outer.tool != EVERY_TOOL and not all(
+        any(_matches_name(name, one) for name in tool_names(outer)) for one in tool_names(inner)
+    ):
+        return False
+    if outer.specifier is None:
+        return True
+    if inner.specifier is None or outer.tool != inner.tool:
+        return False
+    if outer.specifier == inner.specifier:
+        return True
+    if outer.tool == "Bash":
+        return _words_contain(_tokens(outer.specifier), _tokens(inner.specifier))
+    if outer.tool == "WebFetch":
+        return fits_glob(inner.specifier, outer.specifier)
+    base = outer.specifier.removesuffix("**")
+    return outer.specifier.endswith("/**") and not has_wildcard(base) and inner.specifier.startswith(base)
+
+
+def _tokens(specifier: str) -> tuple[str, ...]:
+    more = ("*",) if specifier.endswith(":*") else ()
+    return (*specifier.removesuffix(":*").split(), *more)
+
+
+def _may_share_tool(one: Rule, other: Rule) -> bool:
+    return any(
+        _matches_name(first, second) or _matches_name(second, first)
+        for first in tool_names(one, refuses=True)
+        for second in tool_names(other, refuses=True)
+    )
+
+
+def _matches_name(pattern: str, name: str) -> bool:
+    return name.startswith(pattern.removesuffix(".*")) if pattern.endswith(".*") else pattern in (name, EVERY_TOOL)
+
+
+def _hosts_overlap(one: str, other: str) -> bool:
+    if "*" in one or "*" in other:
+        return one.startswith("*") == other.startswith("*") or fits_glob(one, other) or fits_glob(other, one)
+    return one == other or one.endswith(f".{other}") or other.endswith(f".{one}")
+
+
+def _words_overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether some words are of both patterns, ``*`` being any words, none too."""
+    reached = {(0, 0)}
+    todo = [(0, 0)]
+    while todo:
+        at, to = todo.pop()
+        if at == len(one) and to == len(other):
+            return True
+        steps = []
+        first = one[at] if at < len(one) else None
+        second = other[to] if to < len(other) else None
+        if first == "*":
+            steps += [(at + 1, to), (at, to + 1)]
+        if second == "*":
+            steps += [(at, to + 1), (at + 1, to)]
+        if first is not None and second is not None and _letters_overlap(first, second):
+            steps.append((at + 1, to + 1))
+        for step in steps:
+            if step[0] <= len(one) and step[1] <= len(other) and step not in reached:
+                reached.add(step)
+                todo.append(step)
+    return False
+
+
+def _letters_overlap(one: str, other: str) -> bool:
+    if "*" not in other and not set(other) & set("?["):
+        return fits_glob(other, one)
+    if not has_wildcard(one):
+        return fits_glob(one, other)
+    first, second = literal_prefix(one), literal_prefix(other)
+    return first.startswith(second) or second.startswith(first)
+
+
+def _words_contain(outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
+    """Whether all words of one pattern are of another: said where the outer one has ``*`` at its end alone."""
+    if "*" in outer[:-1]:
+        return False
+    fixed = outer[:-1] if outer[-1] == "*" else outer
+    if len(inner) < len(fixed) or (outer[-1] != "*" and len(inner) != len(fixed)):
+        return False
+    return all(
+        here == there or (not has_wildcard(there) and fits_glob(there, here))
+        for here, there in zip(fixed, inner, strict=False)
+    )
 
 
 def _is_server(tool: str) -> bool:
     """Whether a rule's tool is a server: all its tools are meant."""
     return tool.startswith("mcp__") and tool.count("__") == 1
-
-
-def _matches(specifier: str, words: Sequence[str], *, may: bool = False) -> bool:
-    """Whether the words of a command are those of a pattern: ``*`` alone stands for words, within one for letters.
-
-    With ``may``: whether they are for some names of files.
-    """
-    pattern = specifier
-    takes_more = pattern.endswith(":*")
-    wanted = pattern.removesuffix(":*").split()
-    if takes_more:
-        wanted.append("*")
-    globs = frozenset(place for place, word in enumerate(words) if isinstance(word, FileGlob)) if may else frozenset()
-    return _match_words(tuple(wanted), tuple(words), globs)
-
-
-def _match_words(wanted: tuple[str, ...], words: tuple[str, ...], globs: frozenset[int]) -> bool:
-    # How far each prefix of the pattern reaches: a set of places, so that no pattern takes exponential time.
-    # Whoever stands at one of the ``globs`` may have passed some of the words that it stands for.
-    places = {0}
-    for index, one in enumerate(wanted):
-        if one == "*":
-            start = min(places, default=None)
-            if start is None:
-                return False
-            least = start if index == len(wanted) - 1 else start + 1
-            places = set(range(least, len(words) + 1)) | {place for place in globs if place >= start}
-        else:
-            fits = {place for place in places if place < len(words) and _fits(words[place], one, place in globs)}
-            places = {place + 1 for place in fits} | (fits & globs)
-    return len(words) in places
-
-
-def _fits(word: str, wanted: str, is_glob: bool) -> bool:
-    """Whether a word is one of a pattern's; of a glob, whether a file's name could be."""
-    if fnmatchcase(word, wanted):
-        return True
-    return is_glob and _may_agree(_literal(word), _literal(wanted)) and _may_agree(_ending(word), _ending(wanted))
-
-
-def _may_agree(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
-
-
-def _literal(pattern: str) -> str:
-    """Return what stands before the first wildcard."""
-    end = next((at for at, character in enumerate(pattern) if character in "*?["), len(pattern))
-    return pattern[:end]
-
-
-def _ending(pattern: str) -> str:
-    """Return what stands behind the last wildcard, backwards; nothing if a bracket makes that uncertain."""
-    if "[" in pattern:
-        return ""
-    return _literal(pattern[::-1])
-
-
-def _covers_path(specifier: str, path: str, folder: str, *, strict: bool) -> bool:
-    """Whether a path is one of a rule's: as it is written, and where it really is."""
-    if specifier.startswith("//"):
-        pattern = specifier[1:]
-    elif specifier.startswith("~/"):
-        pattern = os.path.expanduser(specifier)
-    else:
-        pattern = os.path.join(folder, specifier.removeprefix("./").lstrip("/"))
-    if not os.path.isabs(pattern):
-        return strict
-    full = os.path.normpath(os.path.join(folder, os.path.expanduser(path)))
-    try:
-        real = os.path.realpath(full)
-    except (OSError, ValueError):
-        return strict
-    found = [_covers_parts(pattern, one) for one in {full, real}]
-    if full != real and not strict:
-        # A rule's own folder may be reached by a link, such as /tmp on macOS.
-        found = [_covers_parts(os.path.realpath(_fixed(pattern)) + pattern[len(_fixed(pattern)) :], real)]
-    return any(found) if strict else all(found)
-
-
-def _fixed(pattern: str) -> str:
-    """Return the folders of a pattern before the first that has a wildcard."""
-    parts = pattern.split("/")
-    kept = []
-    for part in parts:
-        if set(part) & set("*?["):
-            break
-        kept.append(part)
-    return "/".join(kept)
-
-
-def _covers_parts(pattern: str, path: str) -> bool:
-    wanted, parts = pattern.split("/"), path.split("/")
-    places = {0}
-    for index, one in enumerate(wanted):
-        if one == "**":
-            last = index == len(wanted) - 1
-            places = {further for place in places for further in range(place + (1 if last else 0), len(parts) + 1)}
-        else:
-            places = {place + 1 for place in places if place < len(parts) and fnmatchcase(parts[place], one)}
-    return len(parts) in places
-
-
-def _covers_domain(wanted: str, url: object, *, strict: bool) -> bool:
-    from urllib.parse import urlsplit
-
-    if not isinstance(url, str):
-        return False
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").rstrip(".")
-    except ValueError:
-        return strict
-    if parts.username is not None or "\\" in url:
-        return strict
-    if fnmatchcase(host, wanted.lower()):
-        return True
-    return strict and host.endswith(f".{wanted.lower()}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrouter.records import Record, ToolInput, ToolResponse, field
+from hookrouter.records import CommandInput, Record, ToolResponse, field
 
 TYPE_CHECKING = False
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["BashBranch", "BashCommit", "BashGitOperation", "BashInput", "BashOutput", "BashPullRequest", "BashPush"]
 
 
-class BashInput(ToolInput):
-    """The input of ``Bash``."""
+class BashInput(CommandInput):
+    """The input of ``Bash``. What it runs: ``commands()``."""
 
     TOOL = "Bash"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookrouter.records import Record, ToolInput, ToolResponse, field
+from hookrouter.records import FileInput, Record, ToolResponse, field
 
 __all__ = ["EditGitDiff", "EditHunk", "EditInput", "EditOutput"]
 
 
-class EditInput(ToolInput):
-    """The input of ``Edit``."""
+class EditInput(FileInput):
+    """The input of ``Edit``. Its paths: ``reads()``, ``writes()``."""
 
     TOOL = "Edit"
 

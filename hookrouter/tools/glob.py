@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookrouter.records import ToolInput, ToolResponse, field
+from hookrouter.records import FileInput, ToolResponse, field
 
 __all__ = ["GlobInput", "GlobOutput"]
 
 
-class GlobInput(ToolInput):
-    """The input of ``Glob``."""
+class GlobInput(FileInput):
+    """The input of ``Glob``. Its paths: ``reads()``, ``writes()``."""
 
     TOOL = "Glob"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookrouter.records import ToolInput, ToolResponse, field
+from hookrouter.records import FileInput, ToolResponse, field
 
 __all__ = ["GrepInput", "GrepOutput"]
 
 
-class GrepInput(ToolInput):
-    """The input of ``Grep``."""
+class GrepInput(FileInput):
+    """The input of ``Grep``. Its paths: ``reads()``, ``writes()``."""
 
     TOOL = "Grep"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrouter.records import Record, ToolInput, ToolResponse, field
+from hookrouter.records import CommandInput, Record, ToolResponse, field
 
 __all__ = ["MonitorInput", "MonitorOutput", "MonitorWs"]
 
@@ -14,8 +14,8 @@ class MonitorWs(Record):
     protocols: tuple[str, ...] | None = field("array<string>", default=None)
 
 
-class MonitorInput(ToolInput):
-    """The input of ``Monitor``."""
+class MonitorInput(CommandInput):
+    """The input of ``Monitor``. What it runs: ``commands()``."""
 
     TOOL = "Monitor"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookrouter.records import ToolInput, ToolResponse, field
+from hookrouter.records import FileInput, ToolResponse, field
 
 __all__ = ["NotebookEditInput", "NotebookEditOutput"]
 
 
-class NotebookEditInput(ToolInput):
-    """The input of ``NotebookEdit``."""
+class NotebookEditInput(FileInput):
+    """The input of ``NotebookEdit``. Its paths: ``reads()``, ``writes()``."""
 
     TOOL = "NotebookEdit"
 

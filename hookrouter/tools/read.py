@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrouter.records import Record, ToolInput, ToolResponse, field
+from hookrouter.records import FileInput, Record, ToolResponse, field
 
 TYPE_CHECKING = False
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["ReadArtifactRead", "ReadDimensions", "ReadFile", "ReadInput", "ReadOutput", "ReadPage"]
 
 
-class ReadInput(ToolInput):
-    """The input of ``Read``."""
+class ReadInput(FileInput):
+    """The input of ``Read``. Its paths: ``reads()``, ``writes()``."""
 
     TOOL = "Read"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookrouter.records import Record, ToolInput, ToolResponse, field
+from hookrouter.records import FileInput, Record, ToolResponse, field
 
 __all__ = ["WriteGitDiff", "WriteHunk", "WriteInput", "WriteOutput"]
 
 
-class WriteInput(ToolInput):
-    """The input of ``Write``."""
+class WriteInput(FileInput):
+    """The input of ``Write``. Its paths: ``reads()``, ``writes()``."""
 
     TOOL = "Write"
 

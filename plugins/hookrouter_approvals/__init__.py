@@ -9,9 +9,9 @@ This module holds the hooks only. What they need is imported when they are calle
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hookrouter.markers import hookimpl, ruled, stateless, waits
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from hookrouter import events
@@ -32,7 +32,7 @@ LONGEST_WAIT = 24 * 3600.0
 @ruled
 def pre_tool_use(event: events.PreToolUse, context: Context) -> None:
     """Note the call: a permission request does not say which call it is about."""
-    from hookrouter_approvals.calls import note_call
+    from hookrouter_approvals.noting import note_call
 
     note_call(event, context)
 
@@ -142,7 +142,7 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
 @hookimpl
 @stateless
 def cli_commands() -> list[Command]:
-    """Contribute the short commands for people."""
+    """Contribute the short commands for people, and those about rules."""
     from hookrouter.hookspecs.commands import Command
 
     helps = {
@@ -151,8 +151,14 @@ def cli_commands() -> list[Command]:
         "approve": "Approve the plan that Claude has made.",
         "revise": "Send Claude's plan back, and say what is missing.",
     }
+    rules = Command(
+        name="rules",
+        help="Show what the permission rules do, and try them on calls of the past.",
+        target="hookrouter_approvals.rules_command.command:app",
+    )
     return [
-        Command(name=name, help=told, target=f"hookrouter.cli.dialogs.deciding:{name}") for name, told in helps.items()
+        *(Command(name, told, f"hookrouter.cli.dialogs.deciding:{name}") for name, told in helps.items()),
+        rules,
     ]
 
 

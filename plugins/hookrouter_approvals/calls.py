@@ -12,7 +12,7 @@ from hookrouter.dialogs.documents import find_question, is_elsewhere
 from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.transcript import OPEN, UNKNOWN, OpenCall, question_state, transcript_of
 from hookrouter.util.clock import iso, now
-from hookrouter.util.filenames import digest
+from hookrouter_approvals.noting import CALL, call_name, input_digest, note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,35 +23,15 @@ if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = [
-    "CALL",
     "find_calls",
     "forget_call",
     "forget_calls",
-    "input_digest",
-    "note_call",
     "note_unsaved",
     "other_calls",
 ]
 
-CALL = "call"
-VERSION = 1
-
-_KEPT_CHARACTERS = 65536
-"""How long an input may be, as JSON, that is noted as it is. It tells whose dialog is on a screen, and no pane shows a
-longer one whole."""
-
 KEPT_SECONDS = 24 * 3600.0
 """After so long a call of a client that was killed is forgotten."""
-
-
-def note_call(event: events.PreToolUse, context: Context) -> None:
-    """Save that a call has begun, unless no agent may manage the session, whatever it is called. Raises StoreError."""
-    # This is on the way of every call: asking the terminal for the session's name would cost more than all the rest.
-    if context.config.agent_for(None, context.cwd) is None:
-        context.debug(f"unmanaged session: no [[agents]] entry matches {context.cwd}")
-        return
-    call = OpenCall(event.tool_use_id, event.tool_name, dict(event.tool_input), event.agent_id or "")
-    _note(call, context, event.prompt_id or "")
 
 
 def note_unsaved(calls: Sequence[OpenCall], context: Context) -> None:
@@ -60,25 +40,8 @@ def note_unsaved(calls: Sequence[OpenCall], context: Context) -> None:
     Raises StoreError.
     """
     for call in calls:
-        if context.store.read(CALL, _name(context.session_id, call.tool_use_id)) is None:
-            _note(call, context, "")
-
-
-def _note(call: OpenCall, context: Context, prompt_id: str) -> None:
-    canonical = _canonical(call.tool_input)
-    document = {
-        "version": VERSION,
-        "session_id": context.session_id,
-        "tool_use_id": call.tool_use_id,
-        "tool": call.tool,
-        "input": digest(canonical),
-        "prompt_id": prompt_id,
-        "agent_id": call.agent_id,
-        "at": iso(),
-    }
-    if len(canonical) <= _KEPT_CHARACTERS:
-        document["asked"] = call.tool_input
-    context.store.write(CALL, _name(context.session_id, call.tool_use_id), document, durable=False)
+        if context.store.read(CALL, call_name(context.session_id, call.tool_use_id)) is None:
+            note(context, call.tool_use_id, call.tool, call.tool_input, call.agent_id)
 
 
 def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:
@@ -132,7 +95,7 @@ def other_calls(store: DocumentStore, question: Question) -> list[Mapping[str, A
 
 def forget_call(store: DocumentStore, session_id: str, tool_use_id: str) -> None:
     """Forget a call that has ended. Raises StoreError."""
-    store.delete(CALL, _name(session_id, tool_use_id))
+    store.delete(CALL, call_name(session_id, tool_use_id))
 
 
 def forget_calls(store: DocumentStore, session_id: str, *, subagents: bool = True) -> None:
@@ -147,25 +110,6 @@ def forget_calls(store: DocumentStore, session_id: str, *, subagents: bool = Tru
             store.delete(CALL, name)
 
 
-def input_digest(tool_input: Mapping[str, Any]) -> str:
-    """Return what tells one input of a tool from another, in whatever order its keys stand."""
-    return digest(_canonical(tool_input))
-
-
-def _canonical(value: object) -> str:
-    from hookrouter.util import fastjson
-
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{fastjson.dumps(key)}:{_canonical(value[key])}" for key in sorted(value)) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(_canonical, value)) + "]"
-    return fastjson.dumps(value)
-
-
 def _entries(store: DocumentStore, session_id: str) -> list[tuple[str, Mapping[str, Any]]]:
     entries = store.entries(CALL, lambda name: name.startswith(f"{session_id}:"))
     return [(name, document) for name, document in entries if document.get("session_id") == session_id]
-
-
-def _name(session_id: str, tool_use_id: str) -> str:
-    return f"{session_id}:{tool_use_id}"

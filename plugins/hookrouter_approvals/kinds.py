@@ -53,11 +53,12 @@ class _Kind:
         """Return why no agent may decide this so: by the rules for what was asked, for what is to run, and after it."""
         [decision] = decisions
         folder = str(question.request.get("folder") or question.cwd)
+        shell = str(question.request.get("shell") or "bash")
         inputs = [self._input(question)]
         if isinstance(decision.get("input"), dict):
             inputs.append(decision["input"])
         for tool_input in inputs:
-            found = ruling(config.approvals.rules, self._tool(question), tool_input, folder)
+            found = ruling(config.approvals.rules, self._tool(question), tool_input, folder, question.cwd, shell)
             if found.decide not in (AGENT, ALLOW):
                 why = f"the rule {found.rule!r} says {found.decide!r}" if found.rule else "no rule gives it to an agent"
                 return f"config.toml: [[approvals.rules]]: {why}, so no agent may decide this; a person can"

@@ -12,12 +12,14 @@ from hookrouter.dialogs.unmanaged import say_unmanaged
 from hookrouter.dialogs.waiting import may_wait, wait_for_answer
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.replies import ElicitationReply, PermissionRequestReply
+from hookrouter.shell.reader import client_shell
 from hookrouter_approvals.calls import find_calls
 from hookrouter_approvals.ending import settle_refusals
 from hookrouter_approvals.forms_left import note_left
 from hookrouter_approvals.names import QUESTION_TOOL
 from hookrouter_approvals.requests import form_request, permission_request, plan_request, proposal
 from hookrouter_approvals.rules import ALLOW, DENY, PERSON, ruling
+from hookrouter_approvals.settings import ApprovalsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.opening import Opening
     from hookrouter_approvals.rules import Ruling
 
-__all__ = ["PLAN_TOOL", "folder_of", "form_requested", "is_decidable", "permission_requested", "ruled"]
+__all__ = ["PLAN_TOOL", "folder_of", "form_requested", "is_decidable", "permission_requested", "placed", "ruled"]
 
 PLAN_TOOL = "ExitPlanMode"
+_FREE_IN_PLANS = (PLAN_TOOL, "Read")
+"""The tools whose dialogs in plan mode are those of any mode."""
 _REFUSAL = "A rule of the user forbids this."
 
 
@@ -46,6 +50,10 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     if found is None:
         return None
     if found.decide == ALLOW:
+        if event.permission_mode == "plan" and event.tool_name not in _FREE_IN_PLANS:
+            # Its dialog is the plan mode's own, and an allow would pass it (2.1.332).
+            context.debug("the session is in plan mode, which a rule does not lift")
+            return None
         return PermissionRequestReply.allow(updated_input=tool_input if event.tool_name == PLAN_TOOL else None)
     if found.decide == DENY:
         return PermissionRequestReply.deny(f"{_REFUSAL} ({found.rule})")
@@ -58,10 +66,16 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
         context.note("reason", f"left to the person at the terminal: {why}")
         return None
     build = plan_request if event.tool_name == PLAN_TOOL else permission_request
-    question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules))
+    question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules), found)
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
+    # Of a subagent's call Claude Code draws the dialog after the hook, and a person has to see it (2.1.332).
+    is_unseen = question.agent_id and question.is_reserved
     return wait_for_answer(
-        context, handover, lambda answer: _permission_reply(question, answer), agent_id=question.agent_id
+        context,
+        handover,
+        lambda answer: _permission_reply(question, answer),
+        agent_id=question.agent_id,
+        longest=context.settings(ApprovalsSettings).unseen_wait if is_unseen else float("inf"),
     )
 
 
@@ -87,15 +101,16 @@ def form_requested(event: events.Elicitation, context: Context) -> ElicitationRe
         return ElicitationReply.decline()
     if not may_wait(context):
         return None
-    from hookrouter_approvals.settings import ApprovalsSettings
-
     own_id = _own_id(event, context)
-    question = _open(context, form_request(event, own_id, found.rule))
+    question, settings = (
+        _open(context, form_request(event, own_id, found.rule), found),
+        context.settings(ApprovalsSettings),
+    )
     reply = wait_for_answer(
         context,
         Handover.of_call(context.store, context.session_id, own_id),
         _form_reply,
-        longest=context.settings(ApprovalsSettings).elicitation_wait,
+        longest=settings.unseen_wait if question.is_reserved else settings.elicitation_wait,
         taken=lambda answer: context.after_reply(lambda: _form_replied(context, question, answer)),
     )
     if reply is None and documents.is_open(context.store, question.session, own_id):
@@ -108,7 +123,7 @@ def _own_id(event: events.Elicitation, context: Context) -> str:
     """Return an id for a form, which has none of Claude Code's: a hook that is called again finds the same one."""
     from hookrouter.dialogs.verdicts import list_verdicts
     from hookrouter.util.filenames import digest
-    from hookrouter_approvals.calls import input_digest
+    from hookrouter_approvals.noting import input_digest
 
     words = {"server": event.mcp_server_name, "message": event.message, "schema": event.raw.get("requested_schema")}
     base = digest(f"{context.session_id} {event.elicitation_id} {input_digest(words)}")[:16]
@@ -131,7 +146,8 @@ def folder_of(context: Context) -> str:
 
 def ruled(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling | None:
     """Return who decides on a call; None, and the reason in the journal, if the person at the terminal does."""
-    found = ruling(context.config.approvals.rules, tool, tool_input, folder_of(context))
+    rules, shell = context.config.approvals.rules, client_shell(context.environ)
+    found = ruling(rules, tool, tool_input, folder_of(context), context.cwd, shell)
     agent = context.agent
     if agent is None:
         # A session that is nobody's business is left alone, by rules too.
@@ -141,8 +157,8 @@ def ruled(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling 
             say_unmanaged(context)
         return None
     context.note("rule", {"tool": found.rule, "decide": found.decide})
-    if found.decide == PERSON and not agent.is_person:
-        context.debug(f"the rules leave {tool} to a person")
+    if found.decide == PERSON and not agent.is_person and not found.rule:
+        context.debug(f"no rule is about this call of {tool}, so the person at the terminal decides")
         return None
     if found.decide in (ALLOW, DENY) and is_paused(context.store, context.session) is not None:
         context.debug("the session is paused, so nothing is decided")
@@ -153,12 +169,19 @@ def ruled(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling 
     return found
 
 
-def _open(context: Context, opening: Opening) -> Question:
+def placed(opening: Opening, found: Ruling, context: Context) -> Opening:
+    """Return what is asked with the folder that rules are about, and who decides, if no agent may."""
+    is_reserved = found.decide == PERSON and context.agent is not None and not context.agent.is_person
+    decider = {"decider": PERSON} if is_reserved else {}
+    place = {"folder": folder_of(context), "shell": client_shell(context.environ)}
+    return opening._replace(request={**opening.request, **place, **decider})
+
+
+def _open(context: Context, opening: Opening, found: Ruling) -> Question:
     """Save and tell, and journal it at once: the hook's own record comes when its wait is over."""
     # What was refused before this has ended, and only the transcript says how.
     settle_refusals(context)
-    request = {**opening.request, "folder": folder_of(context)}
-    question = open_dialog(context, opening._replace(request=request))
+    question = open_dialog(context, placed(opening, found, context))
     note_asked(context, question)
     return question
 

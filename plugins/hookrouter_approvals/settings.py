@@ -18,3 +18,10 @@ class ApprovalsSettings:
             "that, so nobody can answer by hand meanwhile"
         },
     )
+    unseen_wait: float = attrs.field(
+        default=20.0,
+        metadata={
+            "help": "seconds for which a subagent's call, or a form, that a rule leaves to a person waits for a "
+            "decision from elsewhere; Claude Code draws its dialog only after that"
+        },
+    )

@@ -20,7 +20,7 @@ from hookrouter.sessions.running_clients import INPUT_NEEDED, PERMISSION_PROMPT
 from hookrouter_approvals.calls import note_unsaved
 from hookrouter_approvals.forms_left import forms_left
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN, QUESTION_TOOL
-from hookrouter_approvals.requesting import PLAN_TOOL, folder_of, is_decidable, ruled
+from hookrouter_approvals.requesting import PLAN_TOOL, folder_of, is_decidable, placed, ruled
 from hookrouter_approvals.requests import permission_request, plan_request
 from hookrouter_approvals.rules import AGENT, PERSON
 
@@ -37,7 +37,7 @@ _LEAVE = {"label": "Leave it to a person", "description": "it can only be answer
 
 
 def unsaved_call(stalled: Stalled) -> Opening | None:
-    """Return the permission, or the plan, that a session waits for and that a rule gives to its agent; None for none.
+    """Return the permission, or the plan, that a session waits for and that a rule gives to somebody; None for none.
 
     All calls that the transcript shows open are noted then, as their hooks would have. Raises StoreError.
     """
@@ -60,8 +60,7 @@ def unsaved_call(stalled: Stalled) -> Opening | None:
         }
     )
     build = plan_request if call.tool == PLAN_TOOL else permission_request
-    opening = build(event, call.tool_use_id, found.rule, context.config.approvals.rules)
-    return opening._replace(request={**opening.request, "folder": folder_of(context)})
+    return placed(build(event, call.tool_use_id, found.rule, context.config.approvals.rules), found, context)
 
 
 def unsaved_form(stalled: Stalled) -> Opening | None:
@@ -83,7 +82,7 @@ def unsaved_form(stalled: Stalled) -> Opening | None:
             f"The MCP server {server} asks something. It could not be saved when it was asked, so only a person can "
             "answer it, at the session's terminal."
         )
-        return Opening(
+        opening = Opening(
             tool_use_id=f"{ELICITATION}_{call.tool_use_id}",
             questions=[{"header": server, "question": text, "multiSelect": False, "options": [_LEAVE]}],
             agent_id=call.agent_id,
@@ -92,13 +91,13 @@ def unsaved_form(stalled: Stalled) -> Opening | None:
                 "server": server,
                 "unsaved": True,
                 "rule": found.rule,
-                "folder": folder_of(context),
                 "how": [way("", "nothing: what the server asks could not be saved; a person has to, at the terminal")],
                 "answer_schema": action_schema(
                     {"submit": {"content": {"type": "object"}}, "decline": {}, "cancel": {}}
                 ),
             },
         )
+        return placed(opening, found, context)
     return None
 
 

@@ -253,12 +253,14 @@ def write_event_specs(contract: Contract) -> str:
 
 TOOL_EXAMPLES = {
     ("PreToolUse", "Bash"): [
-        'if tool_input.command is None or "push --force" in tool_input.command:',
+        "reading = tool_input.commands()",
+        'if not reading.certain or any(one.may_match("git push --force*") for one in reading.commands):',
         '    return PreToolUseReply.deny("Force pushes are made by people.")',
         "return None",
     ],
     ("PreToolUse", "Write"): [
-        'if tool_input.file_path is None or tool_input.file_path.endswith(".lock"):',
+        "paths = tool_input.writes(context.cwd)",
+        'if paths is None or any(path.endswith(".lock") for path in paths):',
         '    return PreToolUseReply.ask("This file is written by a program.")',
         "return None",
     ],

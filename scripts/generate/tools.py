@@ -25,7 +25,7 @@ def write_tool(tool: Tool) -> str:
     """Return the module of one tool."""
     classes = "".join(tool_class(tool, record, fields) for record, fields in tool.records.items())
     names = ["Record"] if any(f"({name})" in classes for name in ["Record"]) else []
-    names += ["ToolInput", "ToolResponse"] + (["field"] if " = field(" in classes else [])
+    names = sorted([*names, _input_base(tool), "ToolResponse"]) + (["field"] if " = field(" in classes else [])
     typing = [
         line
         for word, line in (
@@ -45,9 +45,20 @@ def write_tool(tool: Tool) -> str:
     )
 
 
+_BASES = {
+    **dict.fromkeys(("Bash", "Monitor"), "CommandInput"),
+    **dict.fromkeys(("Edit", "Glob", "Grep", "NotebookEdit", "Read", "Write"), "FileInput"),
+}
+"""What reads more than its fields of a tool's input."""
+
+
+def _input_base(tool: Tool) -> str:
+    return _BASES.get(tool.name, "ToolInput")
+
+
 def tool_class(tool: Tool, record: str, fields: list[Field]) -> str:
     """Return one class of a tool's module."""
-    base = {tool.input: "ToolInput", tool.output: "ToolResponse"}.get(record, "Record")
+    base = {tool.input: _input_base(tool), tool.output: "ToolResponse"}.get(record, "Record")
     body = "" if base == "Record" else f'    TOOL = "{tool.name}"\n'
     parts = "\n".join(filter(None, [body, tool_class_body(fields)]))
     return record_class(record, base, record_doc(tool, record), parts)
@@ -57,7 +68,9 @@ def record_doc(tool: Tool, record: str) -> str:
     """Return the docstring of a record."""
     note = tool.notes.get(record, "")
     if record == tool.input:
-        return note if tool.name == "AskUserQuestion" else f"The input of ``{tool.name}``. {note}"
+        more = {"CommandInput": " What it runs: ``commands()``.", "FileInput": " Its paths: ``reads()``, ``writes()``."}
+        about = f"The input of ``{tool.name}``.{more.get(_input_base(tool), '')} {note}"
+        return note if tool.name == "AskUserQuestion" else about
     if record == tool.output:
         return note if tool.name == "AskUserQuestion" else f"What ``{tool.name}`` returned. {note}"
     if tool.name == "AskUserQuestion":
@@ -109,7 +122,8 @@ harmless. In a response it reads as an empty value. ``raw`` is always what Claud
 :func:`hookrouter.records.check` tells what does not fit.
 
 In a hook of all tools, ``typed_input(event, BashInput)`` is the input of a call of Bash, and None for any other call;
-``typed_input(event)`` is that of any known tool. ``typed_response`` does the same with what the tool returned. For
+``typed_input(event)`` is that of any known tool. A command of a skill's text (``PreSkillShellCommand``) is read in the
+same way: ``typed_input(event, BashInput)``. ``typed_response`` does the same with what the tool returned. For
 tools of MCP servers there are ``mcp_name`` and ``mcp_text``."""
 
 PACKAGE = """\

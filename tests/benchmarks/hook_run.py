@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.resources import files
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -32,6 +33,8 @@ LIMITS = {"nobody listens": 1.7, "one plugin looks at the event": 2.3, "AskUserQ
 TOLD = {
     "nobody listens": "nobody listens to this event and tool",
     "one plugin looks at the event": "one plugin looks at the event and its tool's input",
+    "Bash under rules, a plain line": "a call of Bash under the preset `unattended-web`: the call noted and judged",
+    "Bash under rules, any line": "the same, with a pipeline and quotes, for which the parser is loaded",
     "AskUserQuestion PreToolUse, whole": "AskUserQuestion's PreToolUse, whole: session looked up in tmux, question and "
     "wake saved, delivery started",
 }
@@ -84,8 +87,8 @@ def main() -> int:
     for name in times:
         ratio, limit = wall[name] / wall[base], LIMITS.get(name)
         failed |= limit is not None and ratio > limit
-        if limit is not None:
-            lines.append(f"| {TOLD[name]} | {ratio:.1f} | {limit} |")
+        if name in TOLD:
+            lines.append(f"| {TOLD[name]} | {ratio:.1f} | {limit or ''} |")
         cpu_ratio = cpu[name] / cpu[base]
         print(
             f"{name:36} {wall[name] * 1000:8.1f} {ratio:6.2f} {cpu[name] * 1000:8.1f} {cpu_ratio:6.2f} {limit or '':>6}"
@@ -122,14 +125,20 @@ def cases(folder: Path, tmux: dict[str, str]) -> dict[str, tuple[list[str], byte
     run = [*script_argv(), "run", "pre-tool-use"]
     clean = {key: value for key, value in os.environ.items() if key not in UNWANTED}
     write_plugin(folder / "plugins", "looker", LOOKER)
-    homes = {name: str(folder / name) for name in ("nobody", "looker", "ask")}
+    homes = {name: str(folder / name) for name in ("nobody", "looker", "rules", "ask")}
     ask = {**CALL, "tool_name": "AskUserQuestion", "tool_input": {"questions": [QUESTION]}}
     bash, asked = json.dumps(CALL).encode(), json.dumps(ask).encode()
+    piped = json.dumps({**CALL, "tool_input": {"command": "git log --oneline | grep 'fix' > /dev/null"}}).encode()
+    preset = (files("hookrouter_approvals") / "presets" / "unattended-web.toml").read_text()
+    os.makedirs(homes["rules"], mode=0o700)
+    Path(homes["rules"], "config.toml").write_text(f'[[agents]]\nid = "night"\n\n{preset}')
     looking = {"PYTHONPATH": str(folder / "plugins"), "HOOKROUTER_HOME": homes["looker"]}
     return {
         "python -c pass": ([sys.executable, "-c", "pass"], b"", clean),
         "nobody listens": (run, bash, {**clean, "HOOKROUTER_HOME": homes["nobody"]}),
         "one plugin looks at the event": (run, bash, {**clean, **looking}),
+        "Bash under rules, a plain line": (run, bash, {**clean, **tmux, "HOOKROUTER_HOME": homes["rules"]}),
+        "Bash under rules, any line": (run, piped, {**clean, **tmux, "HOOKROUTER_HOME": homes["rules"]}),
         "AskUserQuestion PreToolUse, whole": (run, asked, {**clean, **tmux, "HOOKROUTER_HOME": homes["ask"]}),
     }
 

@@ -31,7 +31,7 @@ def test_its_guard_is_the_one_that_plugins_new_writes() -> None:
     written = files["src/hookrouter_no_force_push/__init__.py"]
 
     def body(source: str) -> str:
-        start = re.search(r"^ *value = ", source, re.MULTILINE)
+        start = re.search(r"^ *reading = ", source, re.MULTILINE)
         assert start is not None
         return dedent(source[start.start() :])
 

@@ -131,8 +131,8 @@ def test_a_call_that_rules_leave_to_a_person_is_not_allowed_by_the_decision_abou
 ) -> None:
     # Rules of the stage leave "* forbidden*" to a person.
     both_asked(beside, bash("touch a-é\necho forbidden"), bash("touch a-e\necho forbiddén"))
-    beside.waiting()
-    result = beside.decide(ALLOW, code=4)
+    [agents] = [one["tool_use_id"] for one in beside.waiting(2) if one["request"].get("decider") != "person"]
+    result = beside.decide(ALLOW, "--tool-use-id", agents, code=4)
     assert "looks just like" in result["reason"], result
     assert result["steps"] == []
     assert list(beside.folder.glob("a-*")) == []

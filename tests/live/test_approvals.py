@@ -143,9 +143,10 @@ def test_rules_decide_at_once_and_no_agent_oversteps_them(one: ApprovalSession) 
     one.client.wait_idle()
     # The strictest of the commands counts: this one is a person's.
     one.call(bash(f"mkdir {one.folder}/b && rmdir {one.folder}/b"))
-    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
-    assert one.listed() == []
-    press_until(one.client, "Escape", lambda: "Do you want" not in one.client.screen(), one.told)
+    [reserved] = one.waiting()
+    assert reserved["request"]["decider"] == "person"
+    one.deny_by_hand()
+    wait_until(lambda: one.count("Stop") == 3, 30, "the end of the turn", one.told)
     one.client.wait_idle()
     # A rule that was made stricter meanwhile holds when the answer comes.
     one.call(bash(f"touch {one.folder}/late"))
@@ -374,9 +375,10 @@ def test_a_killed_client_leaves_nothing(start: Start) -> None:
 @calls
 def test_a_new_file_is_shown_as_a_difference_and_only_one_of_the_rules_folder(one: ApprovalSession) -> None:
     one.call(write(f"{one.folder}/new.txt", "first\nsecond\n"))
-    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
-    assert one.listed() == []
-    press_until(one.client, "Escape", lambda: "Do you want" not in one.client.screen(), one.told)
+    [reserved] = one.waiting()
+    assert reserved["request"]["decider"] == "person"
+    one.deny_by_hand()
+    wait_until(lambda: one.count("Stop") == 3, 30, "the end of the turn", one.told)
     one.client.wait_idle()
     one.call(write(f"{one.folder}/given/new.txt", "first\nsecond\n"))
     [asked] = one.waiting()

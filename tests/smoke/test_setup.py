@@ -16,7 +16,7 @@ OWN = '{\n    "model": "opus",   "hooks": {"Stop": [{"hooks": [{"type": "command
 
 PLUGINS = {
     *("approvals", "ask-user-question", "blocked", "command", "doorbell-prompts", "hook-reply", "inbox"),
-    *("key-counting", "keystrokes", "mod-prompts", "openclaw", "opentelemetry", "postgresql", "sessions"),
+    *("key-counting", "keystrokes", "mod-prompts", "openclaw", "opentelemetry", "postgresql", "rules", "sessions"),
     *("stop-prompts", "tmux", "webhook"),
 }
 """hookrouter's own."""

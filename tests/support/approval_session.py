@@ -108,21 +108,22 @@ class ApprovalSession:
         channel: str = "reply",
         size: tuple[int, int] = (120, 40),
         more: str = "",
+        before: str = "",
         install: Sequence[str] = (),
         prepare: Callable[[Stage], dict[str, str]] | None = None,
     ) -> None:
         """``sessions`` are the agent's; with ``strict`` there are rules that no agent may overstep.
 
-        ``size`` is how many columns and rows the pane has. ``more`` is added to config.toml, ``install`` are the
-        options of ``hookrouter install``, and ``prepare`` returns more of the client's environment once the stage is
-        there.
+        ``size`` is how many columns and rows the pane has. ``more`` is added to config.toml, and ``before`` are rules
+        before all others. ``install`` are the options of ``hookrouter install``, and ``prepare`` returns more of the
+        client's environment once the stage is there.
         """
         self.channel = channel
         self.model = model
         self._turns = 0
         self._began = 0.0
         config = CONFIG.replace("SESSIONS", sessions).replace("CHANNELS", json.dumps([channel]))
-        self._config = {said: config + (STRICT if said else "") + GRANTS + more for said in (True, False)}
+        self._config = {said: config + before + (STRICT if said else "") + GRANTS + more for said in (True, False)}
         self.stage = Stage(str(folder), self._config[strict])
         self.stage.record("PostToolUse", "Stop")
         self.stage.install(*install)

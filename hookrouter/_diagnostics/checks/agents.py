@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrouter._config.report import untold_warning
+from hookrouter._config.report import unheard_warning, untold_warning
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter.storage.journal_query import text
 from hookrouter.util.clock import now
@@ -81,8 +81,7 @@ def _is_handed_on_to(config: Config, agent: Agent) -> bool:
 
 def _untold(config: Config, path: str) -> Iterator[Finding]:
     """Say of whose silence nobody is told."""
-    warning = untold_warning(config)
-    if warning:
+    for warning in filter(None, (untold_warning(config), unheard_warning(config))):
         fix = f"set escalate_to in [answer] of {path} to a gateway by which a person is told"
         yield Finding(WARNING, "agents", warning, fix)
 

@@ -63,11 +63,11 @@ def history(
       unknown             nothing says how it ended
 
     \b
-    With --json: {"questions": [...]}, each with kind, session, session_id, tool_use_id, agent, asked_at, ended_at,
-    seconds, outcome, by, who (the login name of a person who used `hookrouter answer`), channel, verified, reason,
-    missed (asked during a pause), reminders, escalated, chat,
-    questions (header, question, intended, recorded, result, intended_notes, recorded_notes) and attempts (at, outcome,
-    channel, reason). Times are UTC there; people get local ones with the zone.
+    With --json: {"questions": [...]}, each with kind, session, session_id, tool_use_id, agent, rule (that gave a
+    permission to somebody; empty if none is known), asked_at, ended_at, seconds, outcome, by, who (the login name of a
+    person who used `hookrouter answer`), channel, verified, reason, missed (asked during a pause), reminders,
+    escalated, chat, questions (header, question, intended, recorded, result, intended_notes, recorded_notes) and
+    attempts (at, outcome, channel, reason). Times are UTC there; people get local ones with the zone.
 
     The journal keeps 30 days of silent sessions, and long texts are cut. Other machines that share an engine follow,
     each with its last N: as the engine keeps them, else as the machines themselves say. With --json all are in one
@@ -149,6 +149,8 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
         facts[0] = f"{story['kind']} {facts[0]}"
     if story["channel"]:
         facts[0] += f" through {story['channel']}"
+    if story.get("rule"):
+        facts.append(f"rule {story['rule']}")
     if story["seconds"] is not None:
         facts.append(f"after {duration(story['seconds'])}")
     if story["missed"]:

@@ -15,10 +15,13 @@ from hookrouter.cli.scaffold.parts import PARTS
 from hookrouter.cli.scaffold.source import fill, import_line, quoted, wrapped
 from hookrouter.hookspecs import PreToolUseSpecs, all_spec_classes
 from hookrouter.markers import PROJECT_NAME
+from hookrouter.records import CommandInput, FileInput
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from hookrouter.records import ToolInput
 
 __all__ = ["DEFAULT_HOOK", "chosen_hooks", "hook_files"]
 
@@ -30,7 +33,7 @@ _IN_A_TURN = ("pre_tool_use", "post_tool_use", "user_prompt_submit", "session_st
 
 
 _COMMANDS = ("git push -f*", "git push --force*", "git push +*")
-_FORCED = ("git push origin main --force", "git -C x push +main", "sh -c 'cd x;git push -f'")
+_FORCED = ("git push '--for''ce'", "git -C x push +main", "sh -c 'cd x;git push -f'")
 
 
 class _Guard(NamedTuple):
@@ -38,10 +41,18 @@ class _Guard(NamedTuple):
 
     field: str
     """The field of the tool's input."""
+    tool_input: type[ToolInput]
 
     @property
     def is_path(self) -> bool:
-        return self.field.endswith("_path")
+        return issubclass(self.tool_input, FileInput) and self.field.endswith("_path")
+
+    @property
+    def template(self) -> str:
+        """The method that looks at it."""
+        if self.is_path:
+            return "path_guard"
+        return "command_guard" if issubclass(self.tool_input, CommandInput) else "guard"
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -85,16 +96,19 @@ def hook_files(
         signature = _signature(hook, specs[hook][1])
         each = {**words, "hook": hook, "call": _call(hook)}
         if hook in guards:
-            kind = "path_guard" if guards[hook].is_path else "guard"
+            kind = guards[hook].template
             each |= {"field": guards[hook].field, "tool": _tool(hook), "refused": quoted(guards[hook].refused)}
             each["word"] = "push" if guards[hook].rules == _COMMANDS else "secret"
             each["short"] = hook.removeprefix("pre_tool_use_")
             each["label"] = guards[hook].field.replace("_", " ")
             each["key"] = "protect" if guards[hook].is_path else "refuse"
+            each["method"] = "reads" if hook.endswith("_read") else "writes"
         else:
             kind = "note"
         methods.append(fill(f"hook/{kind}", each, signature=signature))
-        names = ("payload", f"test_{kind}", "test_closed") if hook in guards else ("test_note",)
+        names = (
+            ("payload", f"test_{kind.removeprefix('command_')}", "test_closed") if hook in guards else ("test_note",)
+        )
         tests += [fill(f"hook/{name}", each) for name in names]
     files = {
         f"src/{module}/__init__.py": fill(
@@ -156,7 +170,7 @@ def _guards(hook: str) -> _Guard | None:
     record = getattr(hookrouter.tools, str(parameter.annotation), None) if parameter else None
     fields = record.FIELDS if record else {}
     texts = [name for name, field in fields.items() if field.required and field.kind == "string"]
-    return next((_Guard(name) for name in texts if name != "description"), None)
+    return next((_Guard(name, record) for name in texts if record and name != "description"), None)
 
 
 def _defaults(guards: Mapping[str, _Guard], *, notes: bool) -> dict[str, tuple[str, ...] | str]:
@@ -313,9 +327,9 @@ def _heads(
 
 
 def _standard_imports(guards: Mapping[str, _Guard]) -> list[str]:
-    kinds = {guard.is_path for guard in guards.values()}
-    by_words = ["import re", "from fnmatch import fnmatchcase"] if False in kinds else []
-    return [*(["import os"] if True in kinds else []), *by_words]
+    kinds = {guard.template for guard in guards.values()}
+    by_words = ["import re", "from fnmatch import fnmatchcase"] if "guard" in kinds else []
+    return [*(["import os"] if "path_guard" in kinds else []), *by_words]
 
 
 def _signature(hook: str, signature: inspect.Signature) -> str:

@@ -35,10 +35,14 @@ def open_data(
     ``kind`` is that of the message, ``link`` where a person answers. ``argv`` and ``environ``: see
     :func:`hookrouter.dialogs.messages.formatting.answer_words`.
     """
+    # What only a person may decide needs no command for an agent.
+    is_shut = question.is_reserved and not to_person
     return {
         **_common(kind, question, surroundings, to_person=to_person),
-        "command": [*answer_words(question, argv, environ), "--json", "--file", "-"],
-        "answer_schema": question.request.get("answer_schema") or answer_schema(question.questions),
+        "command": [] if is_shut else [*answer_words(question, argv, environ), "--json", "--file", "-"],
+        "answer_schema": None
+        if is_shut
+        else question.request.get("answer_schema") or answer_schema(question.questions),
         "reminder": dict(reminder) if reminder else None,
         "link": link,
     }

@@ -150,7 +150,8 @@ def question_message(
     """
     forms, count = bounded(question.questions), len(question.questions)
     around = surroundings or Surroundings(cwd=question.cwd, transcript_path=question.transcript_path)
-    head = list(lead) or ["# Claude Code waits for your answer"]
+    waits = "A person must decide" if question.is_reserved else "Claude Code waits for your answer"
+    head = list(lead) or [f"# {waits}"]
     head += [_facts(question, around), _AS_DATA]
     form_parts = [part for number, form in enumerate(forms, 1) for part in _question_parts(form, number, count)]
     if question.kind != QUESTION:
@@ -160,7 +161,7 @@ def question_message(
             # The ways to decide name all that may be chosen, and the options beside them would count it twice.
             del form_parts[_OPTIONS:]
     form_parts += cut_parts(question, argv, environ)
-    tail = _answer_parts(question, argv, environ)
+    tail = _reserved_parts(question) if question.is_reserved else _answer_parts(question, argv, environ)
     if others:
         tail.append(_others(others))
     command = f"{start_command(argv, environ)} questions --guidance {quote(f'--session={question.session}')}"
@@ -418,6 +419,12 @@ def _answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str,
             "it again. 3, 4, 5: do what the output says."
         ),
     ]
+
+
+def _reserved_parts(question: Question) -> list[str]:
+    rule = question.request.get("rule")
+    rules = f"The rule `[[approvals.rules]]` {code(str(rule))} leaves it to a person: an answer of yours is refused."
+    return [f"## This is not yours to decide\n\n{rules} You are told so that you know why the session waits."]
 
 
 def _own_answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:

@@ -24,9 +24,13 @@ def wake(question: Question, services: Services) -> None:
     """Put the message about an open question into the outbox, for its agent. Raises StoreError.
 
     It says all that is needed to answer; the rest is added when it goes out, see
-    :mod:`hookrouter.dialogs.composer`. An agent whose ``wake_on`` leaves out the kind is not told.
+    :mod:`hookrouter.dialogs.composer`. An agent whose ``wake_on`` leaves out the kind is not told. Of what is reserved
+    for a person an agent is told once, and ``escalate_to`` at once.
     """
-    if any(one.id == question.agent and not one.hears_of(question.kind) for one in services.config.agents):
+    to_person = is_for_person(services.config, question.agent)
+    is_reserved = question.is_reserved and not to_person
+    hears = all(one.id != question.agent or one.hears_of(question.kind) for one in services.config.agents)
+    if not hears and not (is_reserved and services.config.answer.escalate_to):
         return
     from hookrouter.dialogs.messages.formatting import read_command, subject
     from hookrouter.util.program import script_argv
@@ -34,23 +38,30 @@ def wake(question: Question, services: Services) -> None:
     argv, environ = script_argv(), services.environ
     # Read after this question was saved: of two that are asked at the same time, at least one sees the other.
     others = documents.others(services.store, question)
-    text = wake_text(question, argv, environ, others, to_person=is_for_person(services.config, question.agent))
+    text = wake_text(question, argv, environ, others, to_person=to_person)
     message = _message("question", question, subject(question), text)
     then: tuple[ScheduledMessage, ...] = ()
     settings = services.config.answer
     # The inbox takes whatever it gets, and tells nobody.
-    if services.config.is_inbox(question.gateway):
+    if services.config.is_inbox(question.gateway) or is_reserved:
         settings = settings._with(reminders=0)
     if settings.reminds or settings.escalate_to:
         from hookrouter.dialogs.messages.reminders import follow_ups
 
+        if is_reserved:
+            settings = settings._with(escalate_after=0.0)
         then = follow_ups(question, message, settings, read_command(question, argv, environ))
+    if not hears:
+        [escalation] = then
+        message, then = escalation.message, ()
     is_open = documents.open_condition(question)
     _once(
         services,
         message,
         question,
-        lambda: services.outbox.put(message, fallbacks=question.fallbacks, then=then, while_open=is_open),
+        lambda: services.outbox.put(
+            message, fallbacks=question.fallbacks if hears else (), then=then, while_open=is_open
+        ),
     )
 
 

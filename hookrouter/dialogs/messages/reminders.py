@@ -67,6 +67,8 @@ def follow_ups(
     found += after
     if answer.escalate_to:
         subject = f"Not answered for {duration(answer.escalate_after)}: {wake.subject}"
+        if question.is_reserved:
+            subject = f"A person must decide: {wake.subject}"
         text = f"# {subject}\n\nTo read it: {code(read_again)}\n"
         escalation = wake._replace(kind=ESCALATION, gateway=answer.escalate_to, subject=subject, text=text, data={})
         found.append(ScheduledMessage(escalation, answer.escalate_after, after_delivery=False))

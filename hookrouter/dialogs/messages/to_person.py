@@ -102,7 +102,15 @@ def person_reminder(
 
 
 def escalation_lead(question: Question, waited: float) -> list[str]:
-    """Return how a message begins about a question that its agent has left unanswered for so many seconds."""
+    """Return how a message begins about a question that its agent has left unanswered for so many seconds.
+
+    One that is reserved for a person was never the agent's.
+    """
+    if question.is_reserved:
+        return [
+            f"# A person must decide: session {code(question.session)}",
+            f"Your rule {code(str(question.request.get('rule')))} leaves this to a person, and no agent decides it.",
+        ]
     return [
         f"# Nobody has answered for {duration(waited)}: session {code(question.session)}",
         f"The agent {code(question.agent)} was asked and has not answered. You can answer in its stead.",

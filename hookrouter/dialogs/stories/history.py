@@ -30,8 +30,9 @@ def history(
     ``session`` leaves out other sessions, ``since`` what was asked and over before this time in seconds since 1970,
     ``limit`` all but the last ones. Each has:
 
-    - ``kind``, ``session``, ``session_id``, ``tool_use_id``, ``agent``; ``asked_at`` and ``ended_at`` (ISO 8601, or
-      None), and the ``seconds`` between the two (None if either is missing, or the clock was set back);
+    - ``kind``, ``session``, ``session_id``, ``tool_use_id``, ``agent``; ``rule``: the rule of ``[[approvals.rules]]``
+      that gave it to somebody (empty if none is known); ``asked_at`` and ``ended_at`` (ISO 8601, or None), and the
+      ``seconds`` between the two (None if either is missing, or the clock was set back);
     - ``outcome``: ``verified``, ``mismatch``, ``unverified`` (recorded, but not compared), ``answered_by_person``,
       ``chat``, ``unanswered``, ``open`` or ``unknown``; ``reason``; ``by``: ``agent``, ``person``, ``nobody``, or None
       if it is open or unknown; ``who``: the login name of a person who used ``hookrouter answer``, else empty;

@@ -96,6 +96,7 @@ class Stories:
         for question in self._open.values():
             story = _story(stories, question._asdict())
             story |= {"session": question.session, "agent": story["agent"] or question.agent, "kind": question.kind}
+            story["rule"] = story["rule"] or _text(question.request, "rule")
             if story["asked_at"] is None:
                 form = shown_form(question.questions)
                 story |= {"asked_at": question.saved_at, "missed": question.missed, "questions": form}
@@ -122,6 +123,7 @@ def _asked(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
     story["missed"] = record.get("missed") is True
     story["session"] = _text(record, "session")
     story["kind"] = _text(record, "dialog") or QUESTION
+    story["rule"] = _rule(record) or story["rule"]
     for entry in _tables(record.get("questions")):
         story["questions"].append({"header": _text(entry, "header"), "question": _text(entry, "question")})
 
@@ -233,6 +235,7 @@ def _story(stories: dict[_Key, Story], record: Mapping[str, Any]) -> Story:
             "session_id": key[0],
             "tool_use_id": key[1],
             "agent": _text(record, "agent"),
+            "rule": _rule(record),
             "asked_at": None,
             "ended_at": None,
             "seconds": None,
@@ -259,6 +262,12 @@ def _key(record: Mapping[str, Any]) -> _Key:
 def shown_id(tool_use_id: str) -> str:
     """Return a tool_use_id as journal records of hook runs show it."""
     return printable(tool_use_id)[:200]
+
+
+def _rule(record: Mapping[str, Any]) -> str:
+    """Return the rule by which a dialog was somebody's to decide, as config.toml has it; empty if none is known."""
+    rule = record.get("rule")
+    return _text(rule, "tool") if isinstance(rule, dict) else ""
 
 
 def _tables(value: object) -> list[Mapping[str, Any]]:

@@ -140,7 +140,6 @@ def test_a_client_that_ends_leaves_nothing(asking: Any) -> None:
     [
         ("rm x", PermissionRequestReply.deny("A rule of the user forbids this. (Bash(rm:*))")),
         ("ls", PermissionRequestReply.allow()),
-        ("make", None),
     ],
 )
 def test_rules_decide_at_once(asking: Any, command: str, expected: Reply | None) -> None:
@@ -190,7 +189,7 @@ def test_no_agent_changes_an_input_to_what_a_rule_forbids(asking: Any) -> None:
     for command, rule in (
         ("rm -rf x", "Bash(rm:*)"),
         ("touch x && make", "Bash(make:*)"),
-        ("touch x > y", "Bash(rm:*)"),
+        ("touch x; $y", "Bash(rm:*)"),
     ):
         refused = asking.decide({"action": "allow", "input": {"command": command}})
         assert refused.exit_code == 2

@@ -75,6 +75,18 @@ def test_what_has_ended_is_told_with_its_kind(at_home: Any, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["questions"]["kinds"] == {"permission": 1}
 
 
+def test_the_rule_is_told_while_it_is_open_and_when_it_is_over(at_home: Any) -> None:
+    at_home.asked("Bash", COMMAND)
+    [story] = stories(at_home.app.journal, at_home.app.store)
+    assert (story["outcome"], story["rule"]) == ("open", "Bash")
+    at_home.decide({"action": "allow"})
+    at_home.given()
+    at_home.ran("Bash", COMMAND)
+    [story] = stories(at_home.app.journal, at_home.app.store)
+    assert (story["outcome"], story["rule"]) == ("verified", "Bash")
+    assert ", rule Bash" in story_lines(story)[0]
+
+
 def test_a_short_command_speaks_under_its_own_name(at_home: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert allow() == 4
     assert capsys.readouterr().err == "hookrouter allow: not delivered: no session has an open question\n"

@@ -58,7 +58,8 @@ def test_other_tools() -> None:
 def test_a_rule_for_the_whole_tool_covers_what_cannot_be_taken_apart_unless_a_stricter_one_stands_before_it() -> None:
     every = ApprovalRule(tool="Bash", decide="agent")
     assert decided("Bash", (every,), command="ls > x") == "agent"
-    assert decided("Bash", (RULES[0], every), command="ls > x") == "person"
+    assert decided("Bash", (RULES[0], every), command="ls > x") == "agent"
+    assert decided("Bash", (RULES[0], every), command="ls; $x") == "person"
     assert decided("Bash", (RULES[2], every), command="ls > x") == "agent"
     assert decided("Bash", (ApprovalRule(tool="*", decide="deny"),), command="ls > x") == "deny"
 
@@ -73,19 +74,19 @@ GUARDED = (
 @pytest.mark.parametrize(
     ("command", "decide"),
     [
-        ("bash -c 'rm -rf x > y'", "person"),
-        ("sudo bash -c 'X=1 cp x y'", "person"),
+        ("bash -c 'rm -rf x > y'", "deny"),
+        ("sudo bash -c 'X=1 cp x y'", "allow"),
         ("env -S 'rm $HOME'", "person"),
-        ("eval 'echo $(rm x)'", "person"),
+        ("eval 'echo $(rm x)'", "deny"),
         ("eval r'm x'", "deny"),
         ("eval \"r'm' x\"", "deny"),
         ("bash -c 'bash -c \"rm x\"'", "deny"),
         ("timeout 5 bash -c 'sudo rm x'", "deny"),
-        ("su -c 'rm x'", "deny"),
+        ("su -c 'rm x'", "person"),
         ("flock /tmp/x rm y", "deny"),
         ("trap 'rm x' EXIT", "deny"),
-        ("strace /bin/rm x", "deny"),
-        ("eval " * 3000 + "rm x", "deny"),
+        ("strace /bin/rm x", "person"),
+        ("eval " * 3000 + "rm x", "person"),
         ("eval " * 9 + "'a b'", "person"),
         # What bash makes of {a,b} and of * is not known before it runs.
         ("git push {--force,origin}", "person"),
@@ -98,7 +99,7 @@ GUARDED = (
         ("git add *.py", "allow"),
         ("git push main*", "allow"),
         ("sudo ls *.py", "allow"),
-        ("env FOO=1 make *.o", "allow"),
+        ("env FOO=1 make -- *.o", "allow"),
         ("find . -name '*.py'", "allow"),
         ("git show stash@{0}", "allow"),
         ("echo rm", "allow"),

@@ -14,11 +14,12 @@ from hookrouter import _wiring
 from hookrouter.answering.interfaces import Screen, TerminalAddress, View
 from hookrouter.dialogs import documents, unsaved
 from hookrouter.dialogs.decisions import DecisionError
+from hookrouter.dialogs.documents import list_questions
 from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.storage.documents import Store
 from hookrouter.storage.interface import StoreError
-from hookrouter_approvals.calls import CALL
+from hookrouter_approvals.noting import CALL
 from hookrouter_approvals.settings import ApprovalsSettings
 
 CALLS = {
@@ -154,9 +155,11 @@ def test_the_call_of_a_subagent_is_found(full: Full) -> None:
     assert full.open() == [("permission", "toolu_1", "abc1")]
 
 
-def test_what_a_rule_leaves_to_a_person_is_told_to_nobody(full: Full) -> None:
+def test_what_a_rule_leaves_to_a_person_is_told_as_such(full: Full) -> None:
     full.asks("toolu_m")
-    assert not full.look()
+    assert full.look()
+    [question] = list_questions(full.asking.app.store)
+    assert question.is_reserved
 
 
 def test_a_call_that_runs_is_none_that_is_asked_for(full: Full) -> None:

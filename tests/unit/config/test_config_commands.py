@@ -650,3 +650,17 @@ def test_what_can_be_read_of_a_file_keeps_its_numbers(file: Path, run: Any, text
     keys = [problem["key"] for problem in json.loads(out)["problems"]]
     assert code == 1
     assert keys == (["agents"] if text == "agents = 3" else ["agents[0].id", "agents[0].sessions", "agents[2].id"])
+
+
+def test_rules_that_leave_calls_to_a_person_of_whom_nobody_is_told_are_told(file: Path, run: Any) -> None:
+    file.write_text('[[agents]]\nid = "a"\n\n[[approvals.rules]]\ntool = "Bash(git push:*)"\ndecide = "person"\n')
+    said = run("config", "check")
+    assert "leave calls to a person" in said.out + said.err
+    assert said.code == 0
+    file.write_text(
+        '[[agents]]\nid = "a"\n\n[answer]\nescalate_to = "me"\n\n'
+        '[gateways.me]\ntype = "command"\ncommand = ["true"]\n\n'
+        '[[approvals.rules]]\ntool = "Bash(git push:*)"\ndecide = "person"\n'
+    )
+    said = run("config", "check")
+    assert "leave calls to a person" not in said.out + said.err

@@ -9,6 +9,7 @@ import pytest
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.main import main
+from hookrouter.samples import find
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,3 +27,35 @@ def test_the_folder_in_which_a_session_asked_counts(
     assert main(["explain", "PreToolUse", "--tool", "AskUserQuestion", "--session", "work", "--json"]) == 0
     session = json.loads(capsys.readouterr().out)["session"]
     assert (session["cwd"], session["agent"]) == (folder, agent)
+
+
+@pytest.mark.parametrize(
+    ("event", "command", "rule"),
+    [
+        ("PreToolUse", "git -C lib push", {"decide": "person", "rule": "Bash(git push:*)", "uncertain": []}),
+        ("PermissionRequest", "ls", {"decide": "person", "rule": "", "uncertain": []}),
+        ("PermissionRequest", "$x", {"decide": "person", "rule": "Bash(git push:*)"}),
+        ("PostToolUse", "git push", None),
+    ],
+)
+def test_what_the_rules_say_is_told(
+    hookrouter_home: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    event: str,
+    command: str,
+    rule: dict[str, object] | None,
+) -> None:
+    table = '[[approvals.rules]]\ntool = "Bash(git push:*)"\ndecide = "person"\n'
+    (hookrouter_home / "config.toml").write_text(table)
+    payload = find(event, "Bash").payload
+    payload["tool_input"] = {"command": command}
+    file = tmp_path / "payload.json"
+    file.write_text(json.dumps(payload))
+    assert main(["explain", event, "--payload", str(file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["rule"]
+    assert found is None if rule is None else rule.items() <= found.items()
+    assert main(["explain", event, "--payload", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert ("  rules: person, " in out) is (rule is not None)
+    assert ("not certain: " in out) is (command == "$x")

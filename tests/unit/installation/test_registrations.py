@@ -93,6 +93,7 @@ def test_an_entry_that_wakes_stays_a_command_beside_http_hooks() -> None:
     assert kinds == {None: "http", "bell": "command", ".env": "command"}
 
 
+RUN_AND_EDIT = "Bash|Edit|Monitor|MultiEdit|NotebookEdit|PowerShell|Write"
 RULED = ("pre_tool_use", "permission_request", "elicitation", "stop")
 
 
@@ -104,7 +105,10 @@ def ruled(*tools: str) -> RegistrationSource:
 @pytest.mark.parametrize(
     ("tools", "expected"),
     [
-        (["Bash(git:*)", "Edit"], [("PreToolUse", "Bash|Edit"), ("PermissionRequest", "Bash|Edit"), ("Stop", None)]),
+        (
+            ["Bash(git:*)", "Edit"],
+            [("PreToolUse", RUN_AND_EDIT), ("PermissionRequest", RUN_AND_EDIT), ("Stop", None)],
+        ),
         (
             ["mcp__a", "mcp__a__b", "mcp__b__c", "Elicitation"],
             [
@@ -122,9 +126,10 @@ def test_only_tools_that_a_rule_names_start_a_hook(tools: list[str], expected: l
     assert sorted(entries, key=str) == sorted(expected, key=str)
 
 
-def test_a_rule_that_leaves_it_to_a_person_starts_none() -> None:
-    rules = (ApprovalRule(tool="Bash", decide="agent"), ApprovalRule(tool="Edit", decide="person"))
-    assert ruled_tools(Config(approvals=ApprovalsConfig(rules=rules))) == ("Bash",)
+def test_a_rule_that_refuses_files_starts_one_for_command_lines_too() -> None:
+    rules = (ApprovalRule(tool="Read(.env)", decide="person"),)
+    found = ruled_tools(Config(approvals=ApprovalsConfig(rules=rules)))
+    assert found == ("Read", "Grep", "Glob", "Bash", "Monitor", "PowerShell")
     person = Agent(id="me", kind="person")
     assert ruled_tools(Config(approvals=ApprovalsConfig(rules=rules), agents=(person,))) == ("*",)
 

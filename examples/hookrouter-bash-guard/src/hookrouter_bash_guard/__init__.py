@@ -9,13 +9,12 @@ from hookrouter import hookimpl, override
 from hookrouter.hookspecs import PreToolUseSpecs, SettingsSpecs
 from hookrouter.replies import PreToolUseReply
 
-from hookrouter_bash_guard.commands import UnreadableError, simple_commands
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrouter import Context
     from hookrouter.events import PreToolUse
+    from hookrouter.shell.commands import SimpleCommand
     from hookrouter.tools import BashInput
 
     from hookrouter_bash_guard.settings import Settings
@@ -37,18 +36,23 @@ class BashGuard(PreToolUseSpecs, SettingsSpecs):
         from hookrouter_bash_guard.settings import Settings
 
         settings = context.settings(Settings)
-        command = tool_input.command
-        if not command:  # missing or no text, which reads as None: never take that for harmless
+        if not tool_input.command:  # missing or no text, which reads as None: never take that for harmless
             return PreToolUseReply.deny("there is no command that can be read")
-        try:
-            texts = [command, *simple_commands(command)]
-        except UnreadableError as error:
-            return PreToolUseReply.ask(f"this command cannot be read: {error}")
+        reading = tool_input.commands()
+        texts = [reading.text, *(_text(command) for command in reading.commands if command.words)]
         if rule := _first(settings.deny, texts):
             return PreToolUseReply.deny(f"{rule!r} is not allowed here")
         if rule := _first(settings.ask, texts):
             return PreToolUseReply.ask(f"the command matches {rule!r}")
+        if not reading.certain:
+            return PreToolUseReply.ask(f"it is not certain what this command runs: {reading.doubts[0].why}")
         return None
+
+
+def _text(command: SimpleCommand) -> str:
+    """Return the words of a command without their quotes, the program's name without its folder."""
+    name, *words = [word.text if word.value is None else word.value for word in command.words]
+    return " ".join([name.rpartition("/")[2], *words])
 
 
 def _first(rules: Iterable[str], texts: list[str]) -> str | None:

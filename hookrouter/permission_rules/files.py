@@ -1,0 +1,273 @@
+"""Which files a command of the shell reads and writes, as far as its words say so.
+
+Redirections, and the usual programs whose arguments are files (POSIX and GNU manuals). What another program does with
+the words that it gets is not known.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import takewhile
+
+from hookrouter.permission_rules.paths import Named, named_by
+from hookrouter.util.lazy_pattern import LazyPattern
+from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator
+
+    from hookrouter.shell.commands import Redirection, SimpleCommand, Word
+
+__all__ = ["FileUse", "Folders", "redirected", "used_files"]
+
+_CHANGES_ALL = frozenset(
+    ["touch", "rm", "unlink", "shred", "rmdir", "mkdir", "mv", "tee", "truncate", "chmod", "chown", "chgrp", "ln"]
+)
+_CHANGES_LAST = frozenset(["cp", "install", "rsync", "scp"])
+_LINKS = LazyPattern(r"-[a-zA-Z]*[ls][a-zA-Z]*|--link|--symbolic-link")
+"""Options of ``cp`` that make links: whoever writes to one writes to the other."""
+_OUTPUT = {
+    "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar"),
+    "wget": ("-O", "--output-document", "-o", "--output-file"),
+    "sort": ("-o", "--output"),
+    "openssl": ("-out",),
+    "pandoc": ("-o", "--output"),
+    "gcc": ("-o",),
+    "g++": ("-o",),
+    "cc": ("-o",),
+    "clang": ("-o",),
+}
+"""The options that name a file to be written, by program."""
+_COPIES = _CHANGES_LAST | {"mv"}
+_CHANGES_IN_PLACE = frozenset(["sed", "perl", "gsed"])
+_IN_PLACE = LazyPattern(r"-[a-zA-Z0-9]*i.*|--in-place.*")
+_WITH_CONTENT = frozenset(["rm", "mv", "shred", "chmod", "chown", "chgrp", "rsync", "ln"])
+"""Programs that may be told of a folder and mean what is in it."""
+_READS_ALL = frozenset(
+    [
+        "cat",
+        "tac",
+        "nl",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "wc",
+        "sort",
+        "uniq",
+        "cut",
+        "paste",
+        "tr",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "sed",
+        "awk",
+        "gawk",
+        "mawk",
+        "perl",
+        "diff",
+        "cmp",
+        "comm",
+        "join",
+        "md5sum",
+        "sha1sum",
+        "sha256sum",
+        "sha512sum",
+        "cksum",
+        "xxd",
+        "od",
+        "hexdump",
+        "strings",
+        "base64",
+        "base32",
+        "file",
+        "stat",
+        "jq",
+        "yq",
+        "column",
+        "fold",
+        "fmt",
+        "rev",
+        "split",
+        "tar",
+        "zip",
+        "gzip",
+        "bat",
+        "source",
+        ".",
+    ]
+)
+_DEVICES = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin"])
+
+
+_MOST_FOLDERS = 32
+_SHORT = len("-o")
+_OTHER_HOME = LazyPattern(r"(?<!\$)(?<!\$\{)\bHOME\b")
+
+
+class FileUse(Value):
+    """One file, or what may be one, that a command reads or writes."""
+
+    writes: bool
+    word: Word
+    named: Named
+    by_shell: bool
+    """Whether the shell opens it, for a redirection."""
+    with_content: bool = False
+    """Whether all that is in it is meant, if it is a folder."""
+
+
+class Folders:
+    """The folders that relative paths of a line may be meant from, while its commands are gone through."""
+
+    def __init__(self, cwd: str, line: str) -> None:
+        """Begin in a folder, with a line."""
+        self.bases: tuple[str, ...] = (cwd,)
+        self.known = "CDPATH" not in line
+        """False once a command has gone to a folder that is not known."""
+        self.home = "" if "HOME" in line and _OTHER_HOME.search(line) else os.path.expanduser("~")
+        """What ``~`` and ``$HOME`` are; empty if the line may set that variable."""
+
+    def follow(self, command: SimpleCommand) -> None:
+        """Take a change of folder into account: what comes behind it may be meant from there."""
+        if command.name not in ("cd", "pushd", "popd") and command.name != "chdir":
+            return
+        words = [word for word in command.words[1:] if word.value not in ("-P", "-L", "--", "-e")]
+        path = named_by(words[0], self.home).path if len(words) == 1 else self.home if not words else None
+        if command.name == "popd" or not path or path == "-":
+            self.known = False
+            return
+        reached = (os.path.normpath(os.path.join(base, path)) for base in self.bases)
+        # It may fail, or run in a process of its own.
+        found = [*self.bases, *reached]
+        if len(found) > _MOST_FOLDERS:
+            self.known = False
+            return
+        self.bases = tuple(dict.fromkeys(reversed(found)))[::-1]
+
+
+def redirected(redirections: Iterable[Redirection], home: str) -> Iterator[FileUse]:
+    """Yield the files that redirections open, but for the devices that every process has."""
+    for one in redirections:
+        if one.target is None or one.direction in ("duplicate", "close", "here-document", "here-string"):
+            continue
+        named = named_by(one.target, home)
+        if _is_device(named):
+            continue
+        for writes in (False, True) if one.direction == "in and out" else (one.direction != "in",):
+            yield FileUse(writes, one.target, named, by_shell=True)
+
+
+def _is_device(named: Named) -> bool:
+    return named.path is not None and (named.path in _DEVICES or named.path.startswith("/dev/fd/"))
+
+
+def used_files(command: SimpleCommand, home: str) -> Iterator[FileUse]:
+    """Yield the files that a known program is told to read or write."""
+    yield from (use for use in _Program(command, home).uses() if not _is_device(use.named))
+
+
+class _Program:
+    """A command, by the name of its program, with its arguments."""
+
+    def __init__(self, command: SimpleCommand, home: str) -> None:
+        self._name = os.path.basename(command.name or "")
+        self._arguments = command.words[1:]
+        self._home = home
+        end = next((at for at, word in enumerate(self._arguments) if word.value == "--"), len(self._arguments))
+        self._files = [
+            *(word for word in self._arguments[:end] if not word.prefix.startswith("-") and word.value != ""),
+            *self._arguments[end + 1 :],
+        ]
+
+    def uses(self) -> Iterator[FileUse]:
+        if self._name == "dd":
+            yield from self._of_dd()
+            return
+        yield from self._written()
+        yield from self._output()
+        if self._name == "find":
+            yield from self._found()
+        if self._name in _READS_ALL:
+            yield from (self._use(word, writes=False) for word in self._files)
+        elif self._name in _COPIES:
+            yield from (self._use(word, writes=False) for word in self._files if word is not self._last())
+
+    def _of_dd(self) -> Iterator[FileUse]:
+        for word in self._arguments:
+            key, equals, path = word.prefix.partition("=")
+            if equals and key in ("of", "if"):
+                yield FileUse(key == "of", word, Named(path if word.value is not None else None), by_shell=False)
+
+    def _written(self) -> Iterator[FileUse]:
+        with_content = self._name in _WITH_CONTENT
+        if self._name in _CHANGES_ALL or (self._name == "cp" and self._has(_LINKS)):
+            yield from (self._use(word, writes=True, with_content=with_content) for word in self._files)
+        elif self._name in _CHANGES_IN_PLACE:
+            if self._has(_IN_PLACE):
+                yield from (self._use(word, writes=True) for word in self._files)
+        elif self._name in _CHANGES_LAST and self._files:
+            target = self._last()
+            yield self._use(target, writes=True, with_content=with_content)
+            folder = named_by(target, self._home).path
+            for word in self._files if folder is not None else ():
+                # It may be a folder, into which they go.
+                path = named_by(word, self._home).path
+                inner = f"{folder}/{os.path.basename(path or '')}"
+                if word is not target:
+                    named = Named(None, inner, stays=True) if path is None else Named(inner)
+                    yield FileUse(True, target, named, by_shell=False)
+
+    def _output(self) -> Iterator[FileUse]:
+        """Yield the files that options name: ``-o FILE``, ``-oFILE``, ``--output=FILE``."""
+        for at, word in enumerate(self._arguments):
+            for option in _OUTPUT.get(self._name, ()):
+                named = _value_of(option, word)
+                if named == "" and word.value is not None:
+                    yield from (self._use(one, writes=True) for one in self._arguments[at + 1 : at + 2])
+                elif named is not None:
+                    yield FileUse(True, word, Named(named if word.value is not None else None), by_shell=False)
+
+    def _found(self) -> Iterator[FileUse]:
+        """Yield what ``find`` itself deletes and writes."""
+        starts = list(takewhile(lambda word: not word.prefix.startswith(("-", "(", "!")), self._arguments))
+        for at, word in enumerate(self._arguments):
+            if word.value == "-delete":
+                # With anything that chooses it is not known what.
+                chooses = any(one.value not in ("-delete", "-depth") for one in self._arguments[len(starts) :])
+                for path in [named_by(start, self._home).path for start in starts] or ["."]:
+                    named = Named(None) if chooses else Named(path)
+                    yield FileUse(True, word, named, by_shell=False, with_content=True)
+            elif word.value in ("-fprint", "-fprint0", "-fls", "-fprintf") and at + 1 < len(self._arguments):
+                yield self._use(self._arguments[at + 1], writes=True)
+
+    def _last(self) -> Word:
+        """Return where files are copied to: the folder that ``-t`` names, or the last one."""
+        for at, word in enumerate(self._arguments[:-1]):
+            if word.value in ("-t", "--target-directory"):
+                return self._arguments[at + 1]
+        return self._files[-1]
+
+    def _has(self, option: re.Pattern[str]) -> bool:
+        return any(option.fullmatch(word.prefix) for word in self._arguments)
+
+    def _use(self, word: Word, *, writes: bool, with_content: bool = False) -> FileUse:
+        return FileUse(writes, word, named_by(word, self._home), by_shell=False, with_content=with_content)
+
+
+def _value_of(option: str, word: Word) -> str | None:
+    """Return what a word gives an option, empty if the next word does; None if it is not the option."""
+    if word.value == option:
+        return ""
+    if option.startswith("--"):
+        return word.prefix[len(option) + 1 :] if word.prefix.startswith(f"{option}=") else None
+    if len(option) > _SHORT or not word.prefix.startswith("-") or word.prefix.startswith("--"):
+        return None
+    # -so FILE, -soFILE
+    _, found, rest = word.prefix[1:].partition(option[1])
+    return rest if found else None

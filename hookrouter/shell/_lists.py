@@ -1,0 +1,97 @@
+"""Names that need no rows in the table of programs, from the same sources: programs, variables, settings of git."""
+
+from __future__ import annotations
+
+__all__ = [
+    "COMMAND_VARIABLES",
+    "CONFIG_OF_COMMANDS",
+    "DOUBTFUL",
+    "HARMLESS_CONFIG",
+    "STATE_PREFIXES",
+    "STATE_VARIABLES",
+    "rows",
+]
+
+
+def rows(text: str) -> dict[str, tuple[str, str]]:
+    """Return what stands below and behind each name. A line that begins with a blank belongs to the name above it."""
+    found: dict[str, tuple[str, str]] = {}
+    name = ""
+    for line in text.splitlines():
+        if line.startswith("  "):
+            options, behind = found[name]
+            found[name] = (f"{options} {line.strip()}", behind)
+        elif line and not line.startswith("#"):
+            name, _, behind = line.partition(": ")
+            found[name] = ("", behind)
+    return found
+
+
+_LISTS = rows("""
+doubtful programs: run commands that their words, or what they read, name in ways of their own
+  abduco adb alacritty ansible ansible-console arch-chroot asciinema asdf autoexpect autossh aws-vault bash-static
+  bb bear bosh box64 bpftrace bpython broot brush bubblewrap buildah bwrap byobu calife capsh cargo-watch catatonit
+  cgexec chamber chef-apply chokidar choom chpst chrt clj clojure clush cmd colima colormake compiledb concurrently
+  coresched cpulimit crictl cross-env-shell cset ctr cu daemon daemonize datefudge dbus-launch dbus-run-session dc
+  dhclient distcc distrobox distrobox-enter doppler dotenv dotenv-cli dotenvx dsh dtach dtruss dune dvtm eatmydata
+  ed emacs emacsclient entr env-cmd env_parallel envchain envdir envuidgid erl es ex execa exim expect fab
+  fakechroot fakeroot faketime feh fetchmail firejail flamegraph flatpak flatpak-spawn fly flyctl fnm foot foreman
+  forever ftp fzf gdb gem gita gnome-terminal gnuplot goenv goreman gs guix gum gvim heaptrack heroku honcho hush
+  hwloc-bind hx hyperfine i3-msg i386 icecc iex imv incrontab incus infisical intercept-build ion ipython irb jenv
+  joe jshell jupyter just k3s kak kitty knife konsole ksh2020 ktrace landrun latexmk launchctl lckdo ld-linux
+  ld-linux-aarch64 ld-linux-x86-64.so.2 ld-musl-aarch64 ld-musl-x86_64 ld.so ldso lein lerna lf lftp lima limactl
+  lint-staged linux32 linux64 lksh lldb lockf loksh ltrace lxc lxc-attach lxc-execute m4 machinectl mamba mc mcedit
+  meson micro micromamba minijail0 minikube mispipe mosh mr mrsh mu multipass multitime murex mutt nano newgrp nix
+  nix-shell nnn nodemon nodenv nox npm-run npm-run-all nsenter nsjail numactl nush nvim nvm nx oc onchange openvpn
+  osascript osh overmind parallel parallel-ssh pdksh pdsh peco pee percol perf pgrphack pico pixi play pm2 posh
+  powershell pppd prlimit process-compose procmail proot pseudo psh pssh puppet py-spy pyenv qemu-aarch64
+  qemu-aarch64-static qemu-x86_64 qemu-x86_64-static railway ranger rbenv rc red remsh repo rexec rksh rlogin rofi
+  rosetta rr rtx run-p run-s run0 runsv runuser rush rustup rvim rvm rye rzsh s6-setuidgid salt salt-call samply
+  sandbox-exec sash sbcl sbt scan-build sccache schedtool schroot script scriptlive scsh sem sendmail setarch
+  setlock setpriv setuidgid sftp sg shx sk snap socat softlimit sox sqlplus ssh-agent sshfs start-server-and-test
+  start-stop-daemon startx strace su super supervisorctl swaymsg swipl systemd-cat systemd-dissect systemd-inhibit
+  systemd-notify systemd-nspawn systemd-run systemd-socket-activate tclsh tcpserver teller telnet termtosvg
+  timelimit toolbox torify truss tsocks tsx ttyrec turbo uclampset uftrace uname26 unicorn unshare urxvt usewithtor
+  vagrant valgrind vi viddy vidir view vifm vim vimdiff vipe visudo volta watchexec watchman watchman-make
+  watchmedo websocat wezterm wine wireit wish wpa_cli wsl x-terminal-emulator x86_64 xbindkeys xcrun
+  xdg-terminal-exec xdotool xinit xrdb xterm yash ysh zellij zrun zx
+doubtful subcommands: the same, the program and the subcommand joined by a plus
+  aws+ecs+execute-command aws+ssm+send-command aws+ssm+start-session az+vm+run-command brew+bundle brew+ruby
+  brew+sh conda+run gcloud+compute+ssh gh+alias gh+codespace+ssh gh+config+set gh+cs+ssh gh+extension+exec
+  git+daemon git+filter-branch git+for-each-repo git+hook git+instaweb git+remote-ext git+send-email git+shell
+  git+web--browse glab+config+set hatch+run mix+cmd mix+do pdm+run podman+unshare tox+exec
+state variables: change which commands shells or programs run
+  APT_CONFIG CARGO CARGO_ENCODED_RUSTFLAGS CARGO_HOME HGRCPATH LESS LESSEDIT LESSGLOBALTAGS LESSKEY LESSKEYIN LESSKEYSRC
+  LESSKEY_CONTENT MANOPT MORE RIPGREP_CONFIG_PATH RUSTC_WORKSPACE_WRAPPER RUSTDOC RUSTFLAGS
+  BASHOPTS BASH_ALIASES BASH_CMDS BASH_ENV BASH_XTRACEFD CLASSPATH ENV FPATH GCONV_PATH GIT_EXEC_PATH
+  GIT_ALLOW_PROTOCOL
+  GIT_TEMPLATE_DIR GNUMAKEFLAGS GOFLAGS GREP_OPTIONS HOME IFS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS LESSCLOSE LESSOPEN
+  MAKEFLAGS NODE_OPTIONS NULLCMD PATH PERL5DB PERL5OPT POSIXLY_CORRECT PROMPT_COMMAND PS4 PYTHONINSPECT
+  PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS XDG_CONFIG_HOME
+  ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
+state prefixes: the same, by the beginning of their names
+  BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG LD_ NPM_CONFIG_ dis_ npm_config_
+command variables: hold a command line that programs run
+  BAT_PAGER BORG_PASSCOMMAND BORG_RSH CC CVSEDITOR CVS_RSH CXX DELTA_PAGER FCEDIT GH_BROWSER GH_EDITOR GH_PAGER HGEDITOR
+  KUBECTL_EXTERNAL_DIFF KUBE_EDITOR P4DIFF P4EDITOR PSQL_EDITOR PSQL_PAGER RCLONE_PASSWORD_COMMAND
+  RESTIC_PASSWORD_COMMAND RSYNC_CONNECT_PROG SUDO_EDITOR SVN_EDITOR SVN_SSH SYSTEMD_EDITOR SYSTEMD_PAGER
+  BROWSER EDITOR FZF_DEFAULT_COMMAND GIT_ASKPASS GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PAGER GIT_PROXY_COMMAND
+  GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND MANPAGER PAGER SSH_ASKPASS SUDO_ASKPASS VISUAL
+harmless config: settings of git, or beginnings of them, that name no command
+  advice. author. blame. color. column. commit.gpgsign committer. core.abbrev core.autocrlf core.eol
+  core.filemode core.ignorecase core.longpaths core.precomposeunicode core.quotepath core.symlinks diff.algorithm
+  diff.mnemonicprefix diff.noprefix diff.renames fetch.prune format.pretty gc.auto http.postbuffer
+  http.sslverify http.version init.defaultbranch log. merge.conflictstyle merge.ff protocol.file.allow
+  protocol.version pull.ff pull.rebase push.autosetupremote push.default rebase.autostash rerere. safe.directory
+  status. tag.gpgsign user.
+config of commands: settings of git, or beginnings of them, whose value is a command line
+  core.askpass core.editor core.pager core.sshcommand pager. sequence.editor
+""")
+DOUBTFUL = [
+    name.replace("+", " ") for kind in ("doubtful programs", "doubtful subcommands") for name in _LISTS[kind][0].split()
+]
+STATE_VARIABLES = frozenset(_LISTS["state variables"][0].split())
+STATE_PREFIXES = tuple(_LISTS["state prefixes"][0].split())
+COMMAND_VARIABLES = frozenset(_LISTS["command variables"][0].split())
+HARMLESS_CONFIG = tuple(_LISTS["harmless config"][0].split())
+CONFIG_OF_COMMANDS = tuple(_LISTS["config of commands"][0].split())

@@ -1,0 +1,47 @@
+"""Paths as Claude Code makes them of what its tools are given."""
+
+from __future__ import annotations
+
+import os
+import re
+
+__all__ = ["client_path", "searched_folder"]
+
+_BLANKS = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What JavaScript's ``trim`` takes away."""
+_WILDCARD = re.compile(r"[*?\[\]{}()!+@\\]")
+_UPWARDS = re.compile(r"(?:^|/)\.\.(?:/|$)|[{,(|]\.{1,2}[},)|/]|\[\.")
+
+
+def client_path(path: str, folder: str) -> str | None:
+    """Return the absolute path that a tool takes ``path`` for in a session of ``folder``; None if it takes none.
+
+    Source: the code of Claude Code 2.1.332. Blanks around it are taken away; nothing else is the folder itself; ``~``
+    and ``~/`` are the home folder; ``.``, ``..`` and doubled slashes are resolved; letters are composed (NFC).
+    """
+    if "\0" in path:
+        return None
+    path = path.strip(_BLANKS)
+    if path == "~" or path.startswith("~/"):
+        path = os.path.expanduser("~") + path[1:]
+    full = os.path.normpath(os.path.join(folder, path))
+    if full.startswith("//"):
+        # POSIX, and so Python, lets two slashes stand.
+        full = full[1:]
+    if full.isascii():
+        return full
+    from unicodedata import normalize
+
+    return normalize("NFC", full)
+
+
+def searched_folder(pattern: str, folder: str) -> str | None:
+    """Return the folder that the pattern of Glob looks into, from ``folder`` on; None if that is not known.
+
+    It is that of the part of the pattern without wildcards: ``/etc`` for ``/etc/*.conf``.
+    """
+    found = _WILDCARD.search(pattern)
+    at = pattern.rfind("/", 0, found.start()) + 1 if found else len(pattern)
+    if _UPWARDS.search(pattern, at):
+        return None
+    return client_path(pattern[:at] or ".", folder)

@@ -1,0 +1,29 @@
+"""Texts against patterns with ``*``, ``?`` and ``[…]``, without importing :mod:`fnmatch` where it is not needed."""
+
+from __future__ import annotations
+
+__all__ = ["fits_glob", "has_wildcard", "literal_prefix"]
+
+
+def has_wildcard(pattern: str) -> bool:
+    """Whether a pattern stands for more than itself."""
+    return "*" in pattern or "?" in pattern or "[" in pattern
+
+
+def fits_glob(text: str, pattern: str) -> bool:
+    """Whether a text is one of a pattern's, with ``*``, ``?`` and ``[…]``, as :func:`fnmatch.fnmatchcase` says."""
+    if not has_wildcard(pattern):
+        return text == pattern
+    beginning = literal_prefix(pattern)
+    if not text.startswith(beginning) or pattern[len(beginning) :] == "*":
+        return text.startswith(beginning)
+    # A module that is slow to import, for most rules in vain.
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(text, pattern)
+
+
+def literal_prefix(pattern: str) -> str:
+    """Return what stands before the first wildcard."""
+    end = next((at for at, character in enumerate(pattern) if character in "*?["), len(pattern))
+    return pattern[:end]
