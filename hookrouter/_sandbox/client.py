@@ -75,8 +75,9 @@ def _in_folder(folder: str) -> str:
 def find_client(environ: Mapping[str, str] | None = None) -> str | None:
     """Return the path of a Claude Code client, or None.
 
-    Looks at ``HOOKROUTER_CLAUDE``, then at ``.live/<version>/`` in the repository, then for ``claude`` on PATH.
-    A ``HOOKROUTER_CLAUDE`` that is no executable file raises ClientError: a typing error must not pick another client.
+    Looks at ``HOOKROUTER_CLAUDE``, then at ``.live/<version>/`` in the repository, then for ``claude`` on PATH. The
+    version is that of ``HOOKROUTER_CLIENT_VERSION``, else CLIENT_VERSION. A ``HOOKROUTER_CLAUDE`` that is no executable
+    file, or a named version that is not there, raises ClientError: no other client may take its place.
     """
     environ = os.environ if environ is None else environ
     named = environ.get("HOOKROUTER_CLAUDE")
@@ -84,9 +85,12 @@ def find_client(environ: Mapping[str, str] | None = None) -> str | None:
         if not os.access(named, os.X_OK) or os.path.isdir(named):
             raise ClientError(f"HOOKROUTER_CLAUDE: {named} is not an executable file")
         return os.path.abspath(named)
-    local = _in_folder(os.path.join(_repository(), ".live", CLIENT_VERSION))
+    wanted = environ.get("HOOKROUTER_CLIENT_VERSION")
+    local = _in_folder(os.path.join(_repository(), ".live", wanted or CLIENT_VERSION))
     if os.access(local, os.X_OK):
         return local
+    if wanted:
+        raise ClientError(f"HOOKROUTER_CLIENT_VERSION: {local} is not there; `client install {wanted}` brings it")
     return shutil.which("claude", path=environ.get("PATH"))
 
 

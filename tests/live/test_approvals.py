@@ -375,10 +375,9 @@ def test_a_killed_client_leaves_nothing(start: Start) -> None:
 @calls
 def test_a_new_file_is_shown_as_a_difference_and_only_one_of_the_rules_folder(one: ApprovalSession) -> None:
     one.call(write(f"{one.folder}/new.txt", "first\nsecond\n"))
-    [reserved] = one.waiting()
-    assert reserved["request"]["decider"] == "person"
-    one.deny_by_hand()
-    wait_until(lambda: one.count("Stop") == 3, 30, "the end of the turn", one.told)
+    wait_until(lambda: "Do you want" in one.client.screen(), 30, "the dialog", one.told)
+    assert one.listed() == []
+    press_until(one.client, "Escape", lambda: "Do you want" not in one.client.screen(), one.told)
     one.client.wait_idle()
     one.call(write(f"{one.folder}/given/new.txt", "first\nsecond\n"))
     [asked] = one.waiting()

@@ -95,7 +95,8 @@ def run(version: str, tests: Sequence[str], timeout: float, extra: Sequence[str]
     """
     client = install_client(version)
     # The table is of all forms.
-    environ = {**os.environ, "HOOKROUTER_CLAUDE": client, "HOOKROUTER_REQUIRE_LIVE": "1", "HOOKROUTER_LONG": "1"}
+    environ = {**os.environ, "HOOKROUTER_CLAUDE": client, "HOOKROUTER_REQUIRE_LIVE": "1"}
+    environ |= {"HOOKROUTER_LONG": "1", "HOOKROUTER_CLIENT_VERSION": version}
     with tempfile.TemporaryDirectory(prefix="hookrouter-versions-") as folder:
         report = os.path.join(folder, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]

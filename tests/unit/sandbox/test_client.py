@@ -97,3 +97,17 @@ def test_enter_is_repeated_once_it_shows_that_it_was_lost(tmp_path: Path, lost: 
     submit(client, tmp_path)
     assert client.submitted == ["please ASK single"]
     assert client.in_dialog == []
+
+
+def test_a_version_that_is_named_is_the_one_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "_repository", lambda: str(tmp_path))
+    for version in ("2.1.1", client_module.CLIENT_VERSION):
+        program = Path(client_module._in_folder(str(tmp_path / ".live" / version)))
+        program.parent.mkdir(parents=True)
+        program.touch(mode=0o755)
+        assert client_module.find_client({"HOOKROUTER_CLIENT_VERSION": version}) == str(program)
+        found = client_module.find_client({"HOOKROUTER_CLAUDE": str(program), "HOOKROUTER_CLIENT_VERSION": "2.1.2"})
+        assert found == str(program)
+    assert client_module.find_client({}) == str(program)
+    with pytest.raises(client_module.ClientError, match=r"HOOKROUTER_CLIENT_VERSION: .*2\.1\.2"):
+        client_module.find_client({"HOOKROUTER_CLIENT_VERSION": "2.1.2"})
