@@ -274,10 +274,6 @@ class CommandInput(ToolInput):
         return read(command, shell or client_shell(os.environ))
 
 
-_READS = {"Read": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path", "Glob": "path", "Grep": "path"}
-_WRITES = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
-
-
 class FileInput(ToolInput):
     """The input of a tool that reads or writes files by their paths: ``Read``, ``Write``, ``Edit``, ``NotebookEdit``,
     ``Glob`` and ``Grep``.
@@ -293,25 +289,16 @@ class FileInput(ToolInput):
         ``os.path.realpath``. None if it is not known what is read, because a path is missing or no text: a guard
         refuses that.
         """
-        return self._paths(_READS.get(self.TOOL), folder)
+        return self._paths(folder, writes=False)
 
     def writes(self, folder: str) -> tuple[str, ...] | None:
         """Return the paths that the call writes, as :meth:`reads` does."""
-        return self._paths(_WRITES.get(self.TOOL), folder)
+        return self._paths(folder, writes=True)
 
-    def _paths(self, name: str | None, folder: str) -> tuple[str, ...] | None:
-        if name is None:
-            return ()
-        from hookrouter.util.client_paths import client_path, searched_folder
+    def _paths(self, folder: str, *, writes: bool) -> tuple[str, ...] | None:
+        from hookrouter.util.client_paths import paths_of
 
-        path = self._given(name)
-        if path is None and not type(self).FIELDS[name].required:
-            path = "."
-        found = client_path(path, folder) if isinstance(path, str) and path else None
-        if found is not None and self.TOOL == "Glob":
-            pattern = self._given("pattern")
-            found = searched_folder(pattern, found) if isinstance(pattern, str) else None
-        return None if found is None else (found,)
+        return paths_of(self.TOOL, self._raw if isinstance(self._raw, dict) else {}, folder, writes=writes)
 
 
 class ToolResponse(Record):

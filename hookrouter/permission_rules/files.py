@@ -143,8 +143,8 @@ class Folders:
             self.known = False
             return
         reached = (os.path.normpath(os.path.join(base, path)) for base in self.bases)
-        # It may fail, or run in a process of its own.
-        found = [*self.bases, *reached]
+        # It may fail, or run in a process of its own, which changes nothing for what comes behind.
+        found = [*reached, *self.bases] if command.run_by else [*self.bases, *reached]
         if len(found) > _MOST_FOLDERS:
             self.known = False
             return

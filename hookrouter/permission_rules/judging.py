@@ -31,17 +31,6 @@ __all__ = ["AGENT", "ALLOW", "DENY", "PERSON", "Call", "CompiledRule", "JudgedPa
 ALLOW, DENY, AGENT, PERSON = "allow", "deny", "agent", "person"
 _STRICTEST = (DENY, PERSON, AGENT, ALLOW)
 
-_PATH_KEYS = {
-    "Read": "file_path",
-    "Edit": "file_path",
-    "Write": "file_path",
-    "MultiEdit": "file_path",
-    "NotebookEdit": "notebook_path",
-    "Grep": "path",
-    "Glob": "path",
-}
-"""The key of the input that names the file, by tool."""
-
 _MOST_CHOSEN = 1000
 
 _INTERPRETERS = frozenset(["python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "Rscript", "lua"])
@@ -161,8 +150,8 @@ class CompiledRule:
             return MAYBE
         return pattern.fit_unknown(use.named, folders.bases)
 
-    def of_call(self, call: Call) -> int:
-        """Return whether the rule is about a call of a tool that runs no command line."""
+    def of_call(self, call: Call, paths: Sequence[Place]) -> int:
+        """Return whether the rule is about a call that runs no command line; ``paths``: where its file is, if known."""
         if not is_tool(self.rule, call.tool, refuses=self.refuses):
             return NO
         if self.rule.specifier is None:
@@ -173,16 +162,9 @@ class CompiledRule:
         if self.rule.tool == "Elicitation":
             fits = fits_glob(str(call.tool_input.get("server", "")), self.rule.specifier)
             return YES if fits else NO
-        path = call.tool_input.get(_PATH_KEYS[call.tool]) if call.tool in _PATH_KEYS else None
-        if path is None and call.tool in ("Grep", "Glob"):
-            path = "."
-        if not isinstance(path, str):
+        if not paths:
             return unknown
-        from os.path import expanduser
-
-        from hookrouter.permission_rules.paths import places
-
-        return self._pattern(self.rule.specifier, call.folder).fit(places(expanduser(path), (call.cwd or call.folder,)))
+        return self._pattern(self.rule.specifier, call.folder).fit(paths)
 
     def _pattern(self, specifier: str, folder: str) -> PathPattern:
         found = self._patterns.get(folder)
@@ -204,13 +186,17 @@ class Rules:
 
     @classmethod
     def of(cls, rules: Sequence[ApprovalRule]) -> Rules:
-        """Make them of what config.toml says. Raises RuleError."""
-        return cls([CompiledRule(rule.tool, rule.decide) for rule in rules])
+        """Make them of what config.toml says; once, for calls that follow each other. Raises RuleError."""
+        global _last
+        if _last is None or _last[0] is not rules:
+            _last = rules, cls([CompiledRule(rule.tool, rule.decide) for rule in rules])
+        return _last[1]
 
     def judge(self, call: Call, reading: Reading | None = None) -> Judgement:
         """Return who decides on a call. ``reading`` is that of its command line, if it is known already."""
         if call.tool not in RUNNING:
-            decide, rule, certain = self._first(self.rules, lambda one: one.of_call(call))
+            paths = _paths_of(call)
+            decide, rule, certain = self._first(self.rules, lambda one: one.of_call(call, paths))
             return Judgement(decide, rule, (JudgedPart("call", _told(call), 0, 0, decide, rule, certain),))
         command = call.tool_input.get("command")
         if not self._looks_inside(call.tool) or not isinstance(command, str) or call.tool == "PowerShell":
@@ -322,6 +308,9 @@ class Rules:
         return (PERSON, "", True) if maybe is None else (PERSON, maybe.text, False)
 
 
+_last: tuple[Sequence[ApprovalRule], Rules] | None = None
+
+
 def _text(command: SimpleCommand, reading: Reading) -> str:
     """Return a command as it is written; one in a text that another command runs by its words."""
     written = reading.text[command.start : command.end]
@@ -371,8 +360,25 @@ def _host_fit(wanted: str, address: object, unknown: int) -> int:
     return YES if fits_glob(host, wanted) and is_plain(str(address)) else NO
 
 
+def _paths_of(call: Call) -> list[Place]:
+    """Return where the file of a call lies, as Claude Code takes its path; empty if it has none that is known."""
+    if call.tool not in (*EDITING, *READING):
+        return []
+    from hookrouter.permission_rules.paths import places
+    from hookrouter.util.client_paths import paths_of
+
+    cwd = call.cwd or call.folder
+    # Claude Code has no MultiEdit any more; its input was that of Edit.
+    tool = "Edit" if call.tool == "MultiEdit" else call.tool
+    found = paths_of(tool, call.tool_input, cwd, writes=call.tool in EDITING)
+    if not found:
+        return []
+    # Claude Code goes up from a link's name, the system from where it leads.
+    written = [value for value in call.tool_input.values() if isinstance(value, str) and ".." in value.split("/")]
+    return [place for path in (*written, *found) for place in places(path, (cwd,))]
+
+
 def _told(call: Call) -> str:
     """Return what a call is about, in a word."""
-    key = _PATH_KEYS.get(call.tool, "url")
-    found = call.tool_input.get(key, call.tool_input.get("server", ""))
-    return found if isinstance(found, str) else ""
+    keys = ("file_path", "notebook_path", "path", "url", "server")
+    return next((value for key in keys if isinstance(value := call.tool_input.get(key), str)), "")

@@ -131,6 +131,10 @@ def overlaps(one: Rule, other: Rule) -> bool:
         return _hosts_overlap(one.specifier.removeprefix("domain:"), other.specifier.removeprefix("domain:"))
     if one.tool == "Bash" == other.tool:
         return _words_overlap(_tokens(one.specifier), _tokens(other.specifier))
+    if _root(one) is not None and _root(one) == _root(other):
+        specifiers = (one.specifier, other.specifier)
+        first, second = (literal_prefix(path.removeprefix("./").lstrip("/")) for path in specifiers)
+        return first.startswith(second) or second.startswith(first)
     return True
 
 
@@ -142,7 +146,7 @@ def contains(outer: Rule, inner: Rule) -> bool:
         return False
     if outer.specifier is None:
         return True
-    if inner.specifier is None or outer.tool != inner.tool:
+    if inner.specifier is None or outer.tool != inner.tool or _root(outer) != _root(inner):
         return False
     if outer.specifier == inner.specifier:
         return True
@@ -152,6 +156,13 @@ def contains(outer: Rule, inner: Rule) -> bool:
         return fits_glob(inner.specifier, outer.specifier)
     base = outer.specifier.removesuffix("**")
     return outer.specifier.endswith("/**") and not has_wildcard(base) and inner.specifier.startswith(base)
+
+
+def _root(rule: Rule) -> str | None:
+    """Return from where the paths of a rule are meant; None if it is about no paths."""
+    if rule.specifier is None or rule.tool not in _TAKING_PATHS:
+        return None
+    return next((root for root in ("//", "~/") if rule.specifier.startswith(root)), "/")
 
 
 def _tokens(specifier: str) -> tuple[str, ...]:

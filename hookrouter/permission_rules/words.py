@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from hookrouter.permission_rules.fits import MAYBE, NO, YES, folded
-from hookrouter.shell.commands import Literal
-from hookrouter.util.glob import fits_glob, has_wildcard, literal_prefix
+from hookrouter.util.glob import fits_glob, has_wildcard, may_fit_glob
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
@@ -36,11 +35,13 @@ class Shape(Value):
     """What it ends with for certain."""
     splits: bool = False
     """Whether it may become no word, or several."""
+    is_any: bool = False
+    """Whether these may begin and end otherwise."""
 
     def map(self, change: Callable[[str], str]) -> Shape:
         """Return the shape with its texts changed."""
         value = None if self.value is None else change(self.value)
-        return Shape(value, change(self.prefix), change(self.suffix), self.splits)
+        return Shape(value, change(self.prefix), change(self.suffix), self.splits, self.is_any)
 
 
 class Shaped:
@@ -73,9 +74,9 @@ def _shapes_of(words: Iterable[Word]) -> tuple[Shape, ...]:
     found = []
     for word in words:
         value = word.value
-        last = word.parts[-1] if word.parts else None
-        suffix = last.text if isinstance(last, Literal) else ""
-        found.append(Shape(value) if value is not None else Shape(None, word.prefix, suffix, word.splits))
+        found.append(
+            Shape(value) if value is not None else Shape(None, word.prefix, word.suffix, word.splits, word.is_any)
+        )
     return tuple(found)
 
 
@@ -113,7 +114,7 @@ def _reaches(wanted: Sequence[str], words: Sequence[Shape], *, surely: bool) -> 
     # The places that a prefix of the pattern may reach: a set, so that no pattern takes exponential time. A word that
     # splits may be passed, and stayed at, by whoever asks what may be.
     splitting = frozenset() if surely else frozenset(at for at, word in enumerate(words) if word.splits)
-    places = {0}
+    places = _closed({0}, splitting)
     for index, one in enumerate(wanted):
         if not places:
             return False
@@ -127,7 +128,11 @@ def _reaches(wanted: Sequence[str], words: Sequence[Shape], *, surely: bool) -> 
                 least += 1
             places = set(range(least, len(words) + 1)) | {place for place in splitting if place >= start}
         else:
-            fits = {at for at in places if at < len(words) and (_is if surely else _may_be)(words[at], one)}
+            fits = {
+                at
+                for at in places
+                if at < len(words) and (_is(words[at], one) if surely else _may_be(words[at], one, begins=index == 0))
+            }
             places = {at + 1 for at in fits} | (fits & splitting)
         places = _closed(places, splitting)
     return len(words) in places
@@ -148,18 +153,10 @@ def _is(word: Shape, wanted: str) -> bool:
     return not word.splits and wanted.endswith(_ANY) and not has_wildcard(fixed) and word.prefix.startswith(fixed)
 
 
-def _may_be(word: Shape, wanted: str) -> bool:
+def _may_be(word: Shape, wanted: str, *, begins: bool) -> bool:
     if word.value is not None:
         return fits_glob(word.value, wanted)
-    beginning = _agree(word.prefix, literal_prefix(wanted))
-    # A word that splits ends in another word than it begins.
-    return beginning and (word.splits or _agree(word.suffix[::-1], _ending(wanted)))
-
-
-def _agree(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
-
-
-def _ending(pattern: str) -> str:
-    """Return what stands behind the last wildcard, backwards; nothing if a bracket makes that uncertain."""
-    return "" if "[" in pattern else literal_prefix(pattern[::-1])
+    if word.is_any:
+        # Whatever it becomes, the first word begins as it does.
+        return not begins or may_fit_glob(wanted, word.prefix)
+    return may_fit_glob(wanted, word.prefix, word.suffix)

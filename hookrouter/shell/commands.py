@@ -5,7 +5,7 @@ The names are those of bash's manual. Nothing here reads anything: :mod:`hookrou
 
 from __future__ import annotations
 
-from hookrouter.util.glob import fits_glob, literal_prefix
+from hookrouter.util.glob import fits_glob, may_fit_glob
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
@@ -83,18 +83,27 @@ class Word(Value):
         return "".join(known)
 
     @property
+    def suffix(self) -> str:
+        """What the word ends with for certain, behind its last expansion; empty if nothing is."""
+        last = self.parts[-1] if self.parts else None
+        return last.text if isinstance(last, Literal) else ""
+
+    @property
     def splits(self) -> bool:
         """Whether it may become no word, or several."""
         return any(isinstance(part, Expansion) and part.splits for part in self.parts)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it may become words that do not begin and end as it does: more than the names of files do."""
+        return any(isinstance(part, Expansion) and part.splits and part.kind != "filename" for part in self.parts)
 
     def may_be(self, pattern: str) -> bool:
         """Whether the word, or one that it becomes, may fit a pattern with ``*``, ``?`` and ``[…]``."""
         value = self.value
         if value is not None:
             return fits_glob(value, pattern)
-        head = literal_prefix(pattern)
-        begins_alike = head.startswith(self.prefix) or (head != pattern and self.prefix.startswith(head))
-        return self.splits or begins_alike
+        return self.is_any or may_fit_glob(pattern, self.prefix, self.suffix)
 
 
 class Assignment(Value):

@@ -5,12 +5,41 @@ from __future__ import annotations
 import os
 import re
 
-__all__ = ["client_path", "searched_folder"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+__all__ = ["client_path", "paths_of", "searched_folder"]
+
+_READS = {"Read": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path", "Glob": "path", "Grep": "path"}
+_WRITES = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
+_IS_HERE = ("Glob", "Grep")
+"""The tools that look into the folder itself if no path is given."""
 
 _BLANKS = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 """What JavaScript's ``trim`` takes away."""
 _WILDCARD = re.compile(r"[*?\[\]{}()!+@\\]")
 _UPWARDS = re.compile(r"(?:^|/)\.\.(?:/|$)|[{,(|]\.{1,2}[},)|/]|\[\.")
+
+
+def paths_of(tool: str, tool_input: Mapping[str, Any], folder: str, *, writes: bool) -> tuple[str, ...] | None:
+    """Return the absolute paths that a call reads, or writes; None if that is not known, none for a tool without any.
+
+    For a search it is the file or folder that it goes through.
+    """
+    name = (_WRITES if writes else _READS).get(tool)
+    if name is None:
+        return ()
+    path = tool_input.get(name)
+    if path is None and tool in _IS_HERE:
+        path = "."
+    found = client_path(path, folder) if isinstance(path, str) and path else None
+    if found is not None and tool == "Glob":
+        pattern = tool_input.get("pattern")
+        found = searched_folder(pattern, found) if isinstance(pattern, str) else None
+    return None if found is None else (found,)
 
 
 def client_path(path: str, folder: str) -> str | None:

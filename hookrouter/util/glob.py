@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["fits_glob", "has_wildcard", "literal_prefix"]
+__all__ = ["fits_glob", "has_wildcard", "literal_prefix", "may_fit_glob"]
 
 
 def has_wildcard(pattern: str) -> bool:
@@ -27,3 +27,17 @@ def literal_prefix(pattern: str) -> str:
     """Return what stands before the first wildcard."""
     end = next((at for at, character in enumerate(pattern) if character in "*?["), len(pattern))
     return pattern[:end]
+
+
+def may_fit_glob(pattern: str, prefix: str, suffix: str = "") -> bool:
+    """Whether a text of which no more is known than how it begins and ends may be one of a pattern's."""
+    if not has_wildcard(pattern):
+        return pattern.startswith(prefix) and pattern.endswith(suffix)
+    beginning = literal_prefix(pattern)
+    # What stands behind a bracket may be a part of it.
+    ending = "" if "[" in pattern else literal_prefix(pattern[::-1])[::-1]
+    return _agree(beginning, prefix) and _agree(ending[::-1], suffix[::-1])
+
+
+def _agree(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)

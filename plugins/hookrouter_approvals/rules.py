@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.permission_rules.judging import AGENT, ALLOW, DENY, PERSON, Call, Rules
@@ -33,7 +32,7 @@ def ruling(
     shell: str = "bash",
 ) -> Ruling:
     """Return who decides on a call. ``folder`` is the session's, ``cwd`` where Claude is, if that is another."""
-    found = _compiled(tuple(rules)).judge(Call(tool, tool_input, folder, cwd or folder, shell))
+    found = Rules.of(rules).judge(Call(tool, tool_input, folder, cwd or folder, shell))
     return Ruling(found.decide, found.rule)
 
 
@@ -54,8 +53,3 @@ def widened(rules: Sequence[ApprovalRule], update: Mapping[str, Any] | None) -> 
         if tools is None or any(is_tool(parse(rule.tool), tool, refuses=True) for tool in tools):
             return rule.tool
     return ""
-
-
-@lru_cache(maxsize=4)
-def _compiled(rules: tuple[ApprovalRule, ...]) -> Rules:
-    return Rules.of(rules)

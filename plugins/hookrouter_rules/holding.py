@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["hold_call", "hold_skill_command"]
 
-_ASKS_ITSELF = ("AskUserQuestion", "ExitPlanMode")
-"""Tools whose call is a dialog: there is nothing to be asked about before it."""
+_QUESTION, _PLAN = "AskUserQuestion", "ExitPlanMode"
+"""Tools whose call is a dialog: there is nothing to be asked about before it. No rule is about questions."""
 
 
 def hold_call(event: events.PreToolUse, context: Context) -> PreToolUseReply | None:
@@ -27,13 +27,15 @@ def hold_call(event: events.PreToolUse, context: Context) -> PreToolUseReply | N
 
     Raises whatever hinders the judgement: the plugin fails closed then.
     """
+    if event.tool_name == _QUESTION:
+        return None
     found = _judged(event.tool_name, event.raw.get("tool_input"), context)
-    if found is None or event.tool_name == _ASKS_ITSELF[0]:
+    if found is None:
         return None
     if found.decide == DENY:
         return PreToolUseReply.deny(_refusal(found))
     asks = found.decide == PERSON or (found.decide == AGENT and _asks_always(found, context))
-    if asks and event.tool_name not in _ASKS_ITSELF:
+    if asks and event.tool_name != _PLAN:
         who = "a person" if found.decide == PERSON else "the agent"
         return PreToolUseReply.ask(f"A rule of the user leaves this to {who}. ({found.rule})")
     return None
@@ -75,7 +77,9 @@ def _judged(tool: str, tool_input: Mapping[str, Any] | None, context: Context) -
 
 
 def _asks_always(found: Judgement, context: Context) -> bool:
-    return any(rule.ask == "always" and rule.tool == found.rule for rule in context.config.approvals.rules)
+    """Whether one of the rules that give a part of a call to the agent wants it asked in every mode."""
+    given = {part.rule for part in found.parts if part.decide == AGENT}
+    return any(rule.ask == "always" and rule.tool in given for rule in context.config.approvals.rules)
 
 
 def _refusal(found: Judgement) -> str:

@@ -79,17 +79,7 @@ def _place(pattern: str) -> str:
 
 
 def _shadow(earlier: Sequence[CompiledRule], rule: CompiledRule) -> str | None:
-    return next(
-        (one.text for one in earlier if _root(one.rule) in (None, _root(rule.rule)) and contains(one.rule, rule.rule)),
-        None,
-    )
-
-
-def _root(rule: Rule) -> str | None:
-    """Return from where the paths of a rule are meant; None if it is about no paths alone."""
-    if rule.specifier is None or rule.tool not in (*EDITING, *READING):
-        return None
-    return next((root for root in ("//", "~/") if rule.specifier.startswith(root)), "/")
+    return next((one.text for one in earlier if contains(one.rule, rule.rule)), None)
 
 
 def _why_never(rule: Rule) -> str:

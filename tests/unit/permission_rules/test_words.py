@@ -14,7 +14,12 @@ from hookrouter.shell.reader import read
 
 TOKENS = st.lists(st.sampled_from(["*", "a", "b", "a*", "*b", "ab"]), min_size=1, max_size=5)
 KNOWN = st.sampled_from(["a", "b", "ab", "ba", "c"]).map(Shape)
-UNKNOWN = st.builds(Shape, st.none(), st.sampled_from(["", "a"]), st.sampled_from(["", "b"]), st.booleans())
+UNKNOWN = st.builds(
+    lambda prefix, suffix, splits: Shape(None, prefix, suffix, splits, splits),
+    st.sampled_from(["", "a"]),
+    st.sampled_from(["", "b"]),
+    st.booleans(),
+)
 BECOMES = st.lists(st.sampled_from(["a", "b", "ab", "c", ""]), max_size=3)
 
 
@@ -81,6 +86,11 @@ def test_no_pattern_takes_long(wanted: list[str], words: list[Shape]) -> None:
         ("git * main", "git main", NO, NO),
         ("git * main", "git $x main", MAYBE, MAYBE),
         ("git * main", 'git "$x" main', YES, YES),
+        ("git push * --force", "git push a$x", MAYBE, MAYBE),
+        ("git push * --force", "git push a*", NO, NO),
+        ("git push:*", "$x git push", MAYBE, MAYBE),
+        ("git push --force", "git push a$x", MAYBE, MAYBE),
+        ("git push --force", 'git push "a$x"', NO, NO),
         ("rm:*", "/bin/rm -rf /", NO, YES),
         ("rm:*", "./r$x y", NO, MAYBE),
         ("rm:*", "rm*", MAYBE, MAYBE),
