@@ -19,13 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.resources import files
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from hookrouter_approvals.rules_command.presets import preset_text
 from support.manual import write_part
 
 LIMITS = {"nobody listens": 1.7, "one plugin looks at the event": 2.3, "AskUserQuestion PreToolUse, whole": 5.3}
@@ -129,7 +129,7 @@ def cases(folder: Path, tmux: dict[str, str]) -> dict[str, tuple[list[str], byte
     ask = {**CALL, "tool_name": "AskUserQuestion", "tool_input": {"questions": [QUESTION]}}
     bash, asked = json.dumps(CALL).encode(), json.dumps(ask).encode()
     piped = json.dumps({**CALL, "tool_input": {"command": "git log --oneline | grep 'fix' > /dev/null"}}).encode()
-    preset = (files("hookrouter_approvals") / "presets" / "unattended-web.toml").read_text()
+    preset = preset_text("unattended-web")
     os.makedirs(homes["rules"], mode=0o700)
     Path(homes["rules"], "config.toml").write_text(f'[[agents]]\nid = "night"\n\n{preset}')
     looking = {"PYTHONPATH": str(folder / "plugins"), "HOOKROUTER_HOME": homes["looker"]}

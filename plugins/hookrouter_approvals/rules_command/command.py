@@ -251,12 +251,12 @@ def preset(
 
     Exit codes: 0 printed, written, or all of it was there; 2 there is no such preset, or config.toml cannot be used.
     """
-    from hookrouter_approvals.rules_command.presets import missing_of, preset_names, preset_text, summary
+    from hookrouter_approvals.rules_command.presets import about, preset_names, preset_text
 
     if name is None:
         if write:
             raise CommandError(f"--write: name a preset: {', '.join(preset_names())}")
-        presets = [{"name": one, "about": summary(preset_text(one))} for one in preset_names()]
+        presets = [{"name": one, "about": about(one)} for one in preset_names()]
         if as_json:
             echo_json({"presets": presets})
         for one in [] if as_json else presets:
@@ -271,7 +271,7 @@ def preset(
         return
     services, used, path = _config(None)
     has = frozenset((rule.tool, rule.decide) for rule in used.approvals.rules)
-    change = addition(services.home, missing_of(text, has))
+    change = addition(services.home, preset_text(name, has))
     change.write()
     if as_json:
         echo_json({"file": path, "changed": change.changes, "diff": change.diff()})

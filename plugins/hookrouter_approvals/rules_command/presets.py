@@ -1,60 +1,57 @@
-"""Rules to begin with, as data files beside this package."""
+"""Rules to begin with, of the data file beside this package: presets are made of groups of rules."""
 
 from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hookrouter.cli.errors import CommandError
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+    from collections.abc import Collection
 
-__all__ = ["missing_of", "preset_names", "preset_text", "summary"]
-
-_TABLE = "[[approvals.rules]]"
+__all__ = ["about", "preset_names", "preset_text"]
 
 
 def preset_names() -> list[str]:
     """Return the names of the presets."""
-    found = (one.name for one in _folder().iterdir())
-    return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+    return sorted(_data()["presets"])
 
 
-def preset_text(name: str) -> str:
-    """Return a preset as TOML. Raises CommandError if there is none of this name."""
-    names = preset_names()
-    if name not in names:
-        hint = did_you_mean(name, names, f"there are {', '.join(names)}")
-        raise CommandError(f"there is no preset {name!r}; {hint}")
-    return (_folder() / f"{name}.toml").read_text("utf-8")
+def about(name: str) -> str:
+    """Return in one line what a preset is for. Raises CommandError if there is none of this name."""
+    return _about(name).partition("\n")[0]
 
 
-def summary(text: str) -> str:
-    """Return the first line of what a preset says about itself."""
-    return text.partition("\n")[0].removeprefix("#").strip()
+def preset_text(name: str, without: Collection[tuple[str, str]] = ()) -> str:
+    """Return a preset as TOML, without some rules, each a rule and its decision; empty if none is left.
 
-
-def missing_of(text: str, has: frozenset[tuple[str, str]]) -> str:
-    """Return a preset without the rules that a config has already, as ``has`` (rule, decision); empty if it has all.
-
-    A comment is kept if the rule that comes next, or one that follows without another comment, is.
+    Raises CommandError if there is none of this name.
     """
-    head, *tables = text.split(_TABLE)
-    kept = []
-    comment = head
-    for table in tables:
-        body, mark, following = table.partition("\n#")
-        (rule,) = tomllib.loads(f"{_TABLE}{body}")["approvals"]["rules"]
-        if (rule["tool"], rule["decide"]) not in has:
-            kept.append(f"{comment}{_TABLE}{body}")
-            comment = ""
-        if mark:
-            comment = f"{mark}{following}"
-    return f"{''.join(kept).strip()}\n" if kept else ""
+    head = "".join(f"# {line}\n" for line in _about(name).splitlines())
+    data = _data()
+    blocks = []
+    for group in (data["groups"][key] for key in data["presets"][name]["groups"]):
+        decide = group["decide"]
+        tables = [
+            f'[[approvals.rules]]\ntool = "{tool}"\ndecide = "{decide}"\n'
+            for tool in group["tools"]
+            if (tool, decide) not in without
+        ]
+        if tables:
+            blocks.append(f"# {group['why']}\n" + "\n".join(tables))
+    return "\n".join([head, *blocks]) if blocks else ""
 
 
-def _folder() -> Traversable:
-    return files("hookrouter_approvals") / "presets"
+def _about(name: str) -> str:
+    presets = _data()["presets"]
+    if name not in presets:
+        hint = did_you_mean(name, presets, f"there are {', '.join(sorted(presets))}")
+        raise CommandError(f"there is no preset {name!r}; {hint}")
+    return str(presets[name]["about"])
+
+
+def _data() -> dict[str, Any]:
+    return tomllib.loads((files("hookrouter_approvals") / "presets.toml").read_text("utf-8"))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from importlib.resources import files
 
 import pytest
 
 from hookrouter.permission_rules.judging import Call, CompiledRule, Judgement, Rules
+from hookrouter_approvals.rules_command.presets import preset_text
 from support.shell_corpus import blocks, contexts
 
 PRESETS = ("unattended-web", "python", "read-only")
@@ -33,8 +33,8 @@ DANGEROUS = {
 
 
 def rules(preset: str) -> Rules:
-    text = (files("hookrouter_approvals") / "presets" / f"{preset}.toml").read_text()
-    return Rules([CompiledRule(one["tool"], one["decide"]) for one in tomllib.loads(text)["approvals"]["rules"]])
+    found = tomllib.loads(preset_text(preset))["approvals"]["rules"]
+    return Rules([CompiledRule(one["tool"], one["decide"]) for one in found])
 
 
 def judged(preset: Rules, command: str) -> Judgement:
