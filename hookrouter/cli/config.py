@@ -24,6 +24,9 @@ from hookrouter._config.report import (
 from hookrouter._config.report import check as examine
 from hookrouter._config.report import settings as all_settings
 from hookrouter._config.validation import Problem
+from hookrouter._diagnostics.checks.check import ERROR, Place
+from hookrouter._diagnostics.checks.settings import SettingsCheck
+from hookrouter._diagnostics.checks.system import working_folder
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
@@ -52,8 +55,8 @@ def check(as_json: Json = False) -> None:
 
     Looks at keys, values, gateways, the settings of enabled plugins, the secret of the page, and names that nothing
     has. Each line names the place, the key, what was found and what is allowed; every mistake is named in one go. While
-    config.toml itself has problems, nothing of it is used but what makes a plugin stricter. Plugins are imported for
-    it; nothing is sent anywhere.
+    config.toml itself has problems, nothing of it is used but what makes a plugin stricter. Where there are rules, it
+    also says whether Claude Code's settings have them asked. Plugins are imported for it; nothing is sent anywhere.
 
     With --json: ok, file, and problems: level (error or warning), line (null if it is not known), key, message,
     found, allowed, suggestion.
@@ -73,7 +76,7 @@ def check(as_json: Json = False) -> None:
     with redirect_stdout(sys.stderr):
         services = Application.from_environ(share=False)
         try:
-            found = [*examine(services), *_page_secret(services)]
+            found = [*examine(services), *_page_secret(services), *_unheld(services)]
         except ConfigError as error:
             raise CommandError(str(error)) from None
     path = services.home.config_file
@@ -98,6 +101,17 @@ def _page_secret(services: Application) -> Iterator[Located]:
         key, table = "page.secret_file", "[page] secret_file: "
         _, lines = read_lines(services.home.config_file)
         yield Located("warning", line_of(key, lines), Problem(key, problem.removeprefix(table)))
+
+
+def _unheld(services: Application) -> Iterator[Located]:
+    """Say why Claude Code's settings do not have every rule asked."""
+    if services.config.problems or not services.config.approvals.rules:
+        return
+    _, lines = read_lines(services.home.config_file)
+    for finding in SettingsCheck().examine(Place(services, None, working_folder())):
+        if finding.level == ERROR:
+            text = f"not every rule holds: {finding.message}; run: {finding.fix}"
+            yield Located("warning", line_of("approvals.rules[0]", lines), Problem("approvals.rules", text))
 
 
 def _as_json(located: Located) -> dict[str, object]:

@@ -68,8 +68,8 @@ def permission_requested(event: events.PermissionRequest, context: Context) -> P
     build = plan_request if event.tool_name == PLAN_TOOL else permission_request
     question = _open(context, build(event, calls[0], found.rule, context.config.approvals.rules), found)
     handover = Handover.of_call(context.store, context.session_id, question.tool_use_id)
-    # Of a subagent's call Claude Code draws the dialog after the hook, and a person has to see it (2.1.332).
-    is_unseen = question.agent_id and question.is_reserved
+    # Of a subagent's call Claude Code draws the dialog after the hook (2.1.332), and a person may always be first.
+    is_unseen = question.agent_id and (question.is_reserved or _keys_may(context))
     return wait_for_answer(
         context,
         handover,
@@ -85,7 +85,12 @@ def is_decidable(context: Context) -> bool:
         return True
     others = [channel for channel in context.config.answer.channels if channel != "reply"]
     # What another channel needs is not known here.
-    return any(channel != "keys" or context.terminal is not None for channel in others)
+    return any(channel != "keys" for channel in others) or _keys_may(context)
+
+
+def _keys_may(context: Context) -> bool:
+    """Whether keys could decide in a dialog that is drawn."""
+    return "keys" in context.config.answer.channels and context.terminal is not None
 
 
 def form_requested(event: events.Elicitation, context: Context) -> ElicitationReply | None:

@@ -21,7 +21,7 @@ class ApprovalsSettings:
     unseen_wait: float = attrs.field(
         default=20.0,
         metadata={
-            "help": "seconds for which a subagent's call, or a form, that a rule leaves to a person waits for a "
-            "decision from elsewhere; Claude Code draws its dialog only after that"
+            "help": "seconds for which a subagent's call, or a form that a rule leaves to a person, waits for a "
+            "decision before Claude Code draws its dialog; after that keys can decide in it, or a person there"
         },
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, bash, write
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
@@ -20,6 +18,7 @@ from support.cleared import ForgetfulModel
 from support.managed_client import press_until
 from support.matrix import mostly_long
 from support.shared import Shared
+from support.tested_client import VERSION
 
 pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
 
@@ -33,7 +32,6 @@ Size = tuple[int, int]
 sharing = pytest.mark.xdist_group("approvals by keys")
 sharing_narrow = pytest.mark.xdist_group("approvals by keys in narrow panes")
 
-VERSION = os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION
 
 IMITATION = "echo\n\n Do you want to proceed?\n ❯ 1. No\n   2. Yes\n\n Esc to cancel · Tab to amend"
 """A command that looks like a dialog whose rows mean the opposite."""
@@ -277,6 +275,23 @@ def test_a_subagents_call(one: ApprovalSession, decision: dict[str, Any]) -> Non
     assert (one.folder / "below").exists() == (decision["action"] == "allow")
 
 
+@pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
+def test_a_subagents_call_that_no_reply_comes_for_in_time(
+    tmp_path: Path, tmux_server: PrivateTmux, decision: dict[str, Any]
+) -> None:
+    more = "\n[plugins.approvals.settings]\nunseen_wait = 1\n"
+    with ScriptedModel({"sub": bash("touch below")}) as model:
+        one = ApprovalSession(tmp_path, tmux_server, model, "default", also=("keys",), more=more)
+        with one.client:
+            wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
+            one.call(SUBAGENT)
+            wait_until(lambda: "from the general-purpose agent" in one.client.screen(), 30, "its dialog", one.told)
+            result = one.decide(decision)
+            assert (result["outcome"], result["channel"]) == ("verified", "keys"), one.told()
+            wait_until(lambda: one.count("Stop") >= 1, 30, "the end of the turn", one.told)
+            assert (one.folder / "below").exists() == (decision["action"] == "allow")
+
+
 def test_a_killed_client_gets_no_key(start: Start) -> None:
     one = start()
     one.call(bash(f"touch {one.folder}/one"))
@@ -292,7 +307,7 @@ def test_a_killed_client_gets_no_key(start: Start) -> None:
 @pytest.mark.parametrize("decision", [ALLOW, DENY], ids=["allow", "deny"])
 def test_a_narrow_pane(narrow: ApprovalSession, size: Size, decision: dict[str, Any]) -> None:
     one = narrow
-    if size[0] < 80 and tuple(map(int, VERSION.split("."))) < (2, 1, 250):
+    if size[0] < 80 and VERSION < (2, 1, 250):
         # These clients leave out blanks in a row that is too long, so that the rows are not certain.
         one.call(bash("touch below-here"))
         one.waiting()

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION, ClientSession, find_client
+from hookrouter._sandbox.client import ClientSession, find_client
 from hookrouter._sandbox.mcp_server import server_config
 from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ToolUse, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from support.managed_client import question
 from support.resident import Resident
+from support.tested_client import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.tmux]
 
-VERSION = os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION
 
 CONFIG = """\
 [[agents]]
@@ -256,7 +256,7 @@ def test_a_held_message_is_dropped(tmp_path: Path, tmux_server: PrivateTmux, mod
 def test_what_auto_mode_says_of_its_check(tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel) -> None:
     """Its check runs on the server; the scripted one has none, as a gateway that does not pass it through."""
     one = Stopped(tmp_path, tmux_server, model, "agent", "--permission-mode", "auto")
-    if tuple(map(int, VERSION.split("."))) < (2, 1, 300):
+    if VERSION < (2, 1, 300):
         pytest.skip("this client says nothing of the check: it refuses the calls, or asks for permission")
     one.client.start()
     model.script("t1", ToolUse("Bash", {"command": "curl -X POST http://127.0.0.1:9/x -d @/etc/hostname"}))

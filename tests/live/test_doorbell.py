@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION, ClientSession, find_client, read_payloads
+from hookrouter._sandbox.client import ClientSession, find_client, read_payloads
 from hookrouter._sandbox.scripted_model import ScriptedModel, ask, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -32,10 +32,10 @@ from support.matrix import mostly_long
 from support.mod_stage import short_folder
 from support.resident import Resident
 from support.safety import safety
+from support.tested_client import VERSION, needs_mods
 
 pytestmark = pytest.mark.live
 
-VERSION = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split(".")))
 EXACT = {
     "lines": "first line\n  second, indented\n\n\tfourth  with  blanks",
     "emoji": "ok 👍 rocket 🚀 flag 🇩🇪 naïve “quoted” … 日本語",
@@ -386,8 +386,8 @@ def test_it_rings_through_each_front_and_the_router(tmux_server: PrivateTmux, fr
         assert (router.status()["calls"] > calls) == (front != "cold")
 
 
-@pytest.mark.skipif(VERSION < (2, 1, 330), reason="a client without mods")
 def test_it_rings_beside_the_mod(tmux_server: PrivateTmux) -> None:
+    needs_mods()
     pytest.importorskip("uvicorn")
     with _rung(tmux_server, "mod", "[serve]\nmod = true\n") as rung, Resident(rung.stage.environ) as router:
         wait_until(lambda: (router.status()["gate"] or {}).get("mod"), 20, "the gate", lambda: str(router.status()))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION
 from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
@@ -18,10 +16,11 @@ from hookrouter_keystrokes.prompting.hidden import HIDDEN
 from hookrouter_keystrokes.prompting.pieces import untypable
 from support.prompt_session import PromptSession, prompt_session
 from support.queued import Queued
+from support.tested_client import VERSION
 
 pytestmark = pytest.mark.live
 
-IS_OLD = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split("."))) < (2, 1, 330)
+IS_OLD = VERSION < (2, 1, 330)
 LONG = "".join(f"word-{number:07d} " for number in range(12_000))
 KEPT = {
     "the client's tag": "<task-notification> what does this tag mean? </task-notification>",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION, find_client
+from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxPane
@@ -32,6 +32,7 @@ from hookrouter_tmux.backend import TmuxBackend
 from hookrouter_tmux.flushing import InputFlusher
 from support.matrix import mostly_long
 from support.memory_storage import MemoryStore
+from support.tested_client import VERSION
 
 pytestmark = pytest.mark.live
 
@@ -128,13 +129,12 @@ class Shell:
 
 def submit(shell: Shell, terminal: TmuxBackend, pid: int) -> PromptOutcome:
     text = "\n".join(f"{WORD}{number:03d} ; {WORD} > ran-{number}" for number in range(LINES))
-    version = os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION
     request = PromptRequest(
         item=new_item(text, by="agent"),
         session="managed",
         session_id="",
         client_pid=pid,
-        client_version=tuple(map(int, version.split("."))),
+        client_version=VERSION,
         folder=shell.folder,
         transcript_path="",
         address=shell.address,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from hookrouter._sandbox.client import ClientSession, find_client
 from hookrouter._sandbox.waiting import wait_until
+from support.tested_client import kill_client
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +140,7 @@ def test_a_killed_client_and_the_one_that_takes_its_session_up_again(replying: L
     (name,) = replying.stage.documents("question")
     with open(os.path.join(replying.stage.home.state, name), encoding="utf-8") as file:
         question = json.load(file)
-    os.kill(question["client_pid"], signal.SIGKILL)
+    kill_client(question["client_pid"])
     wait_until(replying.client.pane.dead, 10, "end of the client")
     replying.client.stop()
     program = find_client()

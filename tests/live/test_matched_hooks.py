@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION, find_client
+from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -17,10 +16,10 @@ from support.forms import FORM
 from support.matrix import mostly_long
 from support.mod_stage import short_folder
 from support.resident import Resident
+from support.tested_client import needs_mods
 
 pytestmark = pytest.mark.live
 
-VERSION = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split(".")))
 CONFIG = '[plugins.ask-user-question]\nenabled = false\n[[agents]]\nid = "tester"\ngateway = "inbox"\n'
 
 
@@ -29,8 +28,7 @@ def test_only_the_notification_that_is_read_starts_hookrouter(tmux_server: Priva
     program = find_client()
     assert program is not None
     if front == "mod":
-        if VERSION < (2, 1, 287):
-            pytest.skip("a client without mods")
+        needs_mods()
         pytest.importorskip("uvicorn")
     with short_folder() as folder, ScriptedModel({"form": ask(FORM)}) as model:
         stage = Stage(folder, f"{CONFIG}[serve]\nmod = true\n")

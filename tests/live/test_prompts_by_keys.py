@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION
 from hookrouter._sandbox.scripted_model import ask
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
@@ -20,11 +18,11 @@ from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from support.matrix import mostly_long
 from support.prompt_session import COMMAND, PromptSession, prompt_session
 from support.safety import safety
+from support.tested_client import VERSION
 
 pytestmark = pytest.mark.live
 
-VERSION = os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION
-IS_OLD = tuple(map(int, VERSION.split("."))) < (2, 1, 150)
+IS_OLD = VERSION < (2, 1, 150)
 TEXT = "first line of it\n  second, indented\n\nfourth: 日本語 👍\nand a fifth"
 
 

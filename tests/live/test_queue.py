@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from hookrouter._sandbox.client import CLIENT_VERSION, find_client
+from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import Say, ScriptedModel, ask, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -29,10 +27,11 @@ from support.queued import SESSION, Queued
 from support.resident import Resident
 from support.safety import safety
 from support.shared import Shared
+from support.tested_client import VERSION, kill_client
 
 pytestmark = pytest.mark.live
 
-IS_OLD = tuple(map(int, (os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION).split("."))) < (2, 1, 330)
+IS_OLD = VERSION < (2, 1, 330)
 
 
 sharing = pytest.mark.xdist_group("queue")
@@ -218,7 +217,7 @@ def test_a_client_that_is_killed_holds_its_queue_also_for_the_next_one(queued: Q
     queued.client.pane.wait_for("tail -f", 20)
     record = queued.record
     assert record is not None
-    os.kill(record.client_pid, signal.SIGKILL)
+    kill_client(record.client_pid)
     assert queued.held().cause == "client_ended"
     queued.client.stop()
     queued.client = queued.start_client()

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import _signal
 import _thread
+import asyncio
+import faulthandler
 import os
 import socket
 import sys
 import threading
+import time
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Iterator
 
 __all__: list[str] = []
 
@@ -30,8 +34,6 @@ if sys.platform != "emscripten":
 
 
 _DRIVER = "driver of PostgreSQL"
-_LEFT_OUT = ("tests/plugins/postgresql",)
-"""Folders whose modules import it."""
 
 _WITHOUT: dict[str, tuple[str, ...]] = {
     "/proc, and nothing that says as much of processes": (
@@ -53,16 +55,6 @@ _WITHOUT: dict[str, tuple[str, ...]] = {
 
 def _missing(item: pytest.Item) -> str:
     return next((what for what, names in _WITHOUT.items() if item.name.startswith(names)), "")
-
-
-def pytest_report_header() -> str:
-    """Say which folders are left out."""
-    return f"left out, as CPython for WebAssembly has no {_DRIVER}: {', '.join(_LEFT_OUT)}"
-
-
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out what cannot even be imported."""
-    return True if any(f"/{folder}/" in f"{collection_path.as_posix()}/" for folder in _LEFT_OUT) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -126,6 +118,64 @@ os.posix_spawn = _lacks("processes")
 socket.socketpair = _lacks("socket pairs")
 threading.Thread.start = _lacks("threads")  # type: ignore[method-assign]
 
+faulthandler.dump_traceback_later = faulthandler.cancel_dump_traceback_later = lambda *_words, **_options: None
+socket.AF_UNIX = 1  # type: ignore[attr-defined]
+
+
+class _Loop(asyncio.BaseEventLoop):
+    """A loop of its own below the one that node turns: nothing comes from outside, so it waits for its timers alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = self
+
+    def select(self, timeout: float | None) -> None:
+        if timeout is None:
+            pytest.skip("CPython for WebAssembly has no threads or sockets that would end this wait")
+        _sleep(timeout)
+
+    def _process_events(self, _events: None) -> None:
+        pass
+
+    def _write_to_self(self) -> None:
+        pass
+
+
+class _Runner(asyncio.Runner):
+    """A runner that runs below the loop that node turns."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"loop_factory": _Loop, **options})
+
+    def run(self, coro: Coroutine[Any, Any, Any], **options: Any) -> Any:
+        with _outside():
+            return super().run(coro, **options)
+
+    def close(self) -> None:
+        with _outside():
+            super().close()
+
+
+@contextmanager
+def _outside() -> Iterator[None]:
+    outer = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(outer)
+
+
+def _run(main: Coroutine[Any, Any, Any], *, debug: bool | None = None) -> Any:
+    """Run as asyncio.run does."""
+    with _Runner(debug=debug) as runner:
+        return runner.run(main)
+
+
+asyncio.Runner, asyncio.run = _Runner, _run  # type: ignore[misc]
+# The tests may replace it, to forbid it.
+_sleep = time.sleep
+
 # No other user may write there.
 Path("/").chmod(0o755)
 Path("/tmp").chmod(0o1777)
@@ -134,4 +184,10 @@ Path("/tmp").chmod(0o1777)
 _python = Path("/tmp/bin/python3")
 _python.parent.mkdir()
 _python.touch(mode=0o755)
+_python.with_name("hookrouter").touch(mode=0o755)
 sys.executable = str(_python)
+
+# What is in machine code: it is found, and cannot be loaded.
+from hookrouter.shell import _work  # noqa: E402
+
+_work._parser = _lacks("module tree_sitter")

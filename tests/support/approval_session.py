@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from hookrouter._sandbox.client import ClientSession, find_client
 from hookrouter._sandbox.mcp_server import server_config
@@ -20,6 +17,7 @@ from hookrouter.util.clock import now, seconds
 from support.cleared import clear
 from support.managed_client import press_until
 from support.plans import planned
+from support.tested_client import kill_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,6 +104,7 @@ class ApprovalSession:
         sessions: str = '["managed*"]',
         strict: bool = True,
         channel: str = "reply",
+        also: Sequence[str] = (),
         size: tuple[int, int] = (120, 40),
         more: str = "",
         before: str = "",
@@ -114,6 +113,7 @@ class ApprovalSession:
     ) -> None:
         """``sessions`` are the agent's; with ``strict`` there are rules that no agent may overstep.
 
+        Decisions go by ``channel``, and those that it cannot serve by the channels in ``also``.
         ``size`` is how many columns and rows the pane has. ``more`` is added to config.toml, and ``before`` are rules
         before all others. ``install`` are the options of ``hookrouter install``, and ``prepare`` returns more of the
         client's environment once the stage is there.
@@ -122,7 +122,7 @@ class ApprovalSession:
         self.model = model
         self._turns = 0
         self._began = 0.0
-        config = CONFIG.replace("SESSIONS", sessions).replace("CHANNELS", json.dumps([channel]))
+        config = CONFIG.replace("SESSIONS", sessions).replace("CHANNELS", json.dumps([channel, *also]))
         self._config = {said: config + before + (STRICT if said else "") + GRANTS + more for said in (True, False)}
         self.stage = Stage(str(folder), self._config[strict])
         self.stage.record("PostToolUse", "Stop")
@@ -224,10 +224,7 @@ class ApprovalSession:
     def kill_client(self) -> None:
         """Kill the client whose dialog is open; skips the test if the client does not say which process it is."""
         with open(os.path.join(self.stage.home.state, self.stage.documents("question")[0]), encoding="utf-8") as file:
-            client = json.load(file)["client_pid"]
-        if not client:
-            pytest.skip("this client does not say its process id (CLAUDE_PID)")
-        os.kill(client, signal.SIGKILL)
+            kill_client(json.load(file)["client_pid"])
 
     def planned(self, text: str) -> ToolUse:
         """Write the session's plan file, and return the call that offers it."""

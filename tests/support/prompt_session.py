@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._sandbox.client import CLIENT_VERSION, find_client
 from hookrouter._sandbox.client import ClientSession as Client
+from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
@@ -26,6 +26,7 @@ from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from hookrouter_tmux.backend import TmuxBackend
 from support import prompt_process
 from support.memory_storage import MemoryStore
+from support.tested_client import VERSION
 
 if TYPE_CHECKING:
     from hookrouter._sandbox.tmux_server import PrivateTmux
@@ -56,8 +57,7 @@ class PromptSession:
         address = self.terminal.locate({"TMUX_PANE": pane, "TMUX": f"{server.socket},1,0"})
         assert address is not None
         self.address: TerminalAddress = address
-        named = os.environ.get("HOOKROUTER_CLIENT_VERSION") or CLIENT_VERSION
-        self.version = tuple(map(int, named.split(".")))
+        self.version = VERSION
         self.phases: list[str] = []
         self.last = ""
         """How the last attempt ended."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.composer import QuestionComposer
@@ -13,6 +14,7 @@ from hookrouter.dialogs.documents import list_questions
 from hookrouter.messaging.message import QueuedMessage
 
 COMMAND = {"command": "make"}
+OTHER = {"command": "echo one"}
 PERSON = Author("person", "eve", is_present=True)
 
 
@@ -84,6 +86,24 @@ def test_of_a_subagent_it_waits_a_short_time_because_no_dialog_is_drawn_meanwhil
     asking.show({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": COMMAND})
     asking.hook("pre_tool_use", tool_name="Bash", tool_input=COMMAND, tool_use_id="toolu_1", **fields)
     assert asking.request("Bash", COMMAND, **fields)[0] is None
+    assert [one.agent_id for one in list_questions(asking.app.store)] == ["a-1"]
+
+
+@pytest.mark.parametrize("channels", [("reply", "keys"), ("reply",)])
+def test_what_keys_may_decide_later_waits_a_short_time_for_a_reply(
+    asking: Any, monkeypatch: pytest.MonkeyPatch, channels: tuple[str, ...]
+) -> None:
+    asking.settings = type(asking.settings)(unseen_wait=0.01)
+    asking.config = asking.config._with(answer=asking.config.answer._with(channels=channels))
+    pane = TerminalAddress("tmux", "work", "%1", "/nowhere/socket")
+    monkeypatch.setattr("hookrouter._wiring.locate_terminal", lambda _: (pane, ""))
+    fields = {"tool_name": "Bash", "tool_input": OTHER, "agent_id": "a-1", "agent_type": "general-purpose"}
+    asking.show({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": OTHER})
+    asking.hook("pre_tool_use", tool_use_id="toolu_1", **fields)
+    if "keys" in channels:
+        assert asking.hook("permission_request", **fields)[0] is None
+    else:
+        asking.wait("permission_request", **fields)
     assert [one.agent_id for one in list_questions(asking.app.store)] == ["a-1"]
 
 

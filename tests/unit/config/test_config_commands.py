@@ -291,6 +291,21 @@ def test_a_page_to_which_nobody_can_log_in_is_told(
     assert "nobody can log in" not in run("doctor").out
 
 
+def test_rules_that_claude_code_does_not_ask_are_told(file: Path, run: Any) -> None:
+    rule = '[[agents]]\nid = "a"\n[answer]\nescalate_to = "i"\n[gateways.i]\ntype = "inbox"\n[[approvals.rules]]\n'
+    file.write_text(f'{rule}tool = "Bash(rm:*)"\ndecide = "deny"\n')
+    done = run("config", "check")
+    said = f"{file}:7: warning: approvals.rules: not every rule holds: "
+    assert said in done.out
+    assert "hookrouter is not registered; run: hookrouter install" in done.out
+    assert run("install").code == 0
+    assert said not in run("config", "check").out
+    file.write_text(f'{file.read_text()}[[approvals.rules]]\ntool = "WebFetch"\ndecide = "deny"\n')
+    assert said in run("config", "check").out
+    assert run("install").code == 0
+    assert said not in run("config", "check").out
+
+
 def test_show_says_that_the_storage_does_not_hold(file: Path, run: Any) -> None:
     file.write_text('[storage]\nengine = "postgresql"\ndsn_env = "DSN"\npool = 1000\n')
     done = run("config", "show")
