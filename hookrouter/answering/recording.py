@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hookrouter.tools import Question
 
 __all__ = [
+    "HANDED_IN",
     "PLAIN_UNTIL",
     "QUOTED_SINCE",
     "chosen_options",
@@ -35,6 +36,9 @@ PLAIN_UNTIL = (2, 1, 234)
 """The last client version that was seen to join items as they are."""
 QUOTED_SINCE = (2, 1, 238)
 """The first one that was seen to quote them."""
+
+HANDED_IN = (QUOTED,)
+"""The styles of an answer that is handed in, on every client version: the client records it as it came."""
 
 
 def recording_styles(version: tuple[int, ...] | None) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ def _verify(
     tool_input: AskUserQuestionInput,
     context: Context,
 ) -> None:
-    from hookrouter.answering.recording import recording_styles
+    from hookrouter.answering.recording import HANDED_IN, recording_styles
     from hookrouter.dialogs.comparison import compare
 
     questions = question.questions if question is not None else _raw(tool_input).get("questions")
@@ -126,6 +126,11 @@ def _verify(
         raise ValueError("the question document is gone, and the payload's questions cannot be compared")
     response = _response(event, context)
     styles = recording_styles(transcript.client_version(event.transcript_path or ""))
+    if pending.channel == "reply":
+        handed_in = compare(questions, pending.decisions, response, HANDED_IN)  # type: ignore[arg-type] # is_form() said so
+        # Otherwise a person may have been faster, in the client's own dialog.
+        if all(one.result == "match" for one in handed_in.results):
+            styles = HANDED_IN
     comparison = compare(questions, pending.decisions, response, styles)  # type: ignore[arg-type] # is_form() said so
     if comparison.extra:
         earlier = recorded_before(context.store, context.session_id)

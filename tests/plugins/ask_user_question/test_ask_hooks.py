@@ -33,8 +33,10 @@ def result(text: str | None = None) -> dict[str, Any]:
     return block if text is None else {**block, "is_error": True}
 
 
-def pend(ask: Any, decisions: list[dict[str, Any]] | None = None, tool_use_id: str = "toolu_1") -> None:
-    pending = PendingAnswer("main", "s-1", tool_use_id, RIGHT if decisions is None else decisions, "keys", 1)
+def pend(
+    ask: Any, decisions: list[dict[str, Any]] | None = None, tool_use_id: str = "toolu_1", channel: str = "keys"
+) -> None:
+    pending = PendingAnswer("main", "s-1", tool_use_id, RIGHT if decisions is None else decisions, channel, 1)
     documents.save_pending(ask.app.store, pending)
 
 
@@ -251,6 +253,28 @@ def test_a_client_s_version_says_how_it_writes_commas(
     ask_session.write_transcript(USE, version=version)
     ask_session.ask(tool_input={"questions": form})
     pend(ask_session, [{"action": "multi-select", "selectedIndices": [0]}])
+    assert ask_session.record_answers({"Which?": recorded})["outcome"] == outcome
+
+
+@pytest.mark.parametrize("version", ["2.1.330", "2.1.236", "2.1.200", "unknown"])
+@pytest.mark.parametrize(
+    ("chosen", "recorded", "outcome"),
+    [
+        ((0, 1), '"A, B", A', "verified"),
+        ((0,), '"A, B"', "verified"),
+        ((1, 2), "A, B", "verified"),
+        ((0,), "A", "mismatch"),
+        ((0, 1), '"A, B"', "mismatch"),
+    ],
+)
+def test_what_was_handed_in_is_recorded_as_it_came_by_every_version(
+    ask_session: Any, version: str, chosen: tuple[int, ...], recorded: str, outcome: str
+) -> None:
+    options = [{"label": "A, B"}, {"label": "A"}, {"label": "B"}]
+    form = [{"question": "Which?", "header": "H", "options": options, "multiSelect": True}]
+    ask_session.write_transcript(USE, version=version)
+    ask_session.ask(tool_input={"questions": form})
+    pend(ask_session, [{"action": "multi-select", "selectedIndices": list(chosen)}], channel="reply")
     assert ask_session.record_answers({"Which?": recorded})["outcome"] == outcome
 
 
