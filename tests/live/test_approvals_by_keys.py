@@ -16,6 +16,7 @@ from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, SUBAGENT, ApprovalSession
 from support.cleared import ForgetfulModel
 from support.managed_client import press_until
+from support.mod_stage import short_folder
 from support.matrix import mostly_long
 from support.shared import Shared
 from support.tested_client import VERSION
@@ -66,7 +67,7 @@ def start(tmp_path: Path, tmux_server: PrivateTmux) -> Iterator[Start]:
 
 
 @pytest.fixture(scope="module")
-def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Size], Shared[Lent]]]:
+def clients() -> Iterator[Callable[[Size], Shared[Lent]]]:
     """Return what lends a client in a pane of a size."""
     with ExitStack() as stack:
 
@@ -74,10 +75,12 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Size
         def clients(size: Size) -> Shared[Lent]:
             @contextmanager
             def make() -> Iterator[Lent]:
+                # Old clients draw a row that is too long without its blanks, and one names this folder.
                 with (
+                    short_folder() as folder,
                     PrivateTmux() as server,
                     ForgetfulModel() as model,
-                    session(tmp_path_factory.mktemp("approvals"), server, model, size=size) as one,
+                    session(Path(folder), server, model, size=size) as one,
                 ):
                     yield one, model
 
@@ -285,7 +288,7 @@ def test_a_subagents_call_that_no_reply_comes_for_in_time(
         with one.client:
             wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
             one.call(SUBAGENT)
-            wait_until(lambda: "from the general-purpose agent" in one.client.screen(), 30, "its dialog", one.told)
+            wait_until(lambda: "Do you want to proceed?" in one.client.screen(), 30, "its dialog", one.told)
             result = one.decide(decision)
             assert (result["outcome"], result["channel"]) == ("verified", "keys"), one.told()
             wait_until(lambda: one.count("Stop") >= 1, 30, "the end of the turn", one.told)

@@ -18,6 +18,7 @@ from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, SUBAGENT, ApprovalSession
 from support.matrix import mostly_long
+from support.tested_client import VERSION
 
 pytestmark = [pytest.mark.live, pytest.mark.capability("approvals")]
 
@@ -103,6 +104,8 @@ def test_what_a_rule_refuses_never_runs(tmp_path: Path, tmux_server: PrivateTmux
         locked.mkdir()
         cell.parent.mkdir()
         (locked / "key").write_text("secret-4711")
+        frozen = cell.with_name("key")
+        frozen.write_text("secret-4711")
         cell.write_text(json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
         refused: list[ToolUse] = [
             bash(f"cd {one.folder} && ls; rm -f locked/key 2>&1 | tail -1"),
@@ -110,7 +113,7 @@ def test_what_a_rule_refuses_never_runs(tmp_path: Path, tmux_server: PrivateTmux
             bash(f"cat {locked}/key"),
             ToolUse("Monitor", {"command": f"rm -f {locked}/key", "description": "x", "timeout_ms": 1000}),
             write(str(locked / "new"), "x"),
-            ToolUse("Edit", {"file_path": str(locked / "key"), "old_string": "secret", "new_string": "open"}),
+            ToolUse("Edit", {"file_path": str(frozen), "old_string": "secret", "new_string": "open"}),
             ToolUse(
                 "NotebookEdit",
                 {"notebook_path": str(cell), "new_source": "x", "cell_type": "code", "edit_mode": "insert"},
@@ -120,11 +123,12 @@ def test_what_a_rule_refuses_never_runs(tmp_path: Path, tmux_server: PrivateTmux
             ToolUse(ECHO, {"text": "x"}),
         ]
         # The client itself refuses to edit what was not read.
-        run(one, ToolUse("Read", {"file_path": str(cell)}))
+        for path in (cell, frozen):
+            run(one, ToolUse("Read", {"file_path": str(path)}))
         for use in refused:
             told = run(one, use)
             assert "A rule of the user forbids this" in told or "No such tool" in told, (use, told)
-        assert (locked / "key").read_text() == "secret-4711"
+        assert (locked / "key").read_text() == frozen.read_text() == "secret-4711"
         assert sorted(path.name for path in locked.iterdir()) == ["key"]
         assert json.loads(cell.read_text())["cells"] == []
 
@@ -145,6 +149,7 @@ def test_what_is_somebodys_is_asked_in_every_mode(tmp_path: Path, tmux_server: P
         assert (one.folder / "kept-1").exists()
 
 
+@pytest.mark.skipif(VERSION < (2, 1, 332), reason="no hook of this client sees it")
 def test_inline_shell_of_a_skill_is_refused(tmp_path: Path, tmux_server: PrivateTmux) -> None:
     with ScriptedModel() as model, session(tmp_path, tmux_server, model, "bypassPermissions") as one:
         (one.folder / "file").touch()
