@@ -16,8 +16,8 @@ from hookrouter._sandbox.waiting import wait_until
 from support.approval_session import ECHO, SUBAGENT, ApprovalSession
 from support.cleared import ForgetfulModel
 from support.managed_client import press_until
-from support.mod_stage import short_folder
 from support.matrix import mostly_long
+from support.mod_stage import short_folder
 from support.shared import Shared
 from support.tested_client import VERSION
 
