@@ -219,6 +219,11 @@ class ClientHome:
             return {}
         return settings if isinstance(settings, dict) else {}
 
+    def accept_modes(self) -> None:
+        """Have a client begin in any permission mode without first asking whether that is meant."""
+        accepted = {"skipDangerousModePermissionPrompt": True, "skipAutoPermissionPrompt": True}
+        self.write_settings({**self.read_settings(), **accepted})
+
     def add_hook(self, event: str, command: str, matcher: str | None = None) -> None:
         """Add one command hook to settings.json, as a user does by hand; ``command`` is a shell command line."""
         settings = self.read_settings()

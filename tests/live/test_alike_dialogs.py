@@ -133,7 +133,8 @@ def test_a_call_that_rules_leave_to_a_person_is_not_allowed_by_the_decision_abou
     both_asked(beside, bash("touch a-é\necho forbidden"), bash("touch a-e\necho forbiddén"))
     [agents] = [one["tool_use_id"] for one in beside.waiting(2) if one["request"].get("decider") != "person"]
     result = beside.decide(ALLOW, "--tool-use-id", agents, code=4)
-    assert "looks just like" in result["reason"], result
+    # An old client draws the subagent's dialog so that it shows less.
+    assert "looks just like" in result["reason"] or "shows too little of the call" in result["reason"], result
     assert result["steps"] == []
     assert list(beside.folder.glob("a-*")) == []
 

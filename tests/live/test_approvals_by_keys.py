@@ -290,7 +290,9 @@ def test_a_subagents_call_that_no_reply_comes_for_in_time(
             one.call(SUBAGENT)
             wait_until(lambda: "Do you want to proceed?" in one.client.screen(), 30, "its dialog", one.told)
             result = one.decide(decision)
-            assert (result["outcome"], result["channel"]) == ("verified", "keys"), one.told()
+            # Old clients draw it at once, while the hook waits.
+            channels = ("keys",) if VERSION >= (2, 1, 330) else ("keys", "reply")
+            assert (result["outcome"], result["channel"] in channels) == ("verified", True), one.told()
             wait_until(lambda: one.count("Stop") >= 1, 30, "the end of the turn", one.told)
             assert (one.folder / "below").exists() == (decision["action"] == "allow")
 

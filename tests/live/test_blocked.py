@@ -234,8 +234,7 @@ def test_a_held_message_is_dropped(tmp_path: Path, tmux_server: PrivateTmux, mod
     """Only clients with a messaging socket have it; a session that bypasses permissions holds what comes from afar."""
     one = Stopped(tmp_path, tmux_server, model, "agent", "--dangerously-skip-permissions")
     one.forget(bypassPermissionsModeAccepted=True)
-    settings = one.stage.client_home.read_settings()
-    one.stage.client_home.write_settings({**settings, "skipDangerousModePermissionPrompt": True})
+    one.stage.client_home.accept_modes()
     one.client.start()
     paths = list(Path(one.stage.client_home.temporary).glob("cc-socks/*.sock"))
     if not paths:

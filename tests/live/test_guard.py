@@ -11,6 +11,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, bash
 from hookrouter._sandbox.stage import Stage
 from hookrouter.testing.plugins import write_plugin
 from support.safety import safety
+from support.tested_client import VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +58,8 @@ def test_a_guard_that_takes_the_hook_down_refuses_the_call(
     tmux_server: PrivateTmux,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if end == KILLS and VERSION < (2, 1, 295):
+        pytest.skip("this client lets a call by if its hook is killed: onFailure came with 2.1.295")
     called, marker = tmp_path / "called", tmp_path / "marker"
     write_plugin(tmp_path / "site", "guard", GUARD.format(called=str(called), end=end))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))

@@ -176,7 +176,9 @@ def test_a_question_that_another_hook_has_spoilt(live: Live, tmp_path: Path) -> 
     client = live.start("managed-too")
     live.start_turn([WAY], client=client)
     asked = live.stage.wait_payload("PreToolUse")["tool_use_id"]
-    assert "failed schema validation" in live.model.wait_for_result(asked)
+    said = live.model.wait_for_result(asked)
+    # Old clients say what fell over such an input.
+    assert "failed schema validation" in said or "is not an object" in said
     client.wait_idle()
     told_once(live, asked)
     found = story(live, asked)

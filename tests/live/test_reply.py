@@ -234,6 +234,8 @@ def test_the_hook_ends_with_a_killed_client(impatient: Live) -> None:
     with open(os.path.join(impatient.stage.home.state, name), encoding="utf-8") as file:
         waiting = json.load(file)
 
+    if not waiting["client_pid"]:
+        pytest.skip("this client does not say its process id, and its hooks' parent is a shell")
     impatient.server.run("kill-server")
 
     def gone() -> bool:
@@ -251,8 +253,7 @@ def test_in_every_permission_mode(tmp_path: Path, tmux_server: PrivateTmux, mode
     stage = Stage(str(tmp_path), REPLY)
     stage.record("PreToolUse", "PostToolUse", "Stop")
     stage.install()
-    settings = stage.client_home.read_settings()
-    stage.client_home.write_settings({**settings, "skipDangerousModePermissionPrompt": True})
+    stage.client_home.accept_modes()
     program = find_client()
     assert program is not None
     with ScriptedModel() as model:

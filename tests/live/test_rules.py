@@ -68,8 +68,7 @@ COMMAND = "---\nallowed-tools: Bash\n---\nBefore !`touch ran` and !`rm -f file` 
 @contextmanager
 def session(folder: Path, server: PrivateTmux, model: ScriptedModel, mode: str) -> Iterator[ApprovalSession]:
     def prepare(stage: Stage) -> dict[str, str]:
-        settings = stage.client_home.read_settings()
-        stage.client_home.write_settings({**settings, "skipDangerousModePermissionPrompt": True})
+        stage.client_home.accept_modes()
         commands = Path(stage.client_home.project, ".claude", "commands")
         commands.mkdir(parents=True)
         (commands / "tidy.md").write_text(COMMAND)

@@ -16,7 +16,7 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 _VERSION = "314.0.7"
-_SOME = ("-m", "not slow", "-rs", "--tb=short")
+_SOME = ("-m", "not slow", "-rfEs", "--tb=short")
 
 _LEFT_OUT = ("tests/plugins/postgresql",)
 """Folders that need a module in machine code."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import _signal
 import _thread
 import asyncio
+import builtins
 import faulthandler
+import io
 import os
 import socket
 import sys
@@ -176,6 +178,35 @@ asyncio.Runner, asyncio.run = _Runner, _run  # type: ignore[misc]
 # The tests may replace it, to forbid it.
 _sleep = time.sleep
 
+_mkdir, _os_open, _io_open = os.mkdir, os.open, io.open
+
+
+def _masked(mode: int) -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mode & ~mask
+
+
+def _mkdir_masked(path: Any, mode: int = 0o777, **options: Any) -> None:
+    _mkdir(path, _masked(mode), **options)
+
+
+def _os_open_masked(path: Any, flags: int, mode: int = 0o777, **options: Any) -> int:
+    return _os_open(path, flags, _masked(mode), **options)
+
+
+def _opener(path: str, flags: int) -> int:
+    return _os_open_masked(path, flags, 0o666)
+
+
+def _io_open_masked(*words: Any, **options: Any) -> Any:
+    return _io_open(*words, **{"opener": _opener, **options})
+
+
+# The mask is kept there, and heeded by nothing.
+os.umask(0o022)
+os.mkdir, os.open = _mkdir_masked, _os_open_masked
+io.open = builtins.open = _io_open_masked
 # No other user may write there.
 Path("/").chmod(0o755)
 Path("/tmp").chmod(0o1777)
