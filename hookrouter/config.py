@@ -137,6 +137,8 @@ class ApprovalsConfig(Value):
     """The first one that is about a call says who decides; of none the person at the terminal."""
     rows: str = PERSON
     """Who may choose a row of the client's own dialogs, of which no hook tells: ``agent`` or ``person``."""
+    mirror: bool = False
+    """Whether ``hookrouter install`` writes what is refused into Claude Code's own ``permissions.deny``, too."""
 
 
 class SessionsConfig(Value):

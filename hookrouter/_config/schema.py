@@ -468,11 +468,21 @@ class ApprovalsTable:
         '"agent"',
         _default(values.ApprovalsConfig, "rows"),
     )
+    mirror: bool = _key(
+        _FLAG,
+        "Whether `hookrouter install` also writes the rules that refuse into Claude Code's own `permissions.deny`, as "
+        "far as both read them alike and no rule before them decides otherwise. Those hold in every session that reads "
+        "the settings file, an agent's or not.",
+        "true",
+        _default(values.ApprovalsConfig, "mirror"),
+    )
     rules: list[ApprovalRuleTable] = attrs.field(factory=list)
 
     def value(self) -> values.ApprovalsConfig:
         """Return the rules."""
-        return values.ApprovalsConfig(rules=tuple(one.value() for one in self.rules), rows=self.rows)
+        return values.ApprovalsConfig(
+            rules=tuple(one.value() for one in self.rules), rows=self.rows, mirror=self.mirror
+        )
 
 
 @attrs.frozen

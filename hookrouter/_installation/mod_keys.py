@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from hookrouter._installation.json_edit import Document, JsonTextError, Object, Scalar
-from hookrouter._installation.settings_edit import SettingsError
+from hookrouter._installation.json_edit import Object, Scalar
+from hookrouter._installation.settings_document import opened, root, set_member, with_mark
 
 if TYPE_CHECKING:
     from hookrouter._installation.json_edit import Node
@@ -26,9 +25,9 @@ def with_mod(text: str, folder: str) -> str:
 
     What else is in the text stays as it was written.
     """
-    document = _document(text)
-    document = _set(document, _KNOWN, MARKETPLACE, {"source": {"source": "directory", "path": folder}})
-    return _bom(text) + _set(document, _ENABLED, _NAME, True).text
+    document = opened(text)
+    document = set_member(document, _KNOWN, MARKETPLACE, {"source": {"source": "directory", "path": folder}})
+    return with_mark(text, set_member(document, _ENABLED, _NAME, True))
 
 
 def without_mod(text: str) -> str:
@@ -36,64 +35,27 @@ def without_mod(text: str) -> str:
 
     Raises SettingsError.
     """
-    document = _document(text)
+    document = opened(text)
     before = document
     for key, name in ((_ENABLED, _NAME), (_KNOWN, MARKETPLACE)):
-        table = _root(document).get(key)
+        table = root(document).get(key)
         if not isinstance(table, Object) or table.get(name) is None:
             continue
         document = document.remove(table, table.index(name))
-        rest = _root(document).get(key)
+        rest = root(document).get(key)
         if isinstance(rest, Object) and not rest.elements:
-            document = document.remove(_root(document), _root(document).index(key))
-    return text if document is before else _bom(text) + document.text
+            document = document.remove(root(document), root(document).index(key))
+    return text if document is before else with_mark(text, document)
 
 
 def enabled_folder(text: str) -> str | None:
     """Return the folder from which a settings text installs the mod; None if it does not. Raises SettingsError."""
-    root = _root(_document(text))
-    enabled = _member(root.get(_ENABLED), _NAME)
-    path = _member(_member(_member(root.get(_KNOWN), MARKETPLACE), "source"), "path")
+    settings = root(opened(text))
+    enabled = _member(settings.get(_ENABLED), _NAME)
+    path = _member(_member(_member(settings.get(_KNOWN), MARKETPLACE), "source"), "path")
     is_on = isinstance(enabled, Scalar) and enabled.value is True
     return path.value if is_on and isinstance(path, Scalar) and isinstance(path.value, str) else None
 
 
-def _document(text: str) -> Document:
-    body = text.removeprefix("\ufeff")
-    try:
-        document = Document(body if body.strip() else "{}\n")
-    except JsonTextError as error:
-        raise SettingsError(f"cannot be read: {error}") from None
-    if not isinstance(document.root, Object):
-        raise SettingsError("the file must be an object")
-    return document
-
-
-def _set(document: Document, key: str, name: str, value: object) -> Document:
-    """Set one member of one of the root's objects, which is made if it is missing."""
-    table = _root(document).get(key)
-    if table is None or (isinstance(table, Scalar) and table.value is None and not table.is_string):
-        if table is not None:
-            document = document.remove(_root(document), _root(document).index(key))
-        return document.append(_root(document), {name: value}, key)
-    if not isinstance(table, Object):
-        raise SettingsError(f'"{key}" must be an object, found {document.raw(table)[:40]}')
-    current = table.get(name)
-    if current is None:
-        return document.append(table, value, name)
-    if json.loads(document.raw(current)) == value:
-        return document
-    return document.replace(current, json.dumps(value, ensure_ascii=False))
-
-
-def _root(document: Document) -> Object:
-    assert isinstance(document.root, Object)  # noqa: S101 - checked by _document
-    return document.root
-
-
 def _member(node: Node | None, key: str) -> Node | None:
     return node.get(key) if isinstance(node, Object) else None
-
-
-def _bom(text: str) -> str:
-    return "\ufeff" if text.startswith("\ufeff") else ""

@@ -100,6 +100,8 @@ class InstallState:
     """The text of an empty ``hooks`` object or of its null, "" if there was none, None if it had events."""
     events: Mapping[str, str] = field(factory=dict)
     """The same for each event's array that was empty ("[]", as it was spelled), null or not there ("")."""
+    denied: tuple[str, ...] = ()
+    """What was added to ``permissions.deny``."""
 
 
 def registered(text: str) -> list[Entry]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import asdict, evolve
 
+from hookrouter._installation.mirror import with_denied, without_denied
 from hookrouter._installation.mod_keys import enabled_folder, with_mod, without_mod
 from hookrouter._installation.settings_edit import InstallState, SettingsError, merge
 from hookrouter.storage.home import HomeError, users_home
@@ -34,6 +35,7 @@ __all__ = [
     "Change",
     "install",
     "is_shared",
+    "own_denials",
     "read_text",
     "settings_path",
     "uninstall",
@@ -112,20 +114,28 @@ def install(
     store: DocumentStore,
     *,
     mod_folder: str | None = None,
+    deny: Sequence[str] | None = (),
     dry_run: bool = False,
 ) -> Change:
     """Bring our entries in a settings file up to date, creating the file if need be.
 
-    The mod that lies in ``mod_folder`` is installed beside them; with None, none is.
+    The mod that lies in ``mod_folder`` is installed beside them; with None, none is. ``deny`` is what Claude Code
+    itself is to refuse; None leaves that as it is.
     The former text is copied beside the file first. A link is followed, and the file keeps its mode. Raises
     SettingsError, with the file untouched.
     """
-    return _apply(path, wanted, store, mod_folder, dry_run=dry_run)
+    return _apply(path, wanted, store, mod_folder, deny, dry_run=dry_run)
 
 
 def uninstall(path: str, store: DocumentStore, *, dry_run: bool = False) -> Change:
     """Take our entries out of a settings file, and what install created for them. Raises SettingsError."""
-    return _apply(path, (), store, None, dry_run=dry_run)
+    return _apply(path, (), store, None, (), dry_run=dry_run)
+
+
+def own_denials(path: str, store: DocumentStore) -> tuple[str, ...]:
+    """Return what an install has added to a settings file's ``permissions.deny``. Raises StoreError."""
+    state = _load_state(store, os.path.realpath(path))
+    return state.denied if state is not None else ()
 
 
 def read_text(path: str) -> str | None:
@@ -147,18 +157,24 @@ def read_text(path: str) -> str | None:
 
 
 def _apply(
-    path: str, wanted: Sequence[Registration], store: DocumentStore, mod_folder: str | None, *, dry_run: bool
+    path: str,
+    wanted: Sequence[Registration],
+    store: DocumentStore,
+    mod_folder: str | None,
+    deny: Sequence[str] | None,
+    *,
+    dry_run: bool,
 ) -> Change:
     target = os.path.realpath(path)
     try:
         if dry_run:
             before = _current_text(target)
-            after, _ = _merged(path, before, wanted, mod_folder, _load_state(store, target))
+            after, _ = _merged(path, before, wanted, mod_folder, deny, _load_state(store, target))
             return Change(path, before, after, None)
         with store.lock(STATE_KIND, target, _LOCK_SECONDS):
             before = _current_text(target)
             former = _load_state(store, target)
-            after, state = _merged(path, before, wanted, mod_folder, former)
+            after, state = _merged(path, before, wanted, mod_folder, deny, former)
             change = Change(path, before, after, None)
             # Someone may have removed the file, or our entries, since the folders were made for it.
             made = former.folders if former is not None else ()
@@ -193,14 +209,25 @@ def _merged(
     text: str | None,
     wanted: Sequence[Registration],
     mod_folder: str | None,
+    deny: Sequence[str] | None,
     state: InstallState | None,
 ) -> tuple[str | None, InstallState]:
     try:
+        # First: what is left by our entries must be what there was before them.
         if text is not None and (mod_folder is None or enabled_folder(text) != mod_folder):
-            # First: what is left by our entries must be what there was before them.
             text = without_mod(text)
+        ours = state.denied if state is not None else ()
+        deny = ours if deny is None else deny
+        kept = tuple(rule for rule in ours if rule in deny)
+        if text is not None:
+            text = without_denied(text, [rule for rule in ours if rule not in kept])
         after, state = merge(text, wanted, state)
-        return (with_mod(after, mod_folder) if mod_folder is not None and after is not None else after), state
+        if after is not None and mod_folder is not None:
+            after = with_mod(after, mod_folder)
+        if after is not None:
+            after, added = with_denied(after, deny)
+            state = evolve(state, denied=tuple(dict.fromkeys([*kept, *added])))
+        return after, state
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}; the file was left as it is") from None
 
@@ -285,13 +312,14 @@ def _load_state(store: DocumentStore, target: str) -> InstallState | None:
     if document is None:
         return None
     text, hooks, events = document.get("text"), document.get("hooks"), document.get("events")
-    folders = document.get("folders")
+    folders, denied = document.get("folders"), document.get("denied")
     return InstallState(
         missing=document.get("missing") is True,
         folders=tuple(str(folder) for folder in folders) if isinstance(folders, list) else (),
         text=text if isinstance(text, str) else None,
         hooks=hooks if isinstance(hooks, str) else None,
         events={str(key): str(value) for key, value in events.items()} if isinstance(events, dict) else {},
+        denied=tuple(str(rule) for rule in denied) if isinstance(denied, list) else (),
     )
 
 

@@ -10,6 +10,7 @@ import typer
 from hookrouter._installation import settings_file
 from hookrouter._installation.front_choice import chosen_front
 from hookrouter._installation.front_command import Front
+from hookrouter._installation.mirror import mirrored
 from hookrouter._installation.mod_keys import enabled_folder
 from hookrouter._installation.registrations import kept_unasked, wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
@@ -157,7 +158,9 @@ def register(
                 "version knows these; fix: run hookrouter install where claude is on PATH"
             )
         mod = _mod(app, warnings, dry_run=dry_run) if front is Front.MOD else None
-        change = settings_file.install(path, wanted, app.store, mod_folder=mod, dry_run=dry_run)
+        # Of a config with problems nothing is known that could be taken back.
+        deny = None if app.config.problems else mirrored(app.config.approvals)
+        change = settings_file.install(path, wanted, app.store, mod_folder=mod, deny=deny, dry_run=dry_run)
         _remove_unused_mod(app, change, dry_run=dry_run)
         if change.after is not None:
             if hooks_disabled(change.after):

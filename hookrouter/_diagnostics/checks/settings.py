@@ -13,9 +13,10 @@ from hookrouter._installation.claude_plugin import enabled_names, first_party_re
 from hookrouter._installation.command_line import parse_command
 from hookrouter._installation.front_choice import current_front, entries_front
 from hookrouter._installation.front_command import Front, native_fault
+from hookrouter._installation.mirror import denied, mirrored
 from hookrouter._installation.registrations import kept_unasked, wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
-from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
+from hookrouter._installation.settings_file import SCOPES, own_denials, read_text, settings_path
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class SettingsCheck:
         wanted_by_path = {path: _wanted(place.app, texts.get(path)) for path in ours}
         for path in ours:
             yield from _registration(path, texts.get(path), wanted_by_path[path], is_user=path == scopes[0])
+            yield from _mirror(place.app, path, texts.get(path), is_user=path == scopes[0])
             if kept := kept_unasked(place.app, wanted_by_path[path]):
                 message = (
                     f"{path}: no claude on PATH says its version, so whether it knows {', '.join(kept)} is not known"
@@ -132,6 +134,19 @@ def _registration(path: str, text: str | None, wanted: Sequence[Registration], *
     for difference in found:
         level = WARNING if difference.harmless else ERROR
         yield Finding(level, "settings", f"{path}: {difference.text}", difference.fix or fix)
+
+
+def _mirror(app: Services, path: str, text: str | None, *, is_user: bool) -> Iterator[Finding]:
+    """Compare ``permissions.deny`` with what ``[approvals] mirror`` has it hold."""
+    if app.config.problems or text is None or not _starts_hookrouter(text):
+        return
+    wanted, there = mirrored(app.config.approvals), denied(text)
+    lacking = [rule for rule in wanted if rule not in there]
+    left = [rule for rule in own_denials(path, app.store) if rule in there and rule not in wanted]
+    for rules, said in ((lacking, "lacks"), (left, "still has")):
+        if rules:
+            message = f"{path}: permissions.deny {said} {', '.join(rules)}, for [approvals] mirror"
+            yield Finding(WARNING, "settings", message, _install_command(path, is_user=is_user))
 
 
 def _starts_hookrouter(text: str) -> bool:

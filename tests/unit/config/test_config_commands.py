@@ -306,6 +306,30 @@ def test_rules_that_claude_code_does_not_ask_are_told(file: Path, run: Any) -> N
     assert said not in run("config", "check").out
 
 
+def test_what_claude_code_refuses_itself_follows_the_rules(
+    file: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = '[[agents]]\nid = "a"\n[approvals]\nmirror = true\n[[approvals.rules]]\ndecide = "deny"\ntool = '
+    file.write_text(f'{config}"Bash(rm:*)"\n')
+    path = file.parent / "settings.json"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(path.parent))
+    assert run("install").code == 0
+    assert json.loads(path.read_text())["permissions"] == {"deny": ["Bash(rm:*)"]}
+    assert "permissions.deny" not in run("doctor").out
+    file.write_text(f'{config}"Bash(mv:*)"\n')
+    said = run("doctor").out
+    assert f"{path}: permissions.deny lacks Bash(mv:*), for [approvals] mirror" in said
+    assert f"{path}: permissions.deny still has Bash(rm:*), for [approvals] mirror" in said
+    assert run("install").code == 0
+    assert json.loads(path.read_text())["permissions"] == {"deny": ["Bash(mv:*)"]}
+    # Nothing is known of what a broken file would have refused.
+    file.write_text("[[agents]\n")
+    assert run("install").code == 0
+    assert json.loads(path.read_text())["permissions"] == {"deny": ["Bash(mv:*)"]}
+    assert run("uninstall").code == 0
+    assert not path.exists()
+
+
 def test_show_says_that_the_storage_does_not_hold(file: Path, run: Any) -> None:
     file.write_text('[storage]\nengine = "postgresql"\ndsn_env = "DSN"\npool = 1000\n')
     done = run("config", "show")
