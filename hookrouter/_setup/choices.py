@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from hookrouter.config import INBOX
+from hookrouter.permission_rules.presets import preset_text
+from hookrouter.permission_rules.rule import RuleError
 from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class Words:
     escalate_command: str | None = None
     escalate_webhook: str | None = None
     escalate_to: str | None = None
+    preset: str | None = None
 
     @property
     def names_who_answers(self) -> bool:
@@ -81,6 +84,8 @@ class Choices:
     """Globs; empty for all sessions."""
     escalation: NewGateway | str = ""
     """Who is told if nobody answers: a gateway to be written, the name of one that is there, or nobody."""
+    preset: str = ""
+    """The preset of rules for permissions; empty for none."""
 
     @property
     def gateway_name(self) -> str:
@@ -108,7 +113,17 @@ def choices_of(words: Words, folder: str) -> Choices:
         gateway=gateway_of(words, name, folder),
         sessions=globs_of(words.sessions or ()),
         escalation=escalation_of(words, folder, taken=name),
+        preset=_preset(words.preset),
     )
+
+
+def _preset(name: str | None) -> str:
+    try:
+        if name is not None:
+            preset_text(name)
+    except RuleError as error:
+        raise ChoiceError(f"--preset: {error}") from None
+    return name or ""
 
 
 def gateway_of(words: Words, name: str, folder: str) -> NewGateway | None:

@@ -13,6 +13,7 @@ import attrs
 
 from hookrouter._config.schema import schema
 from hookrouter._config.toml_edit import dotted, literal
+from hookrouter.permission_rules.presets import preset_text
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -54,7 +55,8 @@ class _Key(NamedTuple):
 
 def new_file(choices: Choices, classes: Mapping[str, type[Any]]) -> str:
     """Return the whole file. ``classes`` are the settings classes of the gateways' types."""
-    return f"{_HEAD}\n{new_tables(choices, classes)}\n{_answer(choices)}"
+    rules = f"\n{preset_text(choices.preset)}" if choices.preset else ""
+    return f"{_HEAD}\n{new_tables(choices, classes)}\n{_answer(choices)}{rules}"
 
 
 def new_tables(

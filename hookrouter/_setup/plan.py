@@ -14,6 +14,7 @@ from hookrouter._config.toml_edit import TomlEditError, add_tables, set_value
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._setup.choices import ChoiceError
 from hookrouter._setup.config_text import new_file, new_tables
+from hookrouter.permission_rules.presets import preset_text
 from hookrouter.util.difference import unified
 from hookrouter.util.text import describe_error, did_you_mean
 
@@ -114,6 +115,10 @@ def _added(path: str, text: str, choices: Choices, classes: Mapping[str, type[An
     try:
         if tables:
             text = add_tables(text, tables, before=("agents",) if place is None and choices.sessions else ())
+        if choices.preset:
+            rules = file.get("approvals", {}).get("rules", [])
+            if missing := preset_text(choices.preset, {(one["tool"], one["decide"]) for one in rules}):
+                text = add_tables(text, missing)
         if choices.escalate_to:
             text = set_value(text, ("answer", "escalate_to"), choices.escalate_to)
     except TomlEditError as error:

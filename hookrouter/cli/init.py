@@ -90,6 +90,12 @@ _EscalateTo = Annotated[
     str | None,
     typer.Option("--escalate-to", metavar="NAME", help="The same, by a gateway that config.toml has."),
 ]
+_Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", metavar="NAME", help="Rules for permissions to begin with; hookrouter rules preset lists them."
+    ),
+]
 _Yes = Annotated[
     bool, typer.Option("--yes", help="Ask nothing: take the default for whatever no option says, and write.")
 ]
@@ -110,13 +116,14 @@ def init(
     escalate_command: _EscalateCommand = None,
     escalate_webhook: _EscalateWebhook = None,
     escalate_to: _EscalateTo = None,
+    preset: _Preset = None,
     settings: SettingsOption = None,
     scope: ScopeOption = None,
     yes: _Yes = False,
     test: _Test = True,
     dry_run: DryRun = False,
 ) -> int:
-    """Set hookrouter up: who answers, for which sessions, and who is told if nobody does.
+    """Set hookrouter up: who answers, for which sessions, who is told if nobody does, and which rules hold.
 
     Asks a few questions on a terminal; each can be answered by an option instead. Writes config.toml with comments,
     registers the hooks as hookrouter install does, sends a test message (kind test) through each gateway and waits for
@@ -156,6 +163,7 @@ def init(
         escalate_command=escalate_command,
         escalate_webhook=escalate_webhook,
         escalate_to=escalate_to,
+        preset=preset,
     )
     asks = not yes and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if not (asks or yes or dry_run):

@@ -11,6 +11,7 @@ import typer
 from hookrouter._setup.choices import ChoiceError, NewGateway, Words, escalation_of, gateway_of, globs_of
 from hookrouter._setup.plan import check_gateway
 from hookrouter.answering.interfaces import ListingTerminal, TerminalError
+from hookrouter.permission_rules.presets import about, preset_names
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Questions:
             words = self._sessions(words)
         if not words.names_whom_to_tell and not words.person:
             words = self._escalation(words)
+        if words.preset is None and not words.person and not self._app.config.approvals.rules:
+            words = self._preset(words)
         return words
 
     def _keeps(self, agents: Sequence[str]) -> bool:
@@ -154,6 +157,13 @@ class Questions:
                 check_gateway(self._app, gateway)
 
         return _until(ask, check)
+
+    def _preset(self, words: Words) -> Words:
+        """Ask for rules to begin with: what an agent may decide, and what no one may at night."""
+        names = preset_names()
+        rows = ("nobody but you, at the terminal", *(f"{name}: {about(name)}" for name in names))
+        chosen = _choose("Who decides what Claude asks permission for? (--preset)", rows)
+        return words if chosen == 1 else attrs.evolve(words, preset=names[chosen - 2])
 
 
 def _until(ask: Callable[[], Words], check: Callable[[Words], object]) -> Words:

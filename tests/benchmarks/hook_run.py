@@ -23,9 +23,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from hookrouter.permission_rules.presets import preset_text
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
-from hookrouter_approvals.rules_command.presets import preset_text
 from support.manual import write_part
 
 LIMITS = {"nobody listens": 1.7, "one plugin looks at the event": 2.3, "AskUserQuestion PreToolUse, whole": 5.3}

@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hookrouter.permission_rules.judging import CompiledRule, Rules
-from hookrouter_approvals.rules_command.presets import preset_text
+from hookrouter.permission_rules.presets import preset_text
 from hookrouter_approvals.rules_command.transcripts import Transcripts
 from hookrouter_approvals.rules_command.trying import Trial
 from support.manual import write_part

@@ -19,6 +19,7 @@ import pytest
 from hookrouter._sandbox.local_server import LocalServer
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxPane
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter.permission_rules.presets import preset_text
 from hookrouter.util.program import script_argv
 from support.fake_openclaw import FakeOpenClaw
 
@@ -129,6 +130,8 @@ def test_the_whole_conversation(tmux: PrivateTmux, place: Place) -> None:
     say(pane, "sessions:", "main 'work *'")
     say(pane, "number [1]:", "2")
     say(pane, "(--escalate-command):", str(teller))
+    pane.wait_for("Who decides what Claude asks permission for?", 30)
+    say(pane, "number [1]:", "2")
     assert not place.config.exists()
     assert not place.settings.exists()
     say(pane, "Write this and send a test message? [Y/n]:", "")
@@ -142,8 +145,9 @@ def test_the_whole_conversation(tmux: PrivateTmux, place: Place) -> None:
         "format": "json",
     }
     assert config["answer"]["escalate_to"] == "person"
+    assert config["approvals"] == tomllib.loads(preset_text("python"))["approvals"]
     assert stat.S_IMODE(place.config.stat().st_mode) == 0o600
-    assert "AskUserQuestion" in place.settings.read_text()
+    assert "run pre-tool-use" in place.settings.read_text()
     (told,) = place.told()
     assert (told["kind"], json.loads(told["text"])["kind"]) == ("test", "test")
     assert place.waiting() == []
@@ -163,6 +167,8 @@ def test_the_whole_conversation(tmux: PrivateTmux, place: Place) -> None:
 @pytest.mark.tmux
 def test_ctrl_c_before_the_agreement_leaves_nothing(tmux: PrivateTmux, place: Place) -> None:
     pane = opened(tmux, place, "--command", "./agent", "--sessions", "main")
+    say(pane, "number [1]:", "")
+    pane.wait_for("Who decides what Claude asks permission for?", 30)
     say(pane, "number [1]:", "")
     pane.wait_for("Write this and send a test message?", 30)
     pane.press("C-c")
@@ -200,6 +206,8 @@ def test_openclaw_is_asked_for_its_token(tmux: PrivateTmux, place: Place) -> Non
         say(pane, "(--openclaw-agent) [main]:", "")
         say(pane, "(--token-file):", "token")
         say(pane, "number [1]:", "1")
+        pane.wait_for("Who decides what Claude asks permission for?", 30)
+        say(pane, "number [1]:", "1")
         say(pane, "Write this and send a test message? [Y/n]:", "")
         assert exit_code(pane) == 0, pane.capture()
         assert [run.agent for run in fake.runs] == ["main"]
@@ -235,7 +243,7 @@ def test_a_file_that_is_there_can_stay(tmux: PrivateTmux, place: Place) -> None:
 
 
 def test_all_by_options_and_again(place: Place) -> None:
-    words = ["--yes", "--command", "./agent", "--sessions", "work-*"]
+    words = ["--yes", "--command", "./agent", "--sessions", "work-*", "--preset", "read-only"]
     done = place.init(*words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning: nobody else is told, because [answer] escalate_to is not set;" in flat(done.stdout)
@@ -373,6 +381,10 @@ def test_openclaw_gets_the_test_message_as_a_turn(place: Place) -> None:
         (["--command", "cat"], "add --yes to write without a question back"),
         (["--yes", "--command", "cat", "--person", "--openclaw", "x"], "found --command and --openclaw; allowed: one"),
         (["--yes", "--command", "no-such-program-x"], "--command: argv: program not found: no-such-program-x"),
+        (
+            ["--yes", "--command", "cat", "--preset", "pyton"],
+            "--preset: there is no preset 'pyton'; did you mean 'python'",
+        ),
         (["--yes", "--scope", "user", "--settings", "x"], "--settings and --scope name two files"),
     ],
 )

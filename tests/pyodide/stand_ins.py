@@ -59,6 +59,7 @@ _WITHOUT: dict[str, tuple[str, ...]] = {
         "test_another_exception_is_not_replaced",
         "test_the_outer_limit_goes_on_counting",
         "test_a_check_that_misbehaves_does_not_stop_the_others",
+        "test_a_gateway_that_hangs_",
         "test_whoever_asks_for_a_comparison_hears_that_nobody_is_there",
     ),
     "locks that hold against the same process": (

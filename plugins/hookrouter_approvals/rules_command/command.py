@@ -17,7 +17,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.terminal import DIM, RED, YELLOW, Progress, Style, has_unicode
 from hookrouter.permission_rules.judging import AGENT, ALLOW, Call, Rules
-from hookrouter.permission_rules.rule import EDITING, READING, RUNNING
+from hookrouter.permission_rules.rule import EDITING, READING, RUNNING, RuleError
 from hookrouter.shell.reader import client_shell
 from hookrouter.util.clock import now
 from hookrouter.util.text import printable
@@ -251,7 +251,7 @@ def preset(
 
     Exit codes: 0 printed, written, or all of it was there; 2 there is no such preset, or config.toml cannot be used.
     """
-    from hookrouter_approvals.rules_command.presets import about, preset_names, preset_text
+    from hookrouter.permission_rules.presets import about, preset_names, preset_text
 
     if name is None:
         if write:
@@ -262,7 +262,10 @@ def preset(
         for one in [] if as_json else presets:
             typer.echo(f"{one['name']:<16} {one['about']}")
         return
-    text = preset_text(name)
+    try:
+        text = preset_text(name)
+    except RuleError as error:
+        raise CommandError(str(error)) from None
     if not write:
         if as_json:
             echo_json({"name": name, "toml": text})

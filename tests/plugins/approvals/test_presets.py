@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from hookrouter.permission_rules.judging import Call, CompiledRule, Judgement, Rules
-from hookrouter_approvals.rules_command.presets import preset_text
+from hookrouter.permission_rules.presets import preset_text
 from support.shell_corpus import blocks, contexts
 
 PRESETS = ("unattended-web", "python", "read-only")

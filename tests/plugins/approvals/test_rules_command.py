@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hookrouter.cli.main import main
 from hookrouter.cli.terminal import Style
 from hookrouter.permission_rules.judging import Call, CompiledRule, Rules
+from hookrouter.permission_rules.presets import preset_names, preset_text
 from hookrouter.shell.commands import Why
 from hookrouter_approvals.rules_command.checking import check_document, check_lines
-from hookrouter_approvals.rules_command.presets import preset_names, preset_text
 
 RULES = (
     ("Bash(git push:*)", "person"),

@@ -1,4 +1,4 @@
-"""Rules to begin with, of the data file beside this package: presets are made of groups of rules."""
+"""Rules to begin with, of ``presets.toml``: presets are made of groups of rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tomllib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.cli.errors import CommandError
+from hookrouter.permission_rules.rule import RuleError
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ def preset_names() -> list[str]:
 
 
 def about(name: str) -> str:
-    """Return in one line what a preset is for. Raises CommandError if there is none of this name."""
+    """Return in one line what a preset is for. Raises RuleError if there is none of this name."""
     return _about(name).partition("\n")[0]
 
 
 def preset_text(name: str, without: Collection[tuple[str, str]] = ()) -> str:
     """Return a preset as TOML, without some rules, each a rule and its decision; empty if none is left.
 
-    Raises CommandError if there is none of this name.
+    Raises RuleError if there is none of this name.
     """
     head = "".join(f"# {line}\n" for line in _about(name).splitlines())
     data = _data()
@@ -49,9 +49,9 @@ def _about(name: str) -> str:
     presets = _data()["presets"]
     if name not in presets:
         hint = did_you_mean(name, presets, f"there are {', '.join(sorted(presets))}")
-        raise CommandError(f"there is no preset {name!r}; {hint}")
+        raise RuleError(f"there is no preset {name!r}; {hint}")
     return str(presets[name]["about"])
 
 
 def _data() -> dict[str, Any]:
-    return tomllib.loads((files("hookrouter_approvals") / "presets.toml").read_text("utf-8"))
+    return tomllib.loads((files("hookrouter.permission_rules") / "presets.toml").read_text("utf-8"))
