@@ -29,6 +29,9 @@ def read(screen: Screen, asked: AskedDialog) -> View:
     state = read_any(screen)
     if not isinstance(state, OtherDialog) or fits(state, asked.kind, asked.request, asked.folder) == NOT:
         return View(screen, state, shown=False)
+    if asked.kind != "plan":
+        # Some clients draw it later than the rows (2.1.150), which would pass for the effect of the next key.
+        state = state._replace(footer="")
     last = len(state.rows) - 1
     return View(
         screen, state, shown=True, pages=frozenset(["dialog"]), test_key="Down" if state.cursor < last else "Up"

@@ -169,6 +169,19 @@ def test_a_number_allows_or_ends_the_turn(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", ["bash", "write", "mcp", "read"])
+def test_a_footer_that_is_drawn_later_is_no_effect_of_a_key(version: str, name: str) -> None:
+    """2.1.150 drew it 20 ms behind the cursor, when the next key was on its way."""
+    lines = screen(version, name).lines
+    later = tuple(line.replace(" · Tab to amend", "") for line in lines)
+    assert later != lines
+    asked = AskedDialog("permission", REQUESTS[name], DENY, FOLDER)
+    first, second = (PLANNER.read_dialog(Screen(each, 120, 40), asked) for each in (lines, later))
+    assert first.shown
+    assert first.state == second.state
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_text_is_typed_into_the_row_that_refuses_and_read_back(version: str) -> None:
     assert step(version, "bash", DENY).key == "Down"
     assert step(version, "bash-amended", DENY) == Paste("because I say so", step(version, "bash-amended", DENY).why)
