@@ -289,6 +289,7 @@ def test_a_subagents_call_that_no_reply_comes_for_in_time(
             wait_until(one.has_servers_tools, 30, "the server's tools", one.client.screen)
             one.call(SUBAGENT)
             wait_until(lambda: "Do you want to proceed?" in one.client.screen(), 30, "its dialog", one.told)
+            wait_until(one.listed, 30, "its question", one.told)
             result = one.decide(decision)
             # Old clients draw it at once, while the hook waits.
             channels = ("keys",) if VERSION >= (2, 1, 330) else ("keys", "reply")
