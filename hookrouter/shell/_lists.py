@@ -6,6 +6,8 @@ __all__ = [
     "COMMAND_VARIABLES",
     "CONFIG_OF_COMMANDS",
     "DOUBTFUL",
+    "FIND_ALONE",
+    "FIND_TAKING",
     "HARMLESS_CONFIG",
     "STATE_PREFIXES",
     "STATE_VARIABLES",
@@ -86,6 +88,14 @@ harmless config: settings of git, or beginnings of them, that name no command
   status. tag.gpgsign user.
 config of commands: settings of git, or beginnings of them, whose value is a command line
   core.askpass core.editor core.pager core.sshcommand pager. sequence.editor
+find alone: words of find's expressions (findutils 4.9, and BSD's) behind which nothing of theirs stands
+  -H -L -P -O0 -O1 -O2 -O3 -a -and -o -or -not -true -false -print -print0 -ls -delete -prune -quit -depth -d -daystart
+  -follow -mount -xdev -x -E -X -s -empty -executable -readable -writable -nogroup -nouser -noleaf
+  -ignore_readdir_race -noignore_readdir_race -warn -nowarn -help --help -version --version --
+find taking: those that take the word behind them
+  -name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -perm -links -inum
+  -user -group -uid -gid -mtime -atime -ctime -mmin -amin -cmin -used -maxdepth -mindepth -newer -anewer -cnewer
+  -samefile -fstype -context -regextype -printf -fprint -fprint0 -fls -files0-from -D -f
 """)
 DOUBTFUL = [
     name.replace("+", " ") for kind in ("doubtful programs", "doubtful subcommands") for name in _LISTS[kind][0].split()
@@ -94,4 +104,6 @@ STATE_VARIABLES = frozenset(_LISTS["state variables"][0].split())
 STATE_PREFIXES = tuple(_LISTS["state prefixes"][0].split())
 COMMAND_VARIABLES = frozenset(_LISTS["command variables"][0].split())
 HARMLESS_CONFIG = tuple(_LISTS["harmless config"][0].split())
+FIND_ALONE = frozenset(_LISTS["find alone"][0].split())
+FIND_TAKING = frozenset(_LISTS["find taking"][0].split())
 CONFIG_OF_COMMANDS = tuple(_LISTS["config of commands"][0].split())

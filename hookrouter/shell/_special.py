@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from os.path import normpath
 from typing import TYPE_CHECKING
 
+from hookrouter.shell._lists import FIND_ALONE, FIND_TAKING
 from hookrouter.shell._programs import SHELLS
 from hookrouter.shell._tests import bracket_doubts
 from hookrouter.shell.commands import Expansion, RunBy, SimpleCommand, Why, Word
@@ -144,12 +146,25 @@ def _shell(reader: Reader, command: SimpleCommand) -> None:
             if rest[0].splits:
                 reader.doubt_word(Why.TEXT, rest[0])
             read_word(reader, rest[0], by, dialect)
-    elif is_input or not rest or rest[0].value in ("/dev/stdin", "/dev/fd/0"):
+    elif is_input or not rest or _is_stdin(rest[0].value):
         read_input(reader, command, by, dialect)
-    elif rest[0].value is None:
+    elif rest[0].value is None or _may_be_stdin(rest[0].value):
         reader.doubt_word(Why.FILE, rest[0])
     elif any(isinstance(one, Expansion) and one.kind == "process substitution" for one in rest[0].parts):
         reader.doubt_word(Why.INPUT, rest[0])
+
+
+def _is_stdin(path: str | None) -> bool:
+    """Whether a path is that of the standard input, however it is spelt."""
+    return path is not None and "/" + normpath(path).lstrip("/") in _STDIN and path.startswith("/")
+
+
+_STDIN = frozenset(["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/proc/thread-self/fd/0"])
+
+
+def _may_be_stdin(path: str) -> bool:
+    """Whether a path may lead there: from another folder, or by the number of a process."""
+    return normpath(path).rpartition("/")[2] in ("stdin", "0")
 
 
 _SET_OPTIONS = frozenset(["pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "verbose"])
@@ -177,19 +192,35 @@ def _set(reader: Reader, command: SimpleCommand) -> None:
                 return
 
 
+_FIND_ACTIONS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
+
+
+def _find_takes(word: str) -> int:
+    """Return how many words behind this one belong to it."""
+    return 2 if word == "-fprintf" else int(word in FIND_TAKING or word.startswith("-newer"))
+
+
 def _find(reader: Reader, command: SimpleCommand) -> None:
     """``find``: its actions run commands."""
     words = command.words
     by = (*command.run_by, RunBy("program", "find"))
-    at = 1
+    at, may_take = 1, False
     while at < len(words):
         word = words[at]
         at += 1
         if word.value is None and may_be_option(word):
+            may_take = True
             following = words[at].value if at < len(words) else "-"
             if word.splits or following is None or not following.startswith(("-", "(", "!", ")", ",")):
                 reader.doubt_word(Why.OPTION, word)
-        if word.value not in ("-exec", "-execdir", "-ok", "-okdir"):
+        if word.value not in _FIND_ACTIONS:
+            takes = _find_takes(word.value or "")
+            for taken in words[at : at + takes]:
+                if taken.splits and may_be_option(taken):
+                    reader.doubt_word(Why.OPTION, taken)
+            at += takes
+            if not takes and word.value is not None and word.value[:1] == "-" and word.value not in FIND_ALONE:
+                reader.doubt_word(Why.OPTION, word)
             continue
         end = at
         while end < len(words) and not (
@@ -197,6 +228,9 @@ def _find(reader: Reader, command: SimpleCommand) -> None:
         ):
             end += 1
         inner = [replaced_in(one, "{}") for one in words[at:end]]
+        if may_take and any(one.value in _FIND_ACTIONS for one in inner):
+            # An unknown word may have taken the action's name, and the next one be the action.
+            reader.doubt_word(Why.OPTION, word)
         if any(one.splits for one in inner) and any(one.value is None and one.splits for one in inner):
             reader.doubt_word(Why.OPTION, word)
         if end < len(words) and words[end].value == "+" and inner:

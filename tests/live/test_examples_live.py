@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.live,
     pytest.mark.skipif(
-        VERSION < (2, 1, 330), reason="audit-log is about all events, and this client stops at new ones"
+        VERSION < (2, 1, 330), reason="audit-log is about all events, and this one stops at new ones"
     ),
 ]
 

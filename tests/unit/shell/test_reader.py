@@ -329,3 +329,34 @@ def test_a_command_may_match_a_rule(line: str, matches: bool) -> None:
 
 def test_no_command_matches_an_empty_rule() -> None:
     assert not read("ls").commands[0].may_match("")
+
+
+@pytest.mark.parametrize(
+    ("line", "ran"),
+    [
+        ("find b -name -exec -exec cc {} +", "cc"),
+        ("find . -fprintf -exec x -exec cc {} +", "cc"),
+        ("find . -path -ok -newermt -exec -exec cc a \\;", "cc"),
+        ("bash /dev//stdin <<< 'cc a'", "cc"),
+        ("bash /dev/../dev/./stdin <<< 'cc a'", "cc"),
+        ("sh //proc/self/fd/0 <<'E'\ncc a\nE", "cc"),
+    ],
+)
+def test_what_stands_behind_another_spelling_is_found(line: str, ran: str) -> None:
+    """The first and the fourth were found by fuzzing against bash."""
+    assert ran in [command.name for command in read(line, "bash").commands]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd /dev; bash stdin <<< 'cc a'",
+        "bash ../dev/stdin <<< 'cc a'",
+        "cd /proc/self/fd && bash 0 <<< 'cc a'",
+        'find "$x" -exec -exec cc {} +',
+        "find . -name *.c -exec cc {} +",
+        "find . -unheard-of -exec -exec cc {} +",
+    ],
+)
+def test_what_may_stand_behind_one_is_not_certain(line: str) -> None:
+    assert not read(line, "bash").certain
