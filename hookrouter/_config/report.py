@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import attrs
 
 from hookrouter._config.reader import decoded, parse, survey
-from hookrouter._config.schema import PluginTable
+from hookrouter._config.schema import HOLDING, PluginTable
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
 from hookrouter.config import (
@@ -127,7 +127,7 @@ def check(app: Services) -> list[Located]:
         further = [*_own_settings(meant), *_gateways(meant), *_answering(meant), *storage_problems(meant)]
         found += [Located("error", line_of(one.key, lines), one) for one in further if one.key not in told]
         found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
-        if text := unheard_warning(config):
+        for text in filter(None, (unheard_warning(config), unheld_warning(config))):
             found.append(Located("warning", line_of("approvals.rules[0]", lines), Problem("approvals.rules", text)))
     return sorted(found, key=lambda located: (located.level, located.line or 0))
 
@@ -273,6 +273,19 @@ def unheard_warning(config: Config) -> str:
     return (
         f"the rules {listed} leave calls to a person, and [answer] escalate_to names no gateway to one: nobody hears "
         "of them who does not look at the terminal, the page or `hookrouter questions`"
+    )
+
+
+def unheld_warning(config: Config) -> str:
+    """Return in one clause that rules are not held before each call; empty if they are, or there is nothing to hold."""
+    rules = config.approvals.rules
+    if config.plugin(HOLDING).enabled or not any(
+        rule.decide in ("deny", "person") or rule.ask == "always" for rule in rules
+    ):
+        return ""
+    return (
+        f"the plugin {HOLDING} is switched off ([plugins.{HOLDING}] enabled = false), so the rules hold only where Claude "
+        "Code asks: not in bypassPermissions, and not for what its mode or its own rules run unasked"
     )
 
 

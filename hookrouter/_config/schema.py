@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONVERTER",
+    "HOLDING",
     "AgentTable",
     "AnswerTable",
     "ApprovalRuleTable",
@@ -756,15 +757,15 @@ class ConfigFile:
         )
 
     def _last(self) -> tuple[str, ...]:
-        placed = _RULES in (*self.plugins.order, *self.plugins.last)
+        placed = HOLDING in (*self.plugins.order, *self.plugins.last)
         # It must see what the others have made of a call.
-        return self.plugins.last if placed or not self.approvals.rules else (*self.plugins.last, _RULES)
+        return self.plugins.last if placed or not self.approvals.rules else (*self.plugins.last, HOLDING)
 
     def _plugins(self) -> dict[str, values.PluginConfig]:
         plugins = {name: plugin_config(table) for name, table in self.plugins.tables.items()}
         if any(rule.decide in ("deny", "person") for rule in self.approvals.rules):
             # What refuses must not let a call by because it cannot say so.
-            plugins[_RULES] = plugins.get(_RULES, values.PluginConfig())._with(on_error="closed")
+            plugins[HOLDING] = plugins.get(HOLDING, values.PluginConfig())._with(on_error="closed")
         return plugins
 
 
@@ -809,7 +810,7 @@ def _described(header: str, kind: type[Any]) -> SchemaTable:
     return SchemaTable(header, " ".join((kind.__doc__ or "").split()), tuple(keys))
 
 
-_RULES = "rules"
+HOLDING = "rules"
 """The plugin that holds what the rules refuse."""
 
 

@@ -300,6 +300,12 @@ def test_rules_that_claude_code_does_not_ask_are_told(file: Path, run: Any) -> N
     assert "hookrouter is not registered; run: hookrouter install" in done.out
     assert run("install").code == 0
     assert said not in run("config", "check").out
+    off = f"{file.read_text()}[plugins.rules]\nenabled = false\n"
+    file.write_text(off)
+    assert "approvals.rules: the plugin rules is switched off" in run("config", "check").out
+    file.write_text(off.replace("deny", "allow"))
+    assert "switched off" not in run("config", "check").out
+    file.write_text(off.partition("[plugins.rules]")[0])
     file.write_text(f'{file.read_text()}[[approvals.rules]]\ntool = "WebFetch"\ndecide = "deny"\n')
     assert said in run("config", "check").out
     assert run("install").code == 0
