@@ -278,14 +278,12 @@ def unheard_warning(config: Config) -> str:
 
 def unheld_warning(config: Config) -> str:
     """Return in one clause that rules are not held before each call; empty if they are, or there is nothing to hold."""
-    rules = config.approvals.rules
-    if config.plugin(HOLDING).enabled or not any(
-        rule.decide in ("deny", "person") or rule.ask == "always" for rule in rules
-    ):
+    held = [rule for rule in config.approvals.rules if rule.decide in ("deny", "person") or rule.ask == "always"]
+    if config.plugin(HOLDING).enabled or not held:
         return ""
     return (
-        f"the plugin {HOLDING} is switched off ([plugins.{HOLDING}] enabled = false), so the rules hold only where Claude "
-        "Code asks: not in bypassPermissions, and not for what its mode or its own rules run unasked"
+        f"the plugin {HOLDING} is switched off ([plugins.{HOLDING}] enabled = false), so the rules hold only where "
+        "Claude Code asks: not in bypassPermissions, and not for what its mode or its own rules run unasked"
     )
 
 
