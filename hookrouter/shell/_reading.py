@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hookrouter.shell._syntax import LineReader
 from hookrouter.shell._work import Work
 from hookrouter.shell.commands import Doubt, Reading, Why
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Literal

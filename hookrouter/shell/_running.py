@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hookrouter.shell._lists import (
     COMMAND_VARIABLES,
@@ -26,6 +25,8 @@ from hookrouter.shell._words import NAME, RESERVED
 from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
 from hookrouter.shell.plain import known_name
 from hookrouter.util.lazy_pattern import LazyPattern
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from os.path import normpath
-from typing import TYPE_CHECKING
 
 from hookrouter.shell._lists import FIND_ALONE, FIND_TAKING
 from hookrouter.shell._programs import SHELLS
@@ -12,6 +11,8 @@ from hookrouter.shell._tests import bracket_doubts
 from hookrouter.shell.commands import Expansion, RunBy, SimpleCommand, Why, Word
 from hookrouter.shell.plain import known_name
 from hookrouter.util.lazy_pattern import LazyPattern
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable

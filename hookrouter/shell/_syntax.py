@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from hookrouter.shell._running import is_state, run
 from hookrouter.shell._tests import arithmetic, test_doubts
@@ -28,6 +27,8 @@ from hookrouter.shell.commands import (
     Word,
 )
 from hookrouter.util.lazy_pattern import LazyPattern
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

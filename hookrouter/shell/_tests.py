@@ -6,11 +6,13 @@ Known are forms in which every text that is evaluated is a number, or a variable
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.shell._words import NAME
 from hookrouter.shell.commands import Why, Word
 from hookrouter.util.lazy_pattern import LazyPattern
+from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +43,7 @@ _COMPARISONS = frozenset(["=", "==", "!=", "<", ">", "-nt", "-ot", "-ef", "=~"])
 _NUMERIC = frozenset(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
 
 
-class Arithmetic(NamedTuple):
+class Arithmetic(Value):
     """What an arithmetic expression does with variables, each with where it stands in the text."""
 
     evaluated: list[tuple[str, int]]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.util.value import Value
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +18,7 @@ _STEPS = 2_000
 _DEPTH = 50
 
 
-class _Assigned(NamedTuple):
+class _Assigned(Value):
     value: str | bool
     """Whether it is a number, or the variable that it comes from."""
     at: int
@@ -24,7 +27,7 @@ class _Assigned(NamedTuple):
     """Whether the variable keeps it: not for an assignment before the words of a command."""
 
 
-class _Evaluated(NamedTuple):
+class _Evaluated(Value):
     name: str
     at: int
     region: tuple[int, ...]

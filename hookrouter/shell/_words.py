@@ -6,10 +6,11 @@ It knows a list of forms. What is none of them raises :class:`NotKnown`, and nev
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hookrouter.shell.commands import Expansion, Literal, Why
 from hookrouter.util.lazy_pattern import LazyPattern
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Protocol

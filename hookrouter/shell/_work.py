@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from tree_sitter import Node, Parser
 
 __all__ = ["Work"]
@@ -58,29 +62,27 @@ _parsers: list[Parser] = []
 
 def _parser() -> Parser:
     if not _parsers:
-        from tree_sitter import Language, Parser
-
-        _parsers.append(Parser(Language(_grammar())))
+        binding = _extension("tree_sitter")
+        _parsers.append(binding.Parser(binding.Language(_extension("tree_sitter_bash").language())))
     return _parsers[0]
 
 
-def _grammar() -> object:
-    """Return the grammar, as tree-sitter takes it.
+def _extension(package: str) -> Any:
+    """Return the extension module of a package, for what the package itself offers.
 
-    Its package imports importlib.resources, for queries that nothing here needs, which takes longer than Python does to
-    start: so its extension module is loaded alone, where it is found.
+    The packages import ``typing`` and ``importlib.resources``, for parts that nothing here needs, which takes longer
+    than Python does to start: so the extension module is loaded alone, where it is found.
     """
     from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
     from importlib.util import module_from_spec
 
-    package = PathFinder.find_spec("tree_sitter_bash")
-    binding = PathFinder.find_spec("_binding", package.submodule_search_locations) if package else None
-    if binding is None or not isinstance(binding.loader, ExtensionFileLoader) or binding.origin is None:
-        import tree_sitter_bash
-
-        return tree_sitter_bash.language()
-    name = "tree_sitter_bash._binding"
-    loader = ExtensionFileLoader(name, binding.origin)
-    module = module_from_spec(ModuleSpec(name, loader, origin=binding.origin))
-    loader.exec_module(module)
-    return module.language()
+    name = f"{package}._binding"
+    if package not in sys.modules:
+        found = PathFinder.find_spec(package)
+        binding = PathFinder.find_spec("_binding", found.submodule_search_locations) if found else None
+        if binding is not None and isinstance(binding.loader, ExtensionFileLoader) and binding.origin is not None:
+            loader = ExtensionFileLoader(name, binding.origin)
+            module = module_from_spec(ModuleSpec(name, loader, origin=binding.origin))
+            loader.exec_module(module)
+            return module
+    return __import__(package)

@@ -6,16 +6,17 @@ session, tool, input and prompt. If two are, nobody can tell which, and the deci
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from hookrouter.dialogs.documents import find_question, is_elsewhere
 from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.transcript import OPEN, UNKNOWN, OpenCall, question_state, transcript_of
 from hookrouter.util.clock import iso, now
 from hookrouter_approvals.noting import CALL, call_name, input_digest, note
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from hookrouter import events
     from hookrouter.context import Context

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hookrouter.permission_rules.judging import AGENT, ALLOW, DENY, PERSON, Call, Rules
-from hookrouter.replies import PreSkillShellCommandReply, PreToolUseReply
 from hookrouter.shell.reader import client_shell
 
 TYPE_CHECKING = False
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
     from hookrouter.permission_rules.judging import Judgement
+    from hookrouter.replies import PreSkillShellCommandReply, PreToolUseReply
 
 __all__ = ["hold_call", "hold_skill_command"]
 
@@ -30,8 +30,11 @@ def hold_call(event: events.PreToolUse, context: Context) -> PreToolUseReply | N
     if event.tool_name == _QUESTION:
         return None
     found = _judged(event.tool_name, event.raw.get("tool_input"), context)
-    if found is None:
+    if found is None or found.decide == ALLOW:
         return None
+    # Not at the top: most calls need none.
+    from hookrouter.replies import PreToolUseReply
+
     if found.decide == DENY:
         return PreToolUseReply.deny(_refusal(found))
     asks = found.decide == PERSON or (found.decide == AGENT and _asks_always(found, context))
@@ -49,6 +52,8 @@ def hold_skill_command(event: events.PreSkillShellCommand, context: Context) -> 
     found = _judged(event.tool_name, event.raw.get("tool_input"), context)
     if found is None or found.decide == ALLOW:
         return None
+    from hookrouter.replies import PreSkillShellCommandReply
+
     if found.decide == DENY:
         return PreSkillShellCommandReply.block(_refusal(found))
     if found.decide == AGENT and not _asks_always(found, context):

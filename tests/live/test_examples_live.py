@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.skipif(VERSION < (2, 1, 330), reason="audit-log is about all events, and this one stops at new ones"),
+    pytest.mark.skipif(VERSION < (2, 1, 332), reason="audit-log is about all events, and this one stops at new ones"),
 ]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
