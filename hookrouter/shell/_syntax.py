@@ -226,11 +226,18 @@ class LineReader:
             node = cursor.node
             if node is not None and (node.type in _SUBSTITUTIONS or node.type == "arithmetic_expansion"):
                 self._substitutions.setdefault(self._start(node), node)
+            if node is not None and not node.is_named and not self._is_token(node):
+                self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
             if cursor.goto_first_child():
                 continue
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
                     return True
+
+    def _is_token(self, node: Node) -> bool:
+        """Whether a sign is all of its token: the grammar makes a word before one part of it, as in ``-<<EOF``."""
+        written, sign = self.text[node.start_byte : node.end_byte], node.type
+        return written == sign or not written.removesuffix(sign).strip(" \t\n\\")
 
     def _start(self, node: Node) -> int:
         """Return where a node begins, without the blanks that the grammar puts before a substitution in a string."""

@@ -20,6 +20,8 @@ os.chdir(root)
 import pytest
 import stand_ins
 options = ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:anyio"]
+# What a skip cut off is destroyed later, in whatever test that is.
+options += ["-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
 options += ["-o", "addopts=--strict-config --strict-markers --import-mode=importlib"]
 int(pytest.main([*options, *words], plugins=[stand_ins]))
 `);

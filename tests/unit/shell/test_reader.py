@@ -360,3 +360,11 @@ def test_what_stands_behind_another_spelling_is_found(line: str, ran: str) -> No
 )
 def test_what_may_stand_behind_one_is_not_certain(line: str) -> None:
     assert not read(line, "bash").certain
+
+
+@pytest.mark.parametrize(
+    "line", ["npm -<<EOF a\na\nEOF\n", "printf -v<<EOF a\nb\nEOF\n", "timeout -s<<KILL 5 npm a\nb\nKILL\n"]
+)
+def test_a_word_that_the_grammar_makes_part_of_a_sign_is_not_lost(line: str) -> None:
+    """The first was found by fuzzing against bash."""
+    assert not read(line, "bash").certain
