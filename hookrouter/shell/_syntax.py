@@ -237,7 +237,8 @@ class LineReader:
     def _is_token(self, node: Node) -> bool:
         """Whether a sign is all of its token: the grammar makes a word before one part of it, as in ``-<<EOF``."""
         written, sign = self.text[node.start_byte : node.end_byte], node.type
-        return written == sign or not written.removesuffix(sign).strip(" \t\n\\")
+        # `$$` is one to it, and blanks before a substitution in a string are.
+        return written == sign or not written.removesuffix(sign).strip(" \t\n\\$")
 
     def _start(self, node: Node) -> int:
         """Return where a node begins, without the blanks that the grammar puts before a substitution in a string."""
