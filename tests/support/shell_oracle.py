@@ -81,7 +81,9 @@ class Oracle:
         self._bin.mkdir(parents=True)
         source = folder / "stub.c"
         source.write_text(_STUB)
-        subprocess.run(["cc", "-O1", "-w", "-o", str(folder / "stub"), str(source)], check=True)
+        self._stub = folder / "stub"
+        subprocess.run(["cc", "-O1", "-w", "-o", str(self._stub), str(source)], check=True)
+        self._program, self._stamp = self._stub.read_bytes(), self._stub.stat()
         for name in STUBS:
             (self._bin / name).symlink_to("../stub")
         for name in _REAL:
@@ -114,6 +116,7 @@ class Oracle:
         except subprocess.TimeoutExpired:
             pass
         finally:
+            self._restore()
             _end_session(process.pid)
             process.wait()
         log = self._folder / f"log.{process.pid}"
@@ -122,6 +125,18 @@ class Oracle:
         records = log.read_bytes().decode(errors="surrogateescape").split("\0\2\n\3\0")
         log.unlink()
         return [record.split("\0") for record in records if record]
+
+    def _restore(self) -> None:
+        """Put the stub back, if a line has written into it: zsh's `> =a` does, and what is there then may run itself."""
+        is_there = self._stub.exists()
+        stamp = self._stub.stat() if is_there else None
+        if stamp is not None and (stamp.st_mtime_ns, stamp.st_size) == (self._stamp.st_mtime_ns, self._stamp.st_size):
+            return
+        new = self._folder / "new"
+        new.write_bytes(self._program)
+        new.chmod(0o755)
+        new.replace(self._stub)
+        self._stamp = self._stub.stat()
 
 
 def _end_session(leader: int) -> None:
