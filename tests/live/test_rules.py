@@ -167,3 +167,29 @@ def test_a_subagent_is_refused_too(tmp_path: Path, tmux_server: PrivateTmux) -> 
         assert (one.folder / "file").exists()
         rules: list[dict[str, Any]] = [record["rule"] for record in one.stage.journal() if record.get("rule")]
         assert {"tool": "Bash(rm:*)", "decide": "deny"} in rules
+
+
+def test_what_is_mirrored_the_client_refuses_by_itself(tmp_path: Path, tmux_server: PrivateTmux) -> None:
+    config = '[approvals]\nmirror = true\n[[approvals.rules]]\ntool = "Bash(rm:*)"\ndecide = "deny"\n'
+    stage = Stage(str(tmp_path), f'[[agents]]\nid = "tester"\n{config}')
+    stage.install()
+    settings = stage.client_home.read_settings()
+    assert settings["permissions"] == {"deny": ["Bash(rm:*)"]}
+    # Whatever becomes of the hooks.
+    del settings["hooks"]
+    stage.client_home.write_settings(settings)
+    stage.record("Stop")
+    stage.client_home.accept_modes()
+    file = Path(stage.client_home.project, "file")
+    file.touch()
+    program = find_client()
+    assert program is not None
+    with ScriptedModel() as model:
+        model.script("turn", bash(f"cd {file.parent} && rm -f file"))
+        words = ("--permission-mode", "bypassPermissions")
+        with stage.client(program, tmux_server, model, words=words) as client:
+            client.submit("please RUN turn")
+            stage.wait_payload("Stop", timeout=30)
+        (result,) = model.tool_results().values()
+    assert file.exists(), result
+    assert "denied" in result

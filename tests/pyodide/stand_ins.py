@@ -60,6 +60,7 @@ _WITHOUT: dict[str, tuple[str, ...]] = {
         "test_the_outer_limit_goes_on_counting",
         "test_a_check_that_misbehaves_does_not_stop_the_others",
         "test_a_gateway_that_hangs_",
+        "test_a_plugin_that_hangs_fails_the_test",
         "test_whoever_asks_for_a_comparison_hears_that_nobody_is_there",
     ),
     "locks that hold against the same process": (
