@@ -79,7 +79,7 @@ _WITHOUT: dict[str, tuple[str, ...]] = {
         "test_a_message_waits_for_no_deliverer_without_its_secret",
         "test_no_push_while_a_deliverer_works",
     ),
-    "notice of changed files": ("test_a_watch_",),
+    "notice of changed files": ("test_a_watch_", "test_a_permission_is_found_and_told_once"),
     "clock as fine as the order of two payloads": ("test_a_payload_comes_back_byte_for_byte_with_its_reply",),
     "threads": (
         "test_too_much_is_refused_and_not_waited_for",
