@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._installation.json_edit import Array, Object, Scalar
-from hookrouter._installation.settings_document import opened, root, set_member, with_mark
-from hookrouter._installation.settings_edit import SettingsError
+from hookrouter._installation.settings_document import opened, remove_member, root, set_member, shape_error, with_mark
 from hookrouter.permission_rules.rule import EVERY_TOOL, RUNNING, RuleError, overlaps, parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter._installation.json_edit import Document
+    from hookrouter._installation.json_edit import Document, Node
     from hookrouter.config import ApprovalsConfig
     from hookrouter.permission_rules.rule import Rule
 
@@ -62,29 +61,23 @@ def _may_come_first(earlier: Rule, rule: Rule) -> bool:
 
 def denied(text: str) -> tuple[str, ...]:
     """Return what a settings text refuses in ``permissions.deny``. Raises SettingsError."""
-    table = root(opened(text)).get(_PERMISSIONS)
-    items = table.get(_DENY) if isinstance(table, Object) else None
-    return _texts(items) if isinstance(items, Array) else ()
+    return tuple(each for each in _texts(_items(opened(text))) if each is not None)
 
 
 def with_denied(text: str, rules: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Return a settings text that refuses these, too, and which of them it did not before. Raises SettingsError."""
-    missing = tuple(rule for rule in rules if rule not in denied(text))
-    if not missing:
-        return text, ()
+    there = denied(text)
+    missing = tuple(rule for rule in rules if rule not in there)
     document = opened(text)
-    table = root(document).get(_PERMISSIONS)
-    items = table.get(_DENY) if isinstance(table, Object) else None
-    if not isinstance(items, Array):
-        if isinstance(items, (Object, Scalar)):
-            raise SettingsError(f'"{_PERMISSIONS}.{_DENY}" must be an array, found {document.raw(items)[:40]}')
-        return with_mark(text, set_member(document, _PERMISSIONS, _DENY, list(missing))), missing
     for rule in missing:
-        table = root(document).get(_PERMISSIONS)
-        items = table.get(_DENY) if isinstance(table, Object) else None
-        assert isinstance(items, Array)  # noqa: S101 - nothing else was appended to
-        document = document.append(items, rule)
-    return with_mark(text, document), missing
+        items = _items(document)
+        if isinstance(items, Array):
+            document = document.append(items, rule)
+        elif items is None:
+            document = set_member(document, _PERMISSIONS, _DENY, [rule])
+        else:
+            raise shape_error(document, items, f'"{_PERMISSIONS}.{_DENY}"', "an array")
+    return (with_mark(text, document) if missing else text), missing
 
 
 def without_denied(text: str, rules: Sequence[str]) -> str:
@@ -94,27 +87,24 @@ def without_denied(text: str, rules: Sequence[str]) -> str:
     """
     document = before = opened(text)
     for rule in rules:
-        table = root(document).get(_PERMISSIONS)
-        items = table.get(_DENY) if isinstance(table, Object) else None
-        if not isinstance(table, Object) or not isinstance(items, Array) or rule not in _texts(items):
+        items = _items(document)
+        texts = _texts(items)
+        if not isinstance(items, Array) or rule not in texts:
             continue
-        values = [each.value.value if isinstance(each.value, Scalar) else None for each in items.elements]
-        # The last one is the one that was added.
-        at = len(values) - 1 - values[::-1].index(rule)
-        document = document.remove(items, at)
-        if len(items.elements) == 1:
-            document = document.remove(_table(document), _table(document).index(_DENY))
-            if not _table(document).elements:
-                document = document.remove(root(document), root(document).index(_PERMISSIONS))
+        if len(texts) == 1:
+            document = remove_member(document, _PERMISSIONS, _DENY)
+        else:
+            # The last one is the one that was added.
+            document = document.remove(items, len(texts) - 1 - texts[::-1].index(rule))
     return text if document is before else with_mark(text, document)
 
 
-def _table(document: Document) -> Object:
+def _items(document: Document) -> Node | None:
     table = root(document).get(_PERMISSIONS)
-    assert isinstance(table, Object)  # noqa: S101 - it was one before
-    return table
+    return table.get(_DENY) if isinstance(table, Object) else None
 
 
-def _texts(items: Array) -> tuple[str, ...]:
-    values = (each.value for each in items.elements)
-    return tuple(str(value.value) for value in values if isinstance(value, Scalar) and value.is_string)
+def _texts(items: Node | None) -> list[str | None]:
+    """Return each item of an array, None for one that is no text; nothing of anything else."""
+    values = [each.value for each in items.elements] if isinstance(items, Array) else []
+    return [str(value.value) if isinstance(value, Scalar) and value.is_string else None for value in values]

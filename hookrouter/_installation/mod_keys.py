@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._installation.json_edit import Object, Scalar
-from hookrouter._installation.settings_document import opened, root, set_member, with_mark
+from hookrouter._installation.settings_document import opened, remove_member, root, set_member, with_mark
 
 if TYPE_CHECKING:
     from hookrouter._installation.json_edit import Node
@@ -38,13 +38,7 @@ def without_mod(text: str) -> str:
     document = opened(text)
     before = document
     for key, name in ((_ENABLED, _NAME), (_KNOWN, MARKETPLACE)):
-        table = root(document).get(key)
-        if not isinstance(table, Object) or table.get(name) is None:
-            continue
-        document = document.remove(table, table.index(name))
-        rest = root(document).get(key)
-        if isinstance(rest, Object) and not rest.elements:
-            document = document.remove(root(document), root(document).index(key))
+        document = remove_member(document, key, name)
     return text if document is before else with_mark(text, document)
 
 

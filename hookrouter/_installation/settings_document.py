@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hookrouter._installation.json_edit import Document, JsonTextError, Object, Scalar
-from hookrouter._installation.settings_edit import SettingsError
+from hookrouter._installation.json_edit import Array, Document, JsonTextError, Object, Scalar
+from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
     from hookrouter._installation.json_edit import Node
 
-__all__ = ["opened", "root", "set_member", "with_mark"]
+__all__ = ["SettingsError", "opened", "remove_member", "root", "set_member", "shape_error", "with_mark"]
+
+
+class SettingsError(HookrouterError):
+    """The settings file cannot be used as it is, or not be written. Nothing was changed; the message says why."""
 
 
 def opened(text: str) -> Document:
@@ -22,7 +26,7 @@ def opened(text: str) -> Document:
     except JsonTextError as error:
         raise SettingsError(f"cannot be read: {error}") from None
     if not isinstance(document.root, Object):
-        raise SettingsError("the file must be an object")
+        raise shape_error(document, document.root, "the file", "an object")
     return document
 
 
@@ -40,13 +44,36 @@ def set_member(document: Document, key: str, name: str, value: object) -> Docume
             document = document.remove(root(document), root(document).index(key))
         return document.append(root(document), {name: value}, key)
     if not isinstance(table, Object):
-        raise SettingsError(f'"{key}" must be an object, found {document.raw(table)[:40]}')
+        raise shape_error(document, table, f'"{key}"', "an object")
     current = table.get(name)
     if current is None:
         return document.append(table, value, name)
     if json.loads(document.raw(current)) == value:
         return document
     return document.replace(current, json.dumps(value, ensure_ascii=False))
+
+
+def remove_member(document: Document, key: str, name: str) -> Document:
+    """Take one member out of one of the root's objects, and that object too if nothing is left in it."""
+    table = root(document).get(key)
+    if not isinstance(table, Object) or table.get(name) is None:
+        return document
+    document = document.remove(table, table.index(name))
+    rest = root(document).get(key)
+    if isinstance(rest, Object) and not rest.elements:
+        document = document.remove(root(document), root(document).index(key))
+    return document
+
+
+def shape_error(document: Document, node: Node, what: str, wanted: str) -> SettingsError:
+    """Return the error that a node of a settings file is of another kind than it must be."""
+    if isinstance(node, Object):
+        found = "an object"
+    elif isinstance(node, Array):
+        found = "an array"
+    else:
+        found = document.raw(node)
+    return SettingsError(f"{what} must be {wanted}, found {found} at {document.position(node.start)}")
 
 
 def with_mark(text: str, document: Document) -> str:

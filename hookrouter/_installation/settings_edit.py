@@ -19,14 +19,14 @@ from attrs import evolve, field, frozen
 
 from hookrouter._installation.command_line import parse_command, runs_hookrouter
 from hookrouter._installation.http_entries import is_ours
-from hookrouter._installation.json_edit import Array, Document, JsonTextError, Object, Scalar
+from hookrouter._installation.json_edit import Array, Object, Scalar
 from hookrouter._installation.matchers import covers, overlap
-from hookrouter.util.errors import HookrouterError
+from hookrouter._installation.settings_document import SettingsError, opened, root, shape_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrouter._installation.json_edit import Node
+    from hookrouter._installation.json_edit import Document, Node
     from hookrouter._installation.registrations import Registration
 
 __all__ = [
@@ -47,10 +47,6 @@ entry alone, and it drops events that it does not know."""
 
 
 _WHY_OUT_OF_DATE = "a plugin was added or removed, or its on_error or timeout changed"
-
-
-class SettingsError(HookrouterError):
-    """The settings file cannot be used as it is, or not be written. Nothing was changed; the message says why."""
 
 
 class Entry(NamedTuple):
@@ -203,7 +199,7 @@ def _overlap(entry: Entry, want: Registration) -> bool:
 
 def hooks_disabled(text: str) -> bool:
     """Say whether a settings file switches all hooks off (``disableAllHooks``). Raises SettingsError."""
-    switch = _root(_parse(text)).get("disableAllHooks")
+    switch = root(_parse(text)).get("disableAllHooks")
     return isinstance(switch, Scalar) and switch.value is True
 
 
@@ -255,9 +251,9 @@ def merge(
     hooks = _hooks(document)
     if touched and hooks is not None and not hooks.elements:
         document = _prune_hooks(document, state)
-        if state.missing and not _root(document).elements:
+        if state.missing and not root(document).elements:
             return None, state
-        if state.text is not None and not _root(document).elements:
+        if state.text is not None and not root(document).elements:
             return bom + state.text, state
     return bom + document.text, state
 
@@ -268,36 +264,29 @@ def _label(event: str, matcher: str | None) -> str:
 
 def _parse(text: str) -> Document:
     """Parse a settings text and check the shapes that the edits go through. A blank one holds nothing."""
-    body = text.removeprefix("\ufeff")
-    try:
-        document = Document(body if body.strip() else "{}\n")
-    except JsonTextError as error:
-        raise SettingsError(f"cannot be read: {error}") from None
-    root = document.root
-    if not isinstance(root, Object):
-        raise _shape(document, root, "the file", "an object")
-    hooks = root.get("hooks")
+    document = opened(text)
+    hooks = root(document).get("hooks")
     if hooks is None or _is_null(hooks):
         return document
     if not isinstance(hooks, Object):
-        raise _shape(document, hooks, '"hooks"', "an object")
+        raise shape_error(document, hooks, '"hooks"', "an object")
     for event in hooks.elements:
         if event.key not in _STRICT_EVENTS or _is_null(event.value):
             continue
         if not isinstance(event.value, Array):
-            raise _shape(document, event.value, f'"hooks.{event.key}"', "an array")
+            raise shape_error(document, event.value, f'"hooks.{event.key}"', "an array")
         for number, group in enumerate(event.value.elements):
             place = f"hooks.{event.key}[{number}]"
             if not isinstance(group.value, Object):
-                raise _shape(document, group.value, f'"{place}"', "an object")
+                raise shape_error(document, group.value, f'"{place}"', "an object")
             handlers = group.value.get("hooks")
             if handlers is None:
                 continue
             if not isinstance(handlers, Array):
-                raise _shape(document, handlers, f'"{place}.hooks"', "an array")
+                raise shape_error(document, handlers, f'"{place}.hooks"', "an array")
             for index, handler in enumerate(handlers.elements):
                 if not isinstance(handler.value, Object):
-                    raise _shape(document, handler.value, f'"{place}.hooks[{index}]"', "an object")
+                    raise shape_error(document, handler.value, f'"{place}.hooks[{index}]"', "an object")
     return document
 
 
@@ -305,23 +294,8 @@ def _is_null(node: Node | None) -> bool:
     return isinstance(node, Scalar) and node.value is None
 
 
-def _shape(document: Document, node: Node, what: str, wanted: str) -> SettingsError:
-    if isinstance(node, Object):
-        found = "an object"
-    elif isinstance(node, Array):
-        found = "an array"
-    else:
-        found = document.raw(node)
-    return SettingsError(f"{what} must be {wanted}, found {found} at {document.position(node.start)}")
-
-
-def _root(document: Document) -> Object:
-    assert isinstance(document.root, Object)  # noqa: S101 - checked by _parse
-    return document.root
-
-
 def _hooks(document: Document) -> Object | None:
-    hooks = _root(document).get("hooks")
+    hooks = root(document).get("hooks")
     return hooks if isinstance(hooks, Object) else None
 
 
@@ -442,11 +416,11 @@ def _seconds(timeout: Node | None) -> float | None:
 
 def _initial_state(document: Document, text: str | None, *, missing: bool) -> InstallState:
     """Describe what is not there before the first entry goes in. ``text`` is that of a file without any JSON."""
-    root, hooks = _root(document), _hooks(document)
-    if text is None and not root.elements and not missing:
+    members, hooks = root(document), _hooks(document)
+    if text is None and not members.elements and not missing:
         text = document.text
     if hooks is None:
-        null = root.get("hooks")
+        null = members.get("hooks")
         return InstallState(missing=missing, text=text, hooks="" if null is None else document.raw(null))
     return InstallState(missing=missing, text=text, hooks=None if hooks.elements else document.raw(hooks))
 
@@ -509,12 +483,12 @@ def _add(document: Document, want: Registration) -> Document:
         if other is None:
             return document.append(hooks, [want.group()], want.event)
         if not _is_null(other):
-            raise _shape(document, other, f'"hooks.{want.event}"', "an array")
+            raise shape_error(document, other, f'"hooks.{want.event}"', "an array")
         return _add(document.replace(other, "[]"), want)
-    null = _root(document).get("hooks")
+    null = root(document).get("hooks")
     if null is not None:
         return _add(document.replace(null, "{}"), want)
-    return document.append(_root(document), {want.event: [want.group()]}, "hooks")
+    return document.append(root(document), {want.event: [want.group()]}, "hooks")
 
 
 def _prune_event(document: Document, event: str, state: InstallState) -> Document:
@@ -527,7 +501,7 @@ def _prune_event(document: Document, event: str, state: InstallState) -> Documen
 
 
 def _prune_hooks(document: Document, state: InstallState) -> Document:
-    root, hooks = _root(document), _hooks(document)
+    members, hooks = root(document), _hooks(document)
     if hooks is None or state.hooks is None:
         return document
-    return document.replace(hooks, state.hooks) if state.hooks else document.remove(root, root.index("hooks"))
+    return document.replace(hooks, state.hooks) if state.hooks else document.remove(members, members.index("hooks"))

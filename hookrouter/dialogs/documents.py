@@ -22,6 +22,7 @@ from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import TypeGuard
 
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.storage.interface import DocumentStore
@@ -189,7 +190,7 @@ def is_being_answered(store: DocumentStore, question: Question) -> bool:
     return store.lock_holder(ANSWER_LOCK, own_name(question.session, question.tool_use_id)) is not None
 
 
-def is_form(questions: object) -> bool:
+def is_form(questions: object) -> TypeGuard[list[dict[str, Any]]]:
     """Say whether this is a list of questions that can be shown and answered: texts and labels are all there."""
     return isinstance(questions, list) and bool(questions) and all(_is_question(question) for question in questions)
 

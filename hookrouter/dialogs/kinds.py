@@ -139,7 +139,7 @@ class QuestionKind:
         questions = None if asked is None else asked.tool_input.get("questions")
         if asked is None or not is_form(questions):
             return None
-        return Opening(tool_use_id=asked.tool_use_id, questions=questions)  # type: ignore[arg-type] # is_form() said so
+        return Opening(tool_use_id=asked.tool_use_id, questions=questions)
 
 
 def find_kind(plugins: Plugins, name: str) -> DialogKind | None:

@@ -50,7 +50,7 @@ def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, c
         context,
         Opening(
             tool_use_id=event.tool_use_id,
-            questions=questions,  # type: ignore[arg-type] # is_form() said so
+            questions=questions,
             transcript_path=event.transcript_path or "",
             permission_mode=event.permission_mode or "",
             agent_id=event.agent_id or "",
@@ -127,14 +127,14 @@ def _verify(
     response = _response(event, context)
     styles = recording_styles(transcript.client_version(event.transcript_path or ""))
     if pending.channel == "reply":
-        handed_in = compare(questions, pending.decisions, response, HANDED_IN)  # type: ignore[arg-type] # is_form() said so
+        handed_in = compare(questions, pending.decisions, response, HANDED_IN)
         # Otherwise a person may have been faster, in the client's own dialog.
         if all(one.result == "match" for one in handed_in.results):
             styles = HANDED_IN
-    comparison = compare(questions, pending.decisions, response, styles)  # type: ignore[arg-type] # is_form() said so
+    comparison = compare(questions, pending.decisions, response, styles)
     if comparison.extra:
         earlier = recorded_before(context.store, context.session_id)
-        comparison = compare(questions, pending.decisions, response, styles, earlier)  # type: ignore[arg-type]
+        comparison = compare(questions, pending.decisions, response, styles, earlier)
     context.note("verification", comparison.document())
     context.note("channel", pending.channel)
     if pending.by == "person":
