@@ -205,8 +205,6 @@ class _HookRun:
         if guards := plugins.guards([*listeners, *broken_guards]):
             self._has_guard = True
             self._note_guards(guards, "hookrouter failed")
-            # What a refusal needs: an upgrade meanwhile may take the installed files away.
-            from hookrouter._routing import merge, reply_check  # noqa: F401
         self._notices = self._announce(plugins)
 
         from hookrouter._isolation.policy import choose

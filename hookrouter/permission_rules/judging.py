@@ -11,6 +11,7 @@ from __future__ import annotations
 from hookrouter.permission_rules.fits import MAYBE, NO, YES
 from hookrouter.permission_rules.rule import EDITING, EVERY_TOOL, READING, RUNNING, Rule, is_tool, parse
 from hookrouter.util.glob import fits_glob, has_wildcard
+from hookrouter.util.lazy import cached_property
 from hookrouter.util.system import is_darwin
 from hookrouter.util.value import Value
 
@@ -102,16 +103,24 @@ class CompiledRule:
     """A rule that is ready to be asked."""
 
     def __init__(self, text: str, decide: str) -> None:
-        """Read what config.toml says. Raises RuleError."""
+        """Take what config.toml says. A text that is no rule raises RuleError where it is first asked of."""
         self.text, self.decide = text, decide
-        self.rule: Rule = parse(text)
         self.refuses = decide in (DENY, PERSON)
         self._patterns: dict[str, PathPattern] = {}
         self._command: CommandPattern | None = None
-        name = (self.rule.specifier or "*").removesuffix(":*").split(None, 1)[0]
-        # Where case does not matter every name is tried.
-        self.name = "" if has_wildcard(name) or (is_darwin and self.refuses) else name
+
+    @cached_property
+    def rule(self) -> Rule:
+        """What it is about. Of hundreds of rules a call of a hook needs few. Raises RuleError."""
+        return parse(self.text)
+
+    @cached_property
+    def name(self) -> str:
         """The program that a rule for commands names; empty if it names none for certain."""
+        specifier = self.text.partition("(")[2].rpartition(")")[0].removesuffix(":*").split(None, 1)
+        # Where case does not matter every name is tried.
+        is_known = specifier and not has_wildcard(specifier[0]) and not (is_darwin and self.refuses)
+        return specifier[0] if is_known else ""
 
     def of_command(self, tool: str, command: Shaped) -> int:
         """Return whether the rule is about a command that a tool runs."""
@@ -186,7 +195,7 @@ class Rules:
 
     @classmethod
     def of(cls, rules: Sequence[ApprovalRule]) -> Rules:
-        """Make them of what config.toml says; once, for calls that follow each other. Raises RuleError."""
+        """Make them of what config.toml says; once, for calls that follow each other."""
         global _last
         if _last is None or _last[0] is not rules:
             _last = rules, cls([CompiledRule(rule.tool, rule.decide) for rule in rules])
@@ -285,7 +294,7 @@ class Rules:
             return self.rules
         found = self._chosen.get((tool, names))
         if found is None:
-            found = tuple(one for one in self.rules if is_tool(one.rule, tool) and (not one.name or one.name in names))
+            found = tuple(one for one in self.rules if (not one.name or one.name in names) and is_tool(one.rule, tool))
             if len(self._chosen) > _MOST_CHOSEN:
                 self._chosen.clear()
             self._chosen[tool, names] = found

@@ -134,6 +134,21 @@ def test_an_upgrade_while_a_hook_waits_does_not_lose_the_answer(place: Place, on
     assert "warnings" not in place.record()
 
 
+@pytest.mark.parametrize("does", ["return PreToolUseReply.deny('not this')", "raise ValueError('broken')"])
+def test_an_upgrade_while_a_guard_looks_leads_no_call_past_it(place: Place, does: str) -> None:
+    place.write(
+        "guard",
+        f"{NO_IMPORTS}@hookimpl\ndef pre_tool_use_bash(tool_input, context):\n"
+        f"    sys.meta_path.insert(0, Gone())\n    {does}\n",
+    )
+    place.config('[plugins.guard]\non_error = "closed"\n')
+    for _ in range(2):
+        done = place.start()
+        out, err = done.communicate(timeout=60)
+        is_denied = bool(out) and json.loads(out)["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert is_denied or (done.returncode == 2 and b"fail closed: guard" in err), (done.returncode, out, err)
+
+
 @pytest.mark.parametrize("on_error", ["open", "closed"])
 def test_a_process_that_a_plugin_forks_and_keeps_does_not_keep_the_reply(place: Place, on_error: str) -> None:
     pids = place.home.parent / "pid"
