@@ -123,6 +123,8 @@ _MORE_ROWS = re.compile(facts.MORE_ROWS)
 _TITLED_RULE = re.compile(facts.TITLED_RULE)
 _SPINNER = re.compile(facts.SPINNER)
 _MENU_ROW = re.compile(facts.MENU_ROW)
+_FAR = 8
+"""The least indent of what goes on in the second column of a menu."""
 
 
 def _cut_off(edge: str, below: list[str]) -> PromptArea | None:
@@ -201,7 +203,29 @@ def _menu(above: list[str], below: list[str]) -> str:
         if line.startswith(f"  {grammar.CURSOR} "):
             return found
     first = _MENU_ROW.fullmatch(below[0]) if below else None
-    return first[1] if first is not None else ""
+    return first[1] if first is not None else _first_above(above)
+
+
+def _first_above(above: list[str]) -> str:
+    """Return the first row of a menu above the box that has no cursor; empty if there is none.
+
+    What stands right above the menu, such as Claude's prose, is none of it: its second column is elsewhere.
+    """
+    chosen, column = "", None
+    for line in reversed(above):
+        start: int | None = _indent(line)
+        row = _MENU_ROW.fullmatch(line)
+        if row is not None:
+            start = row.end(1) + _indent(line[row.end(1) :]) if row.end(1) < len(line) else None
+        column = start if column is None else column
+        if (row is None and _indent(line) < _FAR) or start not in (column, None):
+            break
+        chosen = chosen if row is None else row[1]
+    return chosen
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
 
 
 def _cursor_row(line: str) -> str:

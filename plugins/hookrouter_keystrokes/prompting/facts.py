@@ -79,8 +79,9 @@ DIALOG_WORDS = (
 """What footers of dialogs, pickers and panels say, and nothing below a prompt box does."""
 
 MENU_ROW = r"(?:  ❯ | {0,2})(/\S+(?: \([^)]*\))?)(?:\s{2,}.*)?"
-"""A row of the menu of commands: above the box with a cursor (2.1.330), or below it without one, the first being the
-chosen one (2.0.76 and 2.1.150). Behind the name may be others of the same command: ``/usage (cost)``."""
+"""A row of the menu of commands: with a cursor, above the box (2.1.300 to 2.1.332), or without one, the first being the
+chosen one, above it (2.1.250 and 2.1.287) or below it (2.0.76 to 2.1.200). Behind the name may be others of the same
+command: ``/usage (cost)``."""
 
 CHIP = r"\[Pasted text #\d+(?: \+\d+ lines?)?\]"
 """What the box shows instead of a paste that is too long; see below."""

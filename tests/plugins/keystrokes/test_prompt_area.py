@@ -94,6 +94,9 @@ def test_the_end_of_a_long_text_is_read() -> None:
 
 def test_the_menu_says_what_enter_would_take() -> None:
     assert {area.menu for area in areas("menu")} == {"/clear"}
+    assert {area.menu for area in areas("menu-below-prose")} == {"/clear"}
+    assert {area.menu for area in areas("menu-other-name", "2.1.250")} == {"/clear (new)"}
+    assert {area.menu for area in areas("idle")} == {""}
     assert {area.menu for area in areas("menu-part")} == {"/gsd:next"}
     assert all(area.menu != "/nope" for area in areas("menu-none"))
     assert {area.menu for area in areas("menu-other-name", "2.1.150", "2.1.330")} == {"/usage (cost)"}
