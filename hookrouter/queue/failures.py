@@ -5,8 +5,8 @@
 - The prompt that was cut off is sent again, once, as an item of its own that names it, if nothing of it had been done:
   Claude had said nothing and called no tool. Otherwise nobody but a reader of what was done can say what to send. Then
   the queue waits for the end of a limit, which leaves time to put something first, and is held after all else.
-- Claude Code 2.1.330 goes on by itself after a limit, unless Esc was pressed: with a prompt of its own, a minute or
-  more late. That is the repeat then, and nothing is sent beside it.
+- Claude Code (2.1.250 to 2.1.332) goes on by itself after a limit, unless Esc was pressed: with a prompt of its own, a
+  minute or more late. That is the repeat then, and nothing is sent beside it.
 
 The deciding functions are pure; the reading ones take lines of a transcript.
 """

@@ -72,8 +72,9 @@ _CONTINUATION = re.compile(
 )
 """What 2.1.330 submits by itself when a limit is over, unless somebody has pressed Esc."""
 
-_ARMED, _CANCELLED = "Usage limit reached · set to continue automatically", "Automatic continue cancelled"
-"""How the records begin by which 2.1.330 says that it will do so, and that it will not."""
+_ARMED = re.compile(r"Usage limit reached\b.* · (?:set to continue|continuing) (?:automatically|shortly)\b")
+_CANCELLED = "Automatic continue cancelled"
+"""How the records begin by which 2.1.250 to 2.1.332 say that they will do so, and that they will not."""
 
 _RESET = re.compile(
     r"""(?:\bresets|\bwill\ reset\ at|\bIt\ resets)\s+
@@ -161,7 +162,7 @@ def arms_continuation(entry: Mapping[str, object]) -> bool | None:
     content = entry.get("content")
     if entry.get("type") != "system" or not isinstance(content, str):
         return None
-    return True if content.startswith(_ARMED) else False if content.startswith(_CANCELLED) else None
+    return True if _ARMED.match(content) else False if content.startswith(_CANCELLED) else None
 
 
 def reset_time(text: str, at: float) -> float | None:

@@ -244,6 +244,11 @@ def test_the_clients_own_continuation_is_known() -> None:
     ("content", "armed"),
     [
         ("Usage limit reached · set to continue automatically at 10:43pm", True),
+        ("Usage limit reached again · set to continue automatically at 10:43pm", True),
+        ("Usage limit reached · continuing automatically at 10:43pm · esc to cancel", True),
+        ("Usage limit reached · continuing automatically when it resets · esc to cancel", True),
+        ("Usage limit reached again after you continued · continuing automatically at 1am · esc to cancel", True),
+        ("Usage limit reached · brief included wrap-up, then usage credits", None),
         ("Automatic continue cancelled · /rate-limit-options to wait again", False),
         ("Usage limit reset · Continuing automatically", None),
         (None, None),
