@@ -24,6 +24,7 @@ from hookrouter.storage.interface import DocumentStore
 from hookrouter.util.clock import seconds
 from support.matrix import mostly_long
 from support.sample_agents import FORMS, SESSION, readme_config
+from support.tested_client import VERSION
 
 pytestmark = pytest.mark.live
 
@@ -103,6 +104,7 @@ def model() -> Iterator[ScriptedModel]:
         yield found
 
 
+@pytest.mark.skipif(VERSION < (2, 1, 250), reason="Claude Code 2.1.200 opens a choice at a limit, and waits")
 def test_one_send_drives_a_phase_from_discussion_to_verification(
     tmp_path: Path, tmux_server: PrivateTmux, model: ScriptedModel
 ) -> None:

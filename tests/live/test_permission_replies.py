@@ -25,6 +25,7 @@ from support.cleared import ForgetfulModel, clear
 from support.managed_client import press_until
 from support.plans import planned
 from support.shared import Shared
+from support.tested_client import VERSION
 
 pytestmark = pytest.mark.live
 
@@ -256,14 +257,6 @@ def test_a_plan_is_approved_changed_or_sent_back(start: Start) -> None:
     assert offered["plan"] == "# Plan\n1. do x\n"
     assert one.last("Stop")["permission_mode"] == "plan"
 
-    one.decide(ExitPlanMode=("allow", {}))
-    one.call(use)
-    wait_until(one.offers_plan, 30, "the dialog", one.client.screen)
-    wait_until(lambda: one.count("PermissionRequest") == 2, 30, "the request", one.client.screen)
-    assert one.count("PostToolUse") == 0
-    one.escape()
-    one.client.wait_idle()
-
     changed = {**offered, "plan": "# Plan\n1. do y\n"}
     mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
     one.decide(ExitPlanMode=("allow", {"updated_input": changed, "updated_permissions": [mode]}))
@@ -272,6 +265,19 @@ def test_a_plan_is_approved_changed_or_sent_back(start: Start) -> None:
     assert recorded["permission_mode"] == "acceptEdits"
     assert recorded["tool_input"]["plan"] == "# Plan\n1. do y\n"
     assert "do y" in Path(recorded["tool_response"]["filePath"]).read_text()
+
+
+@pytest.mark.skipif(VERSION < (2, 1, 200), reason="Claude Code 2.1.150 approves a plan without its input, too")
+def test_a_plan_is_not_approved_without_its_input(start: Start) -> None:
+    one = start("plan")
+    use = planned(one.client, one.model, lambda: one.count("Stop"), "# Plan\n1. do x\n")
+    one.decide(ExitPlanMode=("allow", {}))
+    one.call(use)
+    wait_until(one.offers_plan, 30, "the dialog", one.client.screen)
+    wait_until(lambda: one.count("PermissionRequest") == 1, 30, "the request", one.client.screen)
+    assert one.count("PostToolUse") == 0
+    one.escape()
+    one.client.wait_idle()
 
 
 @pytest.mark.long

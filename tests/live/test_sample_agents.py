@@ -16,6 +16,7 @@ from hookrouter._sandbox.stage import Stage
 from support.openclaw import OpenClaw, find_openclaw
 from support.sample_agents import FOLDER, FORMS, SESSION, Asking, ScriptedLLM, readme_config, right
 from support.scripted_chat import Call, Chat, ScriptedChat, Words
+from support.tested_client import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,6 +86,8 @@ def test_claude_itself_is_the_llm(tmp_path: Path, tmux_server: PrivateTmux) -> N
     with _Deciding() as model:
         stage = Stage(str(tmp_path))
         config = readme_config("llm").replace('"claude"', json.dumps(program))
+        if VERSION < (2, 1, 200):
+            config = config.replace('"--safe-mode"', '"--setting-sources", ""')
         # All else, such as the key, is in the environment of the client's hooks.
         stage.configure(f'{config}set = {{ ANTHROPIC_BASE_URL = "{model.url}" }}\n')
         with _asking(stage, tmux_server) as asking:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.answering.input_limits import MAX_TEXT
+from hookrouter.answering.labels import joined_items
+from hookrouter.answering.recording import recording_styles
 from support.matrix import mostly_long
 from support.safety import safety
+from support.tested_client import VERSION
 
 if TYPE_CHECKING:
     import subprocess
@@ -120,8 +123,8 @@ def test_any_text_is_recorded_in_both_kinds_of_questions(names: list[str], calm:
             {"action": "type", "text": text},
             {"action": "multi-select", "selectedIndices": [2], "text": text},
         ]
-        quoted = json.dumps(text, ensure_ascii=False) if "," in text or '"' in text else text
-        expected |= {single["question"]: text, multi["question"]: f"Option C, {quoted}"}
+        several = joined_items(["Option C", text], recording_styles(VERSION)[0])
+        expected |= {single["question"]: text, multi["question"]: several}
     asked = calm.ask(*form)
     recorded = verified(calm, asked, calm.answer(*decisions))
     with safety("an answer that is told as right is the one that was meant"):
