@@ -129,6 +129,7 @@ def check(app: Services) -> list[Located]:
         found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
         for text in filter(None, (unheard_warning(config), unheld_warning(config))):
             found.append(Located("warning", line_of("approvals.rules[0]", lines), Problem("approvals.rules", text)))
+        found += [Located("warning", line_of(one.key, lines), one) for one in _missed(meant)]
     return sorted(found, key=lambda located: (located.level, located.line or 0))
 
 
@@ -285,6 +286,24 @@ def unheld_warning(config: Config) -> str:
         f"the plugin {HOLDING} is switched off ([plugins.{HOLDING}] enabled = false), so the rules hold only where "
         "Claude Code asks: not in bypassPermissions, and not for what its mode or its own rules run unasked"
     )
+
+
+_MISSED = {
+    "dialog_kinds": "dialogs of its kinds reach nobody",
+    "message_composer": "its messages are not written",
+    "session_watcher": "what it looks for is not found",
+}
+"""What is missing without a plugin, by the hooks by which it has a part in what agents are for."""
+
+
+def _missed(app: Services) -> Iterator[Problem]:
+    """Yield what agents miss of plugins that are switched off. What the file names, and nobody offers, is an error."""
+    if not any(agent.enabled for agent in app.config.agents):
+        return
+    for info in app.plugins.listing():
+        missed = [text for hook, text in _MISSED.items() if hook in info.hooks]
+        if missed and not app.config.plugin(info.name).enabled:
+            yield Problem(f"plugins.{info.name}.enabled", f"false, so {', and '.join(missed)}")
 
 
 def _source(key: str, source: str, lines: Mapping[str, int]) -> tuple[str, int | None]:

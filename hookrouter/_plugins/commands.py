@@ -44,6 +44,29 @@ BUILT_IN = (
     ),
     CommandEntry("serve", "Run the router that makes hook calls cheap; ask or stop it.", "hookrouter.cli.serve:serve"),
     CommandEntry(
+        "answer", "Answer the question that a Claude Code session is asking.", "hookrouter.cli.dialogs.commands:answer"
+    ),
+    CommandEntry(
+        "questions", "List the questions that wait for an answer.", "hookrouter.cli.dialogs.commands:questions"
+    ),
+    CommandEntry(
+        "history", "Show Claude's questions, and what became of them.", "hookrouter.cli.dialogs.history:history"
+    ),
+    CommandEntry(
+        "pause",
+        "Keep hookrouter from waking agents and answering, in a session or in all.",
+        "hookrouter.cli.dialogs.pause:pause",
+    ),
+    CommandEntry(
+        "resume",
+        "End a pause, and what holds a queue; list what was missed.",
+        "hookrouter.cli.dialogs.pause:resume",
+    ),
+    CommandEntry(
+        "skill", "Print or install the skill that teaches an agent to answer.", "hookrouter.cli.dialogs.skill:skill"
+    ),
+    CommandEntry("watch", "Look at sessions from outside, if no router does.", "hookrouter.cli.watch:watch"),
+    CommandEntry(
         "open",
         "Open the page for people: what waits, answered from a browser or a phone.",
         "hookrouter._page.command:open_page",

@@ -178,6 +178,7 @@ class _Work:
     def _build(self) -> Deliverer:
         """Return the deliverer, after plugins have put in what could not be put in before."""
         from hookrouter.cli.application import Application
+        from hookrouter.dialogs.composer import DialogComposer
         from hookrouter.messaging.config_alarm import tell_agents, tell_of_gateway
 
         # Before the config is read, so that no change of it is missed.
@@ -191,7 +192,8 @@ class _Work:
             gateways = _asked(application, "gateways", application.plugins.gateways)
             composers = _asked(application, "message composers", application.plugins.message_composers)
         limits = Limits(exit_when_stuck=exit_when_stuck)
-        composing = Composing(composers, application, limits)
+        own = DialogComposer()
+        composing = Composing({own.name: own, **composers}, application, limits)
         composing.catch_up()
         watches = []
         with suppress(StoreError):

@@ -13,6 +13,7 @@ from hookrouter.cli.completion import plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, Since, earliest, echo_json
 from hookrouter.cli.terminal import Progress, has_unicode, width
+from hookrouter.dialogs.stories.statistics import DialogStatistics
 from hookrouter.hookspecs.commands import ReadingSection
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal_query import Selection, entries, size
@@ -78,7 +79,8 @@ def stats(
         raise CommandError(f"--since {since!r} is in the future")
     app = Application.from_environ(share=False)
     waiting = {(info.name, hook) for info in app.plugins.listing() for hook in info.waits}
-    journal, figures, sections = app.journal, Figures(plugin, waiting), app.plugins.statistics_sections()
+    journal, figures, dialogs = app.journal, Figures(plugin, waiting), DialogStatistics()
+    sections: dict[str, StatisticsSection] = {dialogs.name: dialogs, **app.plugins.statistics_sections()}
     try:
         selection = Selection(journal, session=session, plugin=plugin)
         with Progress("reading the journal", size(journal, start)) as progress:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.messaging.gateway import Message
 
-__all__ = ["QuestionComposer", "surroundings"]
+__all__ = ["DialogComposer", "surroundings"]
 
 QUESTION = "question"
 CLOSED = ("mismatch", "unanswered", "warning")
@@ -52,10 +52,10 @@ LONGEST = 4000
 """Characters of the last prompt, and of Claude's last words, that are handed on."""
 
 
-class QuestionComposer:
-    """The composer of this plugin's messages."""
+class DialogComposer:
+    """The composer of the messages about dialogs."""
 
-    name = "ask-user-question"
+    name = "dialogs"
 
     def catch_up(self, services: Services) -> None:
         """Bring what was asked while config.toml had problems to the agents that it names now; tell of killed clients.

@@ -1,21 +1,13 @@
 """The kinds of dialogs: what an answer may say, what it means, and what it is given to Claude Code as.
 
 Whatever stops a session is kept as one document (:mod:`hookrouter.dialogs.documents`) with a form, so that people,
-lists, messages and the history need not know its kind. What must, asks the kind: ``question`` stands here, the others
-are contributed by plugins.
+lists, messages and the history need not know its kind. What must, asks the kind, which a plugin contributes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from hookrouter.dialogs.comparison import recorded_value
-from hookrouter.dialogs.decisions import parse_decisions, to_json
-from hookrouter.dialogs.documents import QUESTION, is_form
-from hookrouter.dialogs.form import form_of
-from hookrouter.dialogs.opening import Opening
-from hookrouter.dialogs.transcript import open_calls
-from hookrouter.sessions.running_clients import PERMISSION_PROMPT
 from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
@@ -28,11 +20,10 @@ if TYPE_CHECKING:
     from hookrouter.context import Context, Services
     from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["DialogKind", "FindingKind", "QuestionKind", "Stalled", "find_kind", "finding_kinds"]
-
-_QUESTION_TOOL = "AskUserQuestion"
+__all__ = ["DialogKind", "FindingKind", "Stalled", "find_kind", "finding_kinds"]
 
 
 @with_field_docs
@@ -94,59 +85,11 @@ class FindingKind(DialogKind, Protocol):
         """
 
 
-class QuestionKind:
-    """AskUserQuestion: the form is all there is."""
-
-    name = QUESTION
-
-    def parse(self, question: Question, text: str) -> list[dict[str, Any]]:
-        """See :class:`DialogKind`."""
-        return to_json(parse_decisions(text, form_of(question)))
-
-    def chosen(self, question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:  # noqa: ARG002
-        """See :class:`DialogKind`."""
-        return to_json(decisions)
-
-    def intended(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-        """See :class:`DialogKind`."""
-        shown = []
-        for form, decision in zip(question.questions, decisions, strict=False):
-            value = recorded_value(form, decision)
-            entry = {"question": form["question"], "intended": decision["text"] if value is None else value}
-            if decision.get("notes"):
-                entry["intended_notes"] = decision["notes"]
-            shown.append(entry | {"recorded": None, "result": "chat" if value is None else "unknown"})
-        return tuple(shown)
-
-    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:  # noqa: ARG002
-        """See :class:`DialogKind`."""
-        return ""
-
-    def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> None:
-        """See :class:`DialogKind`."""
-
-    def asked(self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
-        """See :class:`DialogKind`: its form is all that a planner needs."""
-
-    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
-        """See :class:`DialogKind`: PostToolUse tells it."""
-
-    def unsaved(self, stalled: Stalled) -> Opening | None:
-        """See :class:`FindingKind`."""
-        if stalled.waiting_for == PERMISSION_PROMPT:
-            return None
-        asked = next((one for one in open_calls(stalled.transcript_path) if one.tool == _QUESTION_TOOL), None)
-        questions = None if asked is None else asked.tool_input.get("questions")
-        if asked is None or not is_form(questions):
-            return None
-        return Opening(tool_use_id=asked.tool_use_id, questions=questions)
-
-
 def find_kind(plugins: Plugins, name: str) -> DialogKind | None:
     """Return the kind of this name; None if no active plugin contributes it."""
-    return QuestionKind() if name == QUESTION else plugins.dialog_kinds().get(name)
+    return plugins.dialog_kinds().get(name)
 
 
 def finding_kinds(plugins: Plugins) -> list[FindingKind]:
-    """Return the kinds whose dialogs are found if they were not saved, questions first."""
-    return [kind for kind in (QuestionKind(), *plugins.dialog_kinds().values()) if isinstance(kind, FindingKind)]
+    """Return the kinds whose dialogs are found if they were not saved."""
+    return [kind for kind in plugins.dialog_kinds().values() if isinstance(kind, FindingKind)]

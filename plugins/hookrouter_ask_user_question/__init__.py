@@ -17,9 +17,7 @@ from hookrouter.markers import hookimpl, stateless
 if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
-    from hookrouter.hookspecs.commands import Command, StatisticsSection
-    from hookrouter.messaging.composer import MessageComposer
-    from hookrouter.sessions.watching import SessionWatcher
+    from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.tools import AskUserQuestionInput
 
 __all__: list[str] = []
@@ -94,66 +92,8 @@ def session_end(event: events.SessionEnd, context: Context) -> None:
 
 @hookimpl
 @stateless
-def message_composer() -> MessageComposer:
-    """Complete the messages about questions when they go out."""
-    from hookrouter.dialogs.composer import QuestionComposer
+def dialog_kinds() -> list[DialogKind]:
+    """Contribute the kind ``question``."""
+    from hookrouter_ask_user_question.kind import QuestionKind
 
-    return QuestionComposer()
-
-
-@hookimpl
-@stateless
-def session_watcher() -> SessionWatcher:
-    """Open the dialogs that could not be saved when they were asked."""
-    from hookrouter_ask_user_question.watcher import UnsavedWatcher
-
-    return UnsavedWatcher()
-
-
-@hookimpl
-@stateless
-def statistics_section() -> StatisticsSection:
-    """Count questions by how they ended."""
-    from hookrouter.dialogs.stories.statistics import QuestionStatistics
-
-    return QuestionStatistics()
-
-
-@hookimpl
-@stateless
-def cli_commands() -> list[Command]:
-    """Contribute what people and agents type: ``hookrouter answer``, ``questions``, ``history`` and the others."""
-    from hookrouter.hookspecs.commands import Command
-
-    return [
-        Command(
-            name="answer",
-            help="Answer the question that a Claude Code session is asking.",
-            target="hookrouter.cli.dialogs.commands:answer",
-        ),
-        Command(
-            name="questions",
-            help="List the questions that wait for an answer.",
-            target="hookrouter.cli.dialogs.commands:questions",
-        ),
-        Command(
-            name="history",
-            help="Show Claude's questions, and what became of them.",
-            target="hookrouter.cli.dialogs.history:history",
-        ),
-        Command(
-            name="pause",
-            help="Keep hookrouter from waking agents and answering, in a session or in all.",
-            target="hookrouter.cli.dialogs.pause:pause",
-        ),
-        Command(
-            name="resume",
-            help="End a pause, and what holds a queue; list what was missed.",
-            target="hookrouter.cli.dialogs.pause:resume",
-        ),
-        Command(
-            name="skill",
-            help="Print or install the skill that teaches an agent to answer.",
-            target="hookrouter.cli.dialogs.skill:skill",
-        ),
-    ]
+    return [QuestionKind()]

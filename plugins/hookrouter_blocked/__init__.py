@@ -16,7 +16,6 @@ from hookrouter.markers import hookimpl, stateless
 
 if TYPE_CHECKING:
     from hookrouter.dialogs.kinds import DialogKind
-    from hookrouter.hookspecs.commands import Command
     from hookrouter.sessions.watching import SessionWatcher
     from hookrouter_blocked.settings import BlockedSettings
 
@@ -48,12 +47,3 @@ def plugin_settings() -> type[BlockedSettings]:
     from hookrouter_blocked.settings import BlockedSettings
 
     return BlockedSettings
-
-
-@hookimpl
-@stateless
-def cli_commands() -> list[Command]:
-    """Offer a way to look without a resident router."""
-    from hookrouter.hookspecs.commands import Command
-
-    return [Command("watch", "Look at sessions from outside, if no router does.", "hookrouter_blocked.command:watch")]

@@ -118,7 +118,7 @@ class AskSession:
             DiscoveredPlugin(name=name, value=name, hooks=tuple(vars(part))) for name, part in sorted(objects.items())
         ]
         objects["ask-user-question"] = plugin
-        hooks = ("cli_commands", "statistics_section")
+        hooks = ("dialog_kinds",)
         index.append(DiscoveredPlugin(name="ask-user-question", value=plugin.__name__, hooks=hooks))
         return Plugins(index, self.config, lambda name, text: pytest.fail(f"{name}: {text}"), objects)
 

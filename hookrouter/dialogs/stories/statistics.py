@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from hookrouter.context import Services
     from hookrouter.dialogs.stories.story import Story
 
-__all__ = ["QuestionStatistics"]
+__all__ = ["DialogStatistics"]
 
 _PLOTTED = ("verified", "mismatch")
 
 
-class QuestionStatistics:
+class DialogStatistics:
     """The figures of the questions that the journal's records tell of. See
     :class:`hookrouter.hookspecs.commands.StatisticsSection`.
     """

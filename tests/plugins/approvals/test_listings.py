@@ -14,7 +14,7 @@ from hookrouter.cli.dialogs.history import history, story_lines
 from hookrouter.cli.stats import stats
 from hookrouter.dialogs.messages.formatting import question_message
 from hookrouter.dialogs.stories.history import history as stories
-from hookrouter.dialogs.stories.statistics import QuestionStatistics
+from hookrouter.dialogs.stories.statistics import DialogStatistics
 from hookrouter.replies import ElicitationReply
 from plugins.approvals.conftest import RULES
 
@@ -65,7 +65,7 @@ def test_what_has_ended_is_told_with_its_kind(at_home: Any, capsys: pytest.Captu
     assert "\\x0a" not in first + second
     assert history(as_json=True) == 0
     assert json.loads(capsys.readouterr().out)["questions"][0]["kind"] == "permission"
-    figures = QuestionStatistics()
+    figures = DialogStatistics()
     # Of one plugin alone, those in whose hook runs it was called.
     figures.add({"dialog": "permission", "session_id": "s-1", "tool_use_id": "toolu_1"})
     figures.read(at_home.app, since=None, session=None, plugin="approvals")

@@ -9,7 +9,7 @@ import pytest
 from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent
 from hookrouter.dialogs.answers.identity import Author
-from hookrouter.dialogs.composer import QuestionComposer
+from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.dialogs.documents import list_questions
 from hookrouter.messaging.message import QueuedMessage
 
@@ -47,7 +47,7 @@ def test_it_is_open_and_no_agent_may_decide_it(asking: Any) -> None:
 def test_the_agent_is_told_that_it_is_not_its_to_decide(asking: Any) -> None:
     asking.asked("Bash", COMMAND)
     [told] = outbox(asking)
-    composed = QuestionComposer().compose(told, 1, asking.app)
+    composed = DialogComposer().compose(told, 1, asking.app)
     assert composed is not None
     assert composed.text.startswith("# A person must decide")
     assert "This is not yours to decide" in composed.text
@@ -68,7 +68,7 @@ def test_so_it_is_if_the_agent_does_not_hear_of_it(escalating: Any) -> None:
     escalating.asked("Bash", COMMAND)
     [told] = outbox(escalating)
     assert (told.gateway, told.then) == ("phone", ())
-    composed = QuestionComposer().compose(told, 1, escalating.app)
+    composed = DialogComposer().compose(told, 1, escalating.app)
     assert composed is not None
     assert composed.text.startswith("# A person must decide: session ")
     assert "hookrouter allow" in composed.text or "hookrouter answer" in composed.text

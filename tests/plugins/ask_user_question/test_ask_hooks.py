@@ -10,7 +10,7 @@ import pytest
 from hookrouter.config import Agent, Config
 from hookrouter.dialogs import documents, opening, transcript
 from hookrouter.dialogs.closing import Ending, close
-from hookrouter.dialogs.composer import QuestionComposer
+from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.dialogs.documents import ANSWER_LOCK, PendingAnswer
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import list_verdicts
@@ -589,7 +589,7 @@ def test_a_client_that_was_killed_is_noticed_by_the_deliverer_of_any_other_quest
     other = {"environ": {"FAKE_SESSION": "elsewhere", "CLAUDE_PID": str(os.getpid())}, "session_id": "s-2"}
     assert "swept" not in ask_session.ask(tool_use_id="toolu_9", **other)
     for _ in range(2):
-        QuestionComposer().catch_up(ask_session.app)
+        DialogComposer().catch_up(ask_session.app)
     (swept,) = ask_session.records("delivery")[0]["swept"]
     assert (swept["tool_use_id"], swept["outcome"], swept["told_by"]) == ("toolu_1", "unanswered", "wake")
     mine = [wake.kind for wake in ask_session.wakes() if wake.tool_use_id == "toolu_1"]

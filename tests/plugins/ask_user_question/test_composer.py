@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from hookrouter.cli.main import main
 from hookrouter.config import Agent, AnswerConfig, Config, PageConfig
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.composer import QuestionComposer
+from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.dialogs.documents import PendingAnswer, Question
 from hookrouter.dialogs.messages.answer_link import page_secret_file, read_link
 from hookrouter.dialogs.messages.formatting import MESSAGE_BYTES, Surroundings, question_message
@@ -35,7 +35,7 @@ def composed(session: Any, message: Message | None = None, attempt: int = 1) -> 
     if message is None:
         first = app.outbox.pending()[0]
         message = first.for_gateway(first.gateway)
-    found = Composing({"ask-user-question": QuestionComposer()}, app)(message, attempt)
+    found = Composing({"dialogs": DialogComposer()}, app)(message, attempt)
     if found.data:
         faults = [error.message for error in Draft202012Validator(SCHEMA).iter_errors(found.data)]
         assert not faults

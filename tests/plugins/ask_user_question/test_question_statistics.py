@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hookrouter.dialogs.stories.statistics import QuestionStatistics
+from hookrouter.dialogs.stories.statistics import DialogStatistics
 from hookrouter.util.clock import iso
 from support.ask_session import AskSession
 
@@ -17,8 +17,8 @@ def run(at: float = AT, **more: Any) -> dict[str, Any]:
     return {"at": iso(at), "event": "Stop", "session_id": "s-1", "ms": 10.0, "pid": 1, "outcome": "routed", **more}
 
 
-def counted(*records: dict[str, Any]) -> QuestionStatistics:
-    figures = QuestionStatistics()
+def counted(*records: dict[str, Any]) -> DialogStatistics:
+    figures = DialogStatistics()
     with tempfile.TemporaryDirectory() as folder:
         asking = AskSession(Path(folder))
         for record in records:

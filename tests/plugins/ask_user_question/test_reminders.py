@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.cli.main import main
 from hookrouter.config import Agent, AnswerConfig, Config
-from hookrouter.dialogs.composer import QuestionComposer
+from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.delivery.deliverer import Deliverer
 from hookrouter.messaging.gateway import ScheduledMessage, SendResult
@@ -52,7 +52,7 @@ def deliver(session: Any, seconds: float, monkeypatch: pytest.MonkeyPatch) -> li
     monkeypatch.setattr(time, "time", lambda: later)
     gateway = Gateway()
     app = session.app
-    composing = Composing({"ask-user-question": QuestionComposer()}, app)
+    composing = Composing({"dialogs": DialogComposer()}, app)
     deliverer = Deliverer(app.outbox, session.config, {"recorder": gateway}, session.journal, compose=composing)
     deliverer.deliver_due()
     return gateway.wakes

@@ -17,9 +17,10 @@ from hookrouter.cli.main import main
 from hookrouter.config import Agent, Config
 from hookrouter.dialogs import documents, unsaved
 from hookrouter.dialogs.transcript import open_calls
+from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.storage.documents import Store
 from hookrouter.storage.interface import StoreError
-from hookrouter_ask_user_question.watcher import UnsavedWatcher
+from hookrouter_ask_user_question.kind import QuestionKind
 from support.ask_session import FORM
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "AskUserQuestion", "input": {"questions": FORM}}
@@ -66,7 +67,7 @@ def questions(session: Any) -> list[tuple[str, str]]:
 
 def test_it_is_found_and_told_once_it_can_be_saved(full: Any) -> None:
     for _ in range(2):
-        UnsavedWatcher().look(full.app)
+        open_unsaved(full.app)
         assert questions(full) == [("main", "toolu_1")]
     assert [(wake.kind, wake.agent, wake.tool_use_id) for wake in full.wakes()] == [("question", "night", "toolu_1")]
 
@@ -90,28 +91,28 @@ def test_as_long_as_it_cannot_be_saved_the_list_of_questions_fails(
 )
 def test_a_client_that_waits_for_something_else_asks_nothing(full: Any, change: dict[str, str]) -> None:
     full.registry.write_text(json.dumps({**full.entry, **change}))
-    UnsavedWatcher().look(full.app)
+    open_unsaved(full.app)
     assert questions(full) == []
 
 
 @pytest.mark.parametrize("blocks", [[CALL, RESULT], [], [{**CALL, "name": "Bash"}], [{**CALL, "input": {}}]])
 def test_a_transcript_that_shows_no_open_question_makes_none(full: Any, blocks: list[dict[str, Any]]) -> None:
     full.write_transcript(*blocks)
-    UnsavedWatcher().look(full.app)
+    open_unsaved(full.app)
     assert questions(full) == []
 
 
 def test_one_that_was_known_and_has_ended_is_not_opened_again(full: Any) -> None:
-    UnsavedWatcher().look(full.app)
+    open_unsaved(full.app)
     full.record_answers({"Which database?": "SQLite", "Which features?": "Auth"})
     assert questions(full) == []
-    UnsavedWatcher().look(full.app)
+    open_unsaved(full.app)
     assert questions(full) == []
 
 
 def test_a_session_that_no_agent_manages_is_left_alone(full: Any) -> None:
     full.config = Config(agents=(Agent("night", sessions=("another",)),))
-    UnsavedWatcher().look(full.app)
+    open_unsaved(full.app)
     assert questions(full) == []
 
 
@@ -140,11 +141,12 @@ def test_whatever_a_transcript_holds_is_read(tmp_path_factory: pytest.TempPathFa
 
 
 def test_a_kind_that_finds_nothing_again_keeps_no_other_from_it(full: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(full.app.plugins), "dialog_kinds", lambda _self: {"other": object()})
+    kinds = {"other": object(), "question": QuestionKind()}
+    monkeypatch.setattr(type(full.app.plugins), "dialog_kinds", lambda _self: kinds)
     # No question is open, so all other kinds are asked.
     full.write_transcript({**CALL, "name": "Other"})
-    UnsavedWatcher().look(full.app)
+    open_unsaved(full.app)
     assert questions(full) == []
     full.write_transcript(CALL)
-    UnsavedWatcher().look(full.app)
+    open_unsaved(full.app)
     assert questions(full) == [("main", "toolu_1")]
