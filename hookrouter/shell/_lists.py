@@ -9,10 +9,29 @@ __all__ = [
     "FIND_ALONE",
     "FIND_TAKING",
     "HARMLESS_CONFIG",
+    "NAME",
+    "RESERVED",
     "STATE_PREFIXES",
     "STATE_VARIABLES",
     "rows",
+    "split_words",
 ]
+
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+"""The pattern of a variable's name."""
+
+
+def split_words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+RESERVED = split_words(
+    "! { } [[ ]] case coproc do done elif else end esac fi for foreach function if in nocorrect repeat select then "
+    "until while"
+)
+"""Words that begin, continue or end a compound command, in bash or zsh; ``time`` is read as a program."""
 
 
 def rows(text: str) -> dict[str, tuple[str, str]]:

@@ -50,7 +50,7 @@ from __future__ import annotations
 
 from hookrouter.shell._lists import DOUBTFUL, rows
 
-__all__ = ["PROGRAMS", "SHELLS"]
+__all__ = ["PROGRAMS", "READ_APART", "SHELLS", "known_name"]
 
 
 SHELLS = {"bash": "bash", "rbash": "bash", "zsh": "zsh", "sh": "sh", "dash": "sh", "ash": "sh"}
@@ -669,3 +669,20 @@ PROGRAMS = {
     **dict.fromkeys(DOUBTFUL, ("*", "DOUBT")),
     **PROGRAMS,
 }
+
+READ_APART = frozenset([
+    "bash", "rbash", "zsh", "sh", "dash", "ash", "fish", "csh", "tcsh", "ksh", "mksh", "ksh93", "oksh", "pwsh", "nu",
+    "elvish", "xonsh", "set", "find", "[", "test", "sed", "awk", "mawk", "nawk",
+    "bfs", "cmake", "goawk", "original-awk",
+])  # fmt: skip
+"""Programs whose words are read by code of their own."""
+
+
+def known_name(name: str) -> str:
+    """Return the name that the table has of a program: ``python3.11``, ``gsort`` and ``vim.tiny`` are others' too."""
+    if name in READ_APART or name in PROGRAMS:
+        return name
+    for other in (name.rstrip("0123456789.").rstrip("-"), name.partition(".")[0], name.removeprefix("g")):
+        if other in READ_APART or other in PROGRAMS:
+            return other
+    return name

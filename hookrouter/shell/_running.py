@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from hookrouter.shell._lists import (
     COMMAND_VARIABLES,
     CONFIG_OF_COMMANDS,
     HARMLESS_CONFIG,
+    NAME,
+    RESERVED,
     STATE_PREFIXES,
     STATE_VARIABLES,
 )
 from hookrouter.shell._options import Options
-from hookrouter.shell._programs import PROGRAMS
+from hookrouter.shell._programs import PROGRAMS, known_name
 from hookrouter.shell._special import (
     SPECIAL,
     inputs_of,
@@ -21,10 +21,8 @@ from hookrouter.shell._special import (
     read_word,
     replaced_in,
 )
-from hookrouter.shell._words import NAME, RESERVED
 from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
-from hookrouter.shell.plain import known_name
-from hookrouter.util.lazy_pattern import LazyPattern
+from hookrouter.util.lazy_pattern import ASCII, DOTALL, IGNORECASE, MULTILINE, LazyPattern
 
 TYPE_CHECKING = False
 
@@ -38,17 +36,21 @@ __all__ = ["is_state", "run"]
 
 _WRAPPERS = 10
 """How many programs may run each other: ``sudo nice timeout 5 …``."""
-_ASSIGNED = LazyPattern(rf"({NAME})=", re.ASCII)
+_ASSIGNED = LazyPattern(rf"({NAME})=", ASCII)
 _OF_TEXT = LazyPattern(r"%(?:%|[-+ #0-9.]*[sbq])")
 """What of a format takes no number."""
-_LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
+_LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", DOTALL)
 _MODULES_OF_CODE = frozenset(["pdb", "timeit", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib"])
 """Modules of Python that are given texts in Python; others are programs like scripts."""
 _COMMANDS_IN_SQL = LazyPattern(
     r"\\|\b(?:program|system|source)\b|^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
-    re.I | re.M,
+    IGNORECASE | MULTILINE,
 )
 """What of a text has a database's client, or server, run a command: ``\\!``, ``system``, ``.shell``."""
+_NUMBER = LazyPattern(r"[0-9.]+")
+_VARIABLE = LazyPattern(NAME, ASCII)
+_IN_RECIPES = LazyPattern(r"[$`|;&<>]|!=")
+_OF_TMUX = LazyPattern(r"[\w:.%@=,/+-]+")
 _ANY_ASSIGNED = LazyPattern(r"([^=]*)=")
 
 
@@ -224,7 +226,7 @@ class _Words:
                 self._replaced = value
             return False
         if kind == "number":
-            if not re.fullmatch(r"[0-9.]+", value or "") and not self._reader.is_number(holder):
+            if not _NUMBER.fullmatch(value or "") and not self._reader.is_number(holder):
                 self._doubt(Why.ARITHMETIC, holder)
         elif kind == "code" or (kind == "module" and (value is None or value in _MODULES_OF_CODE)):
             self._doubt(Why.CODE, holder)
@@ -364,7 +366,7 @@ class _Words:
         return True
 
     def _one_name(self, value: str | None, word: Word) -> None:
-        if value is None or not re.fullmatch(NAME, value, re.ASCII):
+        if value is None or not _VARIABLE.fullmatch(value):
             self._doubt(Why.ARITHMETIC, word)
         else:
             self._reader.assigned(value)
@@ -440,7 +442,7 @@ class _Words:
             if word.value is None and (sign or not word.splits):
                 # It is, or may be, a variable whose value make expands.
                 self._doubt(Why.VARIABLE, word)
-            elif sign and (name.startswith(("SHELL", "MAKE", ".SHELL")) or re.search(r"[$`|;&<>]|!=", word.prefix)):
+            elif sign and (name.startswith(("SHELL", "MAKE", ".SHELL")) or _IN_RECIPES.search(word.prefix)):
                 self._doubt(Why.VARIABLE, word)
         return True
 
@@ -492,7 +494,7 @@ class _Words:
 
     def _plain(self) -> bool:
         for word in self._command.words[2:]:
-            if not re.fullmatch(r"[\w:.%@=,/+-]+", word.value or "") or (word.value or "").startswith("-F"):
+            if not _OF_TMUX.fullmatch(word.value or "") or (word.value or "").startswith("-F"):
                 self._doubt(Why.TEXT, word)
         return True
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from os.path import normpath
 
 from hookrouter.shell._lists import FIND_ALONE, FIND_TAKING
-from hookrouter.shell._programs import SHELLS
-from hookrouter.shell._tests import bracket_doubts
+from hookrouter.shell._programs import SHELLS, known_name
 from hookrouter.shell.commands import Expansion, RunBy, SimpleCommand, Why, Word
-from hookrouter.shell.plain import known_name
-from hookrouter.util.lazy_pattern import LazyPattern
+from hookrouter.util.lazy_pattern import ASCII, LazyPattern
 
 TYPE_CHECKING = False
 
@@ -246,15 +243,23 @@ def _bracket(reader: Reader, command: SimpleCommand) -> None:
     words = command.words[1:]
     if command.name == "[" and words and words[-1].value == "]":
         words = words[:-1]
+    # Few commands need it.
+    from hookrouter.shell._tests import bracket_doubts
+
     for why, word in bracket_doubts(reader, words):
         reader.doubt_word(why, word)
 
 
+_SED_OPTION = LazyPattern(
+    r"-[nErsuz]+|-[nErsz]*i[^e]*|--in-place(?:=[\w.]*)?|--quiet|--silent|--regexp-extended|--sandbox"
+)
+_AWK_OPTION = LazyPattern(r"-[Fv].")
+_AWK_RUNS = LazyPattern(r"system|\||getline|@|\bload\b")
 _SED_PLAIN = LazyPattern(
     r"(?:\s*(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/|\+\d+))?!?\s*"
     r"(?:[pdqDPnNgGhHx=]|s(?P<d>[/|#,@!:])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)[gpIi0-9]*)"
     r"\s*(?:;|$))+",
-    re.ASCII,
+    ASCII,
 )
 
 
@@ -276,9 +281,7 @@ def _sed(reader: Reader, command: SimpleCommand) -> None:
             operands.append(word)
         elif value in ("-e", "--expression") and words:
             scripts.append(words.pop(0))
-        elif not re.fullmatch(
-            r"-[nErsuz]+|-[nErsz]*i[^e]*|--in-place(?:=[\w.]*)?|--quiet|--silent|--regexp-extended|--sandbox", value
-        ):
+        elif not _SED_OPTION.fullmatch(value):
             reader.doubt_word(Why.OPTION, word)
             return
     # macOS has a word for the ending of `-i`.
@@ -301,13 +304,13 @@ def _awk(reader: Reader, command: SimpleCommand) -> None:
             return
         if value in ("-F", "-v") and words:
             words.pop(0)
-        elif (value is not None and re.match(r"-[Fv].", value)) or value == "--":
+        elif (value is not None and _AWK_OPTION.match(value)) or value == "--":
             continue
         elif value is not None and value.startswith("-") and value != "-":
             reader.doubt_word(Why.OPTION, word)
             return
         else:
-            if value is None or re.search(r"system|\||getline|@|\bload\b", value.replace("||", "")):
+            if value is None or _AWK_RUNS.search(value.replace("||", "")):
                 reader.doubt_word(Why.CODE, word)
             return
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 
+from hookrouter.shell._lists import NAME, RESERVED, split_words
 from hookrouter.shell._running import is_state, run
 from hookrouter.shell._tests import arithmetic, test_doubts
 from hookrouter.shell._variables import Variables
-from hookrouter.shell._words import METACHARACTERS, NAME, RESERVED, NotKnown, Scanner, split_words
+from hookrouter.shell._words import METACHARACTERS, NotKnown, Scanner
 from hookrouter.shell._work import Work
 from hookrouter.shell.commands import (
     Assignment,
@@ -101,6 +102,8 @@ class LineReader:
         self._read: set[int] = set()
         """Where the substitutions begin that were read."""
         self._variables = Variables()
+        self._outside: dict[int, By] = {}
+        """What runs the commands of a list but its last one, or a whole pipeline, by the node's id."""
         self._at = 0
         """Where the command begins that is read."""
 
@@ -348,12 +351,20 @@ class LineReader:
             self._simple([*children, *redirects], by, node)
 
     def _list(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
-        self._joined(node, by, redirects, ("&&", "||"))
+        self._joined(node, by, redirects, ("&&", "||"), self._outside.get(node.id, by))
 
     def _pipeline(self, node: Node, by: By, redirects: Sequence[Node | Word]) -> None:
-        self._joined(node, (*by, RunBy("pipeline")), redirects, ("|", "|&"))
+        first = node.children[0]
+        by = self._outside.get(node.id, by)
+        if first.type == "redirected_statement":
+            # To the grammar `a && b 2>&1 | c` is a pipeline of a list; to shells only its last command is in it.
+            self._outside[first.children[0].id] = by
+        by = (*by, RunBy("pipeline"))
+        self._joined(node, by, redirects, ("|", "|&"), by)
 
-    def _joined(self, node: Node, by: By, redirects: Sequence[Node | Word], operators: Sequence[str]) -> None:
+    def _joined(
+        self, node: Node, by: By, redirects: Sequence[Node | Word], operators: Sequence[str], before_last: By
+    ) -> None:
         children = node.children
         at = node.start_byte
         for place, child in enumerate(children):
@@ -366,10 +377,10 @@ class LineReader:
             elif child.type not in _STATEMENTS:
                 self._unknown(child, by)
             elif place == 0 and "&&" in operators:
-                self._statement(child, by, redirects if len(children) == 1 else ())
+                self._statement(child, *((by, redirects) if len(children) == 1 else (before_last, ())))
             else:
                 with self._variables.region():
-                    self._statement(child, by, redirects if place == len(children) - 1 else ())
+                    self._statement(child, *((by, redirects) if place == len(children) - 1 else (before_last, ())))
         if len(children) % 2 == 0:
             self.doubt(Why.SYNTAX, node.start_byte, node.end_byte)
 

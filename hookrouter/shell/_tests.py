@@ -5,11 +5,9 @@ Known are forms in which every text that is evaluated is a number, or a variable
 
 from __future__ import annotations
 
-import re
-
-from hookrouter.shell._words import NAME
+from hookrouter.shell._lists import NAME
 from hookrouter.shell.commands import Why, Word
-from hookrouter.util.lazy_pattern import LazyPattern
+from hookrouter.util.lazy_pattern import ASCII, LazyPattern
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
@@ -31,7 +29,7 @@ _TOKEN = LazyPattern(
     rf"(?P<name>{NAME})|\$(?P<expanded>{NAME})|\$\{{(?P<braced>{NAME})\}}|(?P<known>\$[?#$!]|\$\{{#{NAME}(?:\[[@*]\])?\}})"
     r"|(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)|(?P<operator>\+\+|--|<<=|>>=|[-+*/%&|^]=|[<>=!]=|&&|\|\||\*\*|<<|>>"
     r"|[-+*/%<>=!&|?:,()~^])|(?P<blank>[ \t\n]+)",
-    re.ASCII,
+    ASCII,
 )
 _LENGTH = 2_000
 """Characters of arithmetic that are read."""

@@ -5,14 +5,14 @@ It knows a list of forms. What is none of them raises :class:`NotKnown`, and nev
 
 from __future__ import annotations
 
-import re
-
+from hookrouter.shell._lists import NAME
 from hookrouter.shell.commands import Expansion, Literal, Why
 from hookrouter.util.lazy_pattern import LazyPattern
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import re
     from typing import Protocol
 
     from hookrouter.shell.commands import ExpansionKind
@@ -43,15 +43,13 @@ if TYPE_CHECKING:
             """Note that an expansion may assign a variable (``${x:=…}``)."""
 
 
-__all__ = ["METACHARACTERS", "NAME", "RESERVED", "Dialect", "NotKnown", "Scanner", "split_words"]
+__all__ = ["METACHARACTERS", "Dialect", "NotKnown", "Scanner"]
 
 Dialect = str
 """``bash``, ``zsh``, or ``sh`` for what a POSIX shell reads."""
 
 METACHARACTERS = frozenset(" \t\n;&|<>()")
 """Characters that end a word if they are not quoted."""
-NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-"""The pattern of a variable's name."""
 _DEPTH = 20
 
 _PLAIN = LazyPattern(r"[^ \t\n;&|<>()'\"\\`$*?\[\]{}~=:,.#]+")
@@ -59,6 +57,8 @@ _IN_DOUBLE_QUOTES = LazyPattern(r"[^\"\\`$]+")
 _IN_DOCUMENT = LazyPattern(r"[^\\`$]+")
 _ANSI_C = LazyPattern(r"(?:[^'\\]|\\[nt\\'\"abefrv])*")
 _ANSI_C_ESCAPES = {"n": "\n", "t": "\t", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "r": "\r", "v": "\v"}
+_ESCAPED = LazyPattern(r"\\(.)")
+_TILDE = LazyPattern(r"(?:^|[=:])~")
 _PARAMETER = LazyPattern(rf"\$(?:(?P<name>{NAME})|(?P<number>[?#$!])|(?P<other>[@*0-9-]))")
 _BRACED = LazyPattern(
     rf"\$\{{(?P<length>\#)?(?P<name>{NAME}|\d+|[@*?\#$!-])(?:\[(?:[@*]|-?\d+|\$?(?P<index>{NAME}))\])?"
@@ -70,18 +70,6 @@ _OPERAND = LazyPattern(r"(?:[A-Za-z0-9_./:,@%+=^ ~-]|\\[/.*?-])+")
 _PATTERN = LazyPattern(r"(?:[A-Za-z0-9_./:,@%+=^ ~*?\[\]#-]|\\[/.*?-])+")
 _LONE_DOLLAR = frozenset(" \t\n;|&)")
 _LONE_DOLLAR_QUOTED = _LONE_DOLLAR | frozenset('"./,]}%')
-
-
-def split_words(text: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(text.split())
-
-
-RESERVED = split_words(
-    "! { } [[ ]] case coproc do done elif else end esac fi for foreach function if in nocorrect repeat select then "
-    "until while"
-)
-"""Words that begin, continue or end a compound command, in bash or zsh; ``time`` is read as a program."""
 
 
 class NotKnown(Exception):
@@ -207,7 +195,7 @@ class Scanner:
             end = found.end() if found else at
             if not text.startswith("'", end):
                 raise NotKnown(Why.SYNTAX, at)
-            decoded = re.sub(r"\\(.)", lambda one: _ANSI_C_ESCAPES.get(one[1], one[1]), text[at + 2 : end])
+            decoded = _ESCAPED.sub(lambda one: _ANSI_C_ESCAPES.get(one[1], one[1]), text[at + 2 : end])
             self._literal(decoded, quoted=True)
             return end + 1
         found = _PARAMETER.match(text, at)
@@ -360,7 +348,7 @@ def _specials(mask: str, dialect: Dialect) -> frozenset[str]:
     inner = mask[mask.find("{") : mask.rfind("}")] if "{" in mask else ""
     if "," in inner or ".." in inner:
         found.add("{")
-    if re.search(r"(?:^|[=:])~", mask):
+    if _TILDE.search(mask):
         found.add("~")
     if dialect == "zsh" and mask.startswith("="):
         found.add("=")

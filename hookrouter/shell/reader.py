@@ -40,7 +40,7 @@ def read(line: str, shell: Literal["bash", "zsh", "sh"] = "bash") -> Reading:
     ``shell`` is the one that the line is for: ``bash`` (3.2 and later), ``zsh`` (5.9, with the options of a script), or
     ``sh`` for what a POSIX shell such as dash reads. The work is bounded: a line that is too long is not certain.
     """
-    if shell != "sh" and (plain := read_plain(line)) is not None:
+    if shell != "sh" and (plain := read_plain(line, shell)) is not None:
         return plain
     # Slow to import.
     from hookrouter.shell._reading import read_any

@@ -161,7 +161,17 @@ def decode(kind: type[V], document: object) -> V:
         document = dict(zip(kind._fields, document, strict=False)) if len(document) <= len(kind._fields) else None
     if not isinstance(document, dict):
         raise TypeError(f"found {type(document).__name__} for a {kind.__name__}")
-    return kind(**{name: readers[name](item) for name, item in document.items()})
+    if kind.__init__ is not Value.__init__:
+        return kind(**{name: readers[name](item) for name, item in document.items()})
+    # As __init__ does, without another look at the names: the readers know them. Each hook run may read hundreds.
+    made = kind.__new__(kind)
+    fields = made.__dict__
+    for name, item in document.items():
+        fields[name] = readers[name](item)
+    if not kind._required.issubset(fields):
+        missing = next(name for name in kind._fields if name in kind._required and name not in fields)
+        raise TypeError(f"{kind.__name__} needs a value of {missing!r}")
+    return made
 
 
 class _Readers(dict[str, "Callable[[object], object]"]):
@@ -278,7 +288,7 @@ def _number(document: object) -> float:
 
 
 _PLAIN: dict[str, Callable[[object], object]] = {
-    "str": lambda document: _checked(document, str),
+    "str": lambda document: document if type(document) is str else _checked(document, str),
     "bool": lambda document: _checked(document, bool),
     "int": lambda document: _checked(document, int),
     "float": _number,

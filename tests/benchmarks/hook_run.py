@@ -34,7 +34,8 @@ TOLD = {
     "nobody listens": "nobody listens to this event and tool",
     "one plugin looks at the event": "one plugin looks at the event and its tool's input",
     "Bash under rules, a plain line": "a call of Bash under the preset `unattended-web`: the call noted and judged",
-    "Bash under rules, any line": "the same, with a pipeline and quotes, for which the parser is loaded",
+    "Bash under rules, simple commands": "the same, with a pipeline, quotes and a redirection",
+    "Bash under rules, any line": "the same, with a loop and a variable, for which the parser is loaded",
     "AskUserQuestion PreToolUse, whole": "AskUserQuestion's PreToolUse, whole: session looked up in tmux, question and "
     "wake saved, delivery started",
 }
@@ -59,6 +60,7 @@ QUESTION = {
     "options": [{"label": label, "description": f"about {label}"} for label in ("One", "Two", "Three")],
     "multiSelect": False,
 }
+LOOP = 'for x in a b; do head -1 "$x"; done'
 LOOKER = """\
 from hookrouter import hookimpl, stateless
 
@@ -129,6 +131,7 @@ def cases(folder: Path, tmux: dict[str, str]) -> dict[str, tuple[list[str], byte
     ask = {**CALL, "tool_name": "AskUserQuestion", "tool_input": {"questions": [QUESTION]}}
     bash, asked = json.dumps(CALL).encode(), json.dumps(ask).encode()
     piped = json.dumps({**CALL, "tool_input": {"command": "git log --oneline | grep 'fix' > /dev/null"}}).encode()
+    loop = json.dumps({**CALL, "tool_input": {"command": LOOP}}).encode()
     preset = preset_text("unattended-web")
     os.makedirs(homes["rules"], mode=0o700)
     Path(homes["rules"], "config.toml").write_text(f'[[agents]]\nid = "night"\n\n{preset}')
@@ -138,7 +141,8 @@ def cases(folder: Path, tmux: dict[str, str]) -> dict[str, tuple[list[str], byte
         "nobody listens": (run, bash, {**clean, "HOOKROUTER_HOME": homes["nobody"]}),
         "one plugin looks at the event": (run, bash, {**clean, **looking}),
         "Bash under rules, a plain line": (run, bash, {**clean, **tmux, "HOOKROUTER_HOME": homes["rules"]}),
-        "Bash under rules, any line": (run, piped, {**clean, **tmux, "HOOKROUTER_HOME": homes["rules"]}),
+        "Bash under rules, simple commands": (run, piped, {**clean, **tmux, "HOOKROUTER_HOME": homes["rules"]}),
+        "Bash under rules, any line": (run, loop, {**clean, **tmux, "HOOKROUTER_HOME": homes["rules"]}),
         "AskUserQuestion PreToolUse, whole": (run, asked, {**clean, **tmux, "HOOKROUTER_HOME": homes["ask"]}),
     }
 

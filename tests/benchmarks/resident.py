@@ -2,11 +2,11 @@
 
     python tests/benchmarks/resident.py [--rounds N] [--write]
 
-Four calls (nobody listens; one plugin looks at it, with the mark @stateless and without; AskUserQuestion's PreToolUse
-whole) are made in each way: cold, by the front in Python and the native one, beside a router and without one, and over
-HTTP as the mod and http hooks make them, on a connection that is kept. They are interleaved, and their order is
-reversed every round, so that a busy machine slows all alike. Printed are medians of wall-clock time. ``--write`` puts
-the ratios into docs/evidence/speed.md.
+Six calls (nobody listens; one plugin looks at it, with the mark @stateless and without; Bash under a preset of rules, a
+plain line and one for the parser; AskUserQuestion's PreToolUse whole) are made in each way: cold, by the front in
+Python and the native one, beside a router and without one, and over HTTP as the mod and http hooks make them, on a
+connection that is kept. They are interleaved, and their order is reversed every round, so that a busy machine slows all
+alike. Printed are medians of wall-clock time. ``--write`` puts the ratios into docs/evidence/speed.md.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from hook_run import CALL, LOOKER, QUESTION, UNWANTED, forget, one_run, private_tmux, wait_for_deliverer
+from hook_run import CALL, LOOKER, LOOP, QUESTION, UNWANTED, forget, one_run, private_tmux, wait_for_deliverer
 
 from hookrouter import _fronts
+from hookrouter.permission_rules.presets import preset_text
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
 from hookrouter.util.unix_socket import in_folder
@@ -44,6 +45,7 @@ from support.resident import Resident, eventually
 
 NOBODY, LOOKS, ASKS = "nobody listens", "one plugin looks, `@stateless`", "AskUserQuestion, whole"
 UNMARKED = "one plugin looks, unmarked"
+RULED, RULED_LOOP = "Bash under rules, a plain line", "Bash under rules, any line"
 PYTHON, NATIVE, MOD, HTTP = "Python front", "native front", "mod", "http"
 COLD = "cold"
 WITHOUT = ", no router"
@@ -133,8 +135,11 @@ def cases(folder: Path, tmux: dict[str, str], stack: ExitStack) -> Iterator[Case
         NOBODY: (CALL, {}),
         LOOKS: (CALL, looking),
         UNMARKED: (CALL, unmarked),
+        RULED: (CALL, tmux),
+        RULED_LOOP: ({**CALL, "tool_input": {"command": LOOP}}, tmux),
         ASKS: (ask, tmux),
     }
+    rules = f'[[agents]]\nid = "night"\n\n{preset_text("unattended-web")}'
     fronts = {PYTHON: [sys.executable, "-SP", str(Path(_fronts.__path__[0]) / "python_front.py")]}
     if (native := native_front(folder)) is not None:
         fronts[NATIVE] = [native]
@@ -147,7 +152,11 @@ def cases(folder: Path, tmux: dict[str, str], stack: ExitStack) -> Iterator[Case
         environ_alone = {**environ, "HOOKROUTER_HOME": str(alone)}
         port = free_port()
         home.mkdir()
-        (home / "config.toml").write_text(f'[serve]\nhttp = "127.0.0.1:{port}"\nmod = true\n')
+        ruled = rules if call in (RULED, RULED_LOOP) else ""
+        (home / "config.toml").write_text(f'[serve]\nhttp = "127.0.0.1:{port}"\nmod = true\n{ruled}')
+        if ruled:
+            alone.mkdir()
+            (alone / "config.toml").write_text(ruled)
         router = stack.enter_context(Resident(environ))
         cold = [*script_argv(), "run", "pre-tool-use"]
         yield Case(call, COLD, process(cold, data, environ_alone), alone)

@@ -368,3 +368,12 @@ def test_what_may_stand_behind_one_is_not_certain(line: str) -> None:
 def test_a_word_that_the_grammar_makes_part_of_a_sign_is_not_lost(line: str) -> None:
     """The first was found by fuzzing against bash."""
     assert not read(line, "bash").certain
+
+
+@pytest.mark.parametrize("line", ["cd a && b 2>&1 | c", "cd a || b >x | c | d", "cd a && e; x && b 2>&1 | c"])
+def test_only_the_last_command_of_a_list_is_in_a_pipeline_behind_it(line: str) -> None:
+    found = read(line).commands
+    assert not found[0].run_by
+    assert [command.run_by for command in found if command.name in ("b", "c", "d")] == [
+        (RunBy("pipeline"),) for name in "bcd" if f"| {name}" in line or name == "b"
+    ]
