@@ -56,7 +56,7 @@ def announce_problems(services: Services, *, has_screen: bool) -> str:
     return screen_text(services) if has_screen else ""
 
 
-def start_delivery(services: Services) -> None:
+def start_delivery(services: Services, *, after_reply: bool = False) -> None:  # noqa: ARG001 - it is not waited for
     """Start the process that delivers the outbox. Raises OSError."""
     from hookrouter.messaging.spawn import spawn_delivery
 

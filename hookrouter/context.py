@@ -43,8 +43,8 @@ if TYPE_CHECKING:
             Both are empty outside every terminal. Warns of a terminal that fails if another one knows the pane.
             """
 
-        def start_delivery(self, services: Services) -> None:
-            """Start the process that delivers the outbox. Raises OSError."""
+        def start_delivery(self, services: Services, *, after_reply: bool) -> None:
+            """Start the process that delivers the outbox; ``after_reply``: it may be started then. Raises OSError."""
 
         def announce_problems(self, services: Services, *, has_screen: bool) -> str:
             """Tell, once for each mistake, that config.toml has problems; return what the user is shown, if anything.
@@ -176,10 +176,13 @@ class Services:
         """Journal something that went wrong and did not stop the work."""
         self.journal.write({"level": "warning", "reason": text}, None)
 
-    def start_delivery(self) -> None:
-        """Start the process that delivers the outbox; it outlives this one. Returns at once."""
+    def start_delivery(self, *, after_reply: bool = False) -> None:
+        """Start the process that delivers the outbox; it outlives this one. Returns at once.
+
+        ``after_reply``: this is a hook that waits for nobody, so that Claude Code need not wait for the process either.
+        """
         try:
-            self._wiring.start_delivery(self)
+            self._wiring.start_delivery(self, after_reply=after_reply)
         except OSError as error:
             # The messages are in the outbox, and the next deliverer takes them along.
             self.warn(f"no deliverer could be started: {error}")
@@ -307,8 +310,8 @@ class Context(Services):
                 reason = f"a function that was to follow the reply failed: {describe_error(error)}"
                 self.journal.write({"level": "warning", "event": self.event, "reason": reason}, self.session_id or None)
 
-    def start_delivery(self) -> None:
-        """Start the process that delivers the outbox, once; it outlives the hook. Returns at once."""
+    def start_delivery(self, *, after_reply: bool = False) -> None:
+        """See :meth:`Services.start_delivery`; for a hook it is done once."""
         if not self._delivering:
             self._delivering = True
-            super().start_delivery()
+            super().start_delivery(after_reply=after_reply)

@@ -40,6 +40,8 @@ class WarmDelivery:
         self._deliver = deliver
         self._asked: tuple[Mapping[str, str], Home] | None = None
         """Whose outbox is to be looked at."""
+        self._wanted: tuple[Mapping[str, str], Home] | None = None
+        """Whose outbox is to be delivered."""
         self.shared: Runs = []
         """The pages of memory that this process shares again, because a deliverer was forked from it."""
 
@@ -55,9 +57,15 @@ class WarmDelivery:
         """See :class:`hookrouter.context.Wiring`."""
         return self._wiring.announce_problems(services, has_screen=has_screen)
 
-    def start_delivery(self, services: Services) -> None:
-        """Start a deliverer, unless one is at work. Raises OSError."""
-        spawn_delivery(services.environ, services.home, self._fork)
+    def start_delivery(self, services: Services, *, after_reply: bool = False) -> None:
+        """Start a deliverer, unless one is at work. Raises OSError.
+
+        ``after_reply``: by :meth:`push`. If this process ends before, the router finds what is in the outbox.
+        """
+        if after_reply:
+            self._wanted = services.environ, services.home
+        else:
+            spawn_delivery(services.environ, services.home, self._fork)
 
     def push_outbox(self, environ: Mapping[str, str], home: Home) -> None:
         """Note that what was left behind is to be looked at, by :meth:`push`."""
@@ -74,7 +82,12 @@ class WarmDelivery:
         """Do nothing: the router sees to it."""
 
     def push(self) -> None:
-        """Start the deliverer of what was left behind, if one is due. Raises nothing."""
+        """Start the deliverer that was to follow the reply, or that of what was left behind. Raises nothing."""
+        if self._wanted is not None:
+            wanted, self._wanted = self._wanted, None
+            # The router looks at the outbox, too.
+            with suppress(OSError):
+                spawn_delivery(*wanted, self._fork)
         if self._asked is None:
             return
         (environ, home), self._asked = self._asked, None

@@ -12,23 +12,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs import documents, transcript
-from hookrouter.dialogs.messages.outgoing import tell_end
+from hookrouter.dialogs.messages.outgoing import tell_end, tell_mismatch
 from hookrouter.dialogs.verdicts import Verdict, end_of_sweep, save_verdict
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hookrouter.context import Context, Services
+    from hookrouter.dialogs.comparison import Comparison
     from hookrouter.dialogs.documents import PendingAnswer, Question
 
-__all__ = ["CLIENT_GONE", "Ending", "close", "close_of_gone_clients", "note_end", "verdict_of"]
+__all__ = [
+    "CLIENT_GONE",
+    "Ending",
+    "close",
+    "close_of_gone_clients",
+    "end_by_person",
+    "end_compared",
+    "note_end",
+    "record_of",
+    "verdict_of",
+]
 
 CLIENT_GONE = "the client that asked has ended without an answer"
 
 
-@with_field_docs
 class Ending(NamedTuple):
     """A question that has ended, and why."""
 
@@ -152,6 +161,39 @@ def note_end(services: Services, verdict: Verdict) -> None:
         save_verdict(services.store, verdict)
     except StoreError as error:
         services.warn(f"how {verdict.tool_use_id} ended could not be noted for others: {error}")
+
+
+def record_of(pending: PendingAnswer, comparison: Comparison) -> dict[str, object]:
+    """Return what the journal's record gets of a decision that was compared with what happened."""
+    record: dict[str, object] = {"outcome": "verified" if comparison.matches else "mismatch"}
+    record |= {"verification": comparison.document(), "channel": pending.channel}
+    if pending.by == "person":
+        # Not "by": that is whose decision a hook's reply was.
+        record |= {"answered_by": pending.by, "who": pending.who}
+    return record if comparison.matches else {**record, "level": "warning", "reason": comparison.reason}
+
+
+def end_compared(context: Context, question: Question, pending: PendingAnswer, comparison: Comparison) -> None:
+    """Note the verdict on a decision, and tell the agent if something else has happened; the documents stay."""
+    outcome = "verified" if comparison.matches else "mismatch"
+    verdict = verdict_of(question, outcome, reason=comparison.reason, by=pending.by, who=pending.who)
+    note_end(context, verdict._replace(channel=pending.channel, verification=comparison.document()))
+    # A person's own command shows them both sides; the agent has decided nothing here.
+    if not comparison.matches and pending.by != "person":
+        tell_mismatch(context, question, comparison)
+        context.start_delivery()
+
+
+def end_by_person(
+    context: Context, question: Question, recorded: Mapping[str, str], notes: Mapping[str, str] | None = None
+) -> dict[str, object]:
+    """Note that a person has decided in the client's own dialog; the documents stay.
+
+    ``recorded`` and ``notes`` are by question, and shown as they are. Returns what the journal's record gets.
+    """
+    outcome = "answered_by_person"
+    note_end(context, verdict_of(question, outcome, by="person", recorded=recorded, recorded_notes=notes or {}))
+    return {"outcome": outcome, "recorded": recorded, **({"recorded_notes": notes} if notes else {})}
 
 
 def _is_missed(services: Services, question: Question) -> bool:

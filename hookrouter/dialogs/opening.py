@@ -12,7 +12,6 @@ from hookrouter.dialogs.verdicts import delete_verdict
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.util.claude_process import client_pid, process_space
 from hookrouter.util.clock import iso
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Opening", "note_asked", "open_dialog"]
 
 
-@with_field_docs
 class Opening(NamedTuple):
     """What a hook knows of a dialog; the rest is known from its context."""
 
@@ -43,8 +41,10 @@ class Opening(NamedTuple):
     """What is to be decided, as the kind has it."""
 
 
-def open_dialog(context: Context, opening: Opening) -> Question:
+def open_dialog(context: Context, opening: Opening, *, waits: bool = True) -> Question:
     """Save a dialog, put the wake in the outbox, and have it delivered; return what is saved.
+
+    ``waits`` is whether the hook that opens it then waits for the decision.
 
     While the session is paused it is saved as missed, and nobody is woken; so it is if no agent manages the session
     while config.toml has problems, because the corrected file may name one. The journal record gets ``asked_at``,
@@ -78,7 +78,7 @@ def open_dialog(context: Context, opening: Opening) -> Question:
     context.note("cwd", question.cwd)
     context.note("questions", documents.shown_form(question.questions))
     if not question.missed:
-        context.start_delivery()
+        context.start_delivery(after_reply=not waits)
         return question
     context.note("missed", True)
     # Whoever ended the pause since may have looked for missed questions before this one was there.
@@ -87,7 +87,7 @@ def open_dialog(context: Context, opening: Opening) -> Question:
         and is_paused(context.store, context.session) is None
         and documents.wake_missed(context.store, question, lambda one: wake(one, context))
     ):
-        context.start_delivery()
+        context.start_delivery(after_reply=not waits)
     return question
 
 

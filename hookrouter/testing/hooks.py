@@ -40,7 +40,6 @@ from hookrouter.records import check as check_payload
 from hookrouter.samples import sample
 from hookrouter.storage.journal import Journal
 from hookrouter.tools.calls import tool_class
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.program import script_argv
 from hookrouter.util.signatures import signature_of
 from hookrouter.util.text import did_you_mean
@@ -85,7 +84,6 @@ class PluginFailed(AssertionError):
     """
 
 
-@with_field_docs
 class HookCall(NamedTuple):
     """One call of one hook implementation, as the implementation saw it."""
 
@@ -199,7 +197,7 @@ class _Context(Context):
 
     delivery_started = False
 
-    def start_delivery(self) -> None:
+    def start_delivery(self, *, after_reply: bool = False) -> None:  # noqa: ARG002 - nothing is started
         """Note that somebody asked."""
         self.delivery_started = True
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents, sweeping
-from hookrouter.dialogs.closing import note_end, verdict_of
+from hookrouter.dialogs.closing import end_by_person, end_compared, record_of
 from hookrouter.dialogs.handover import Handover
-from hookrouter.dialogs.messages.outgoing import tell_mismatch
 from hookrouter.dialogs.transcript import DECLINED, FAILED, result_text, transcript_of, wait_for_state
 from hookrouter.dialogs.verdicts import was_recorded
 from hookrouter_approvals.calls import forget_call, forget_calls
@@ -120,29 +119,13 @@ def session_ended(event: events.SessionEnd, context: Context) -> None:
 def _verified(
     context: Context, question: Question, pending: PendingAnswer, comparison: Comparison
 ) -> dict[str, object]:
-    """Note the verdict on a decision, tell the agent if something else has happened, and return it for the journal."""
-    outcome = "verified" if comparison.matches else "mismatch"
-    record: dict[str, object] = {"dialog": question.kind, "outcome": outcome, "verification": comparison.document()}
-    record["channel"] = pending.channel
-    if pending.by == "person":
-        # Not "by": that is whose decision a hook's reply was.
-        record |= {"answered_by": pending.by, "who": pending.who}
-    if not comparison.matches:
-        record |= {"level": "warning", "reason": comparison.reason}
-    verdict = verdict_of(question, outcome, reason=comparison.reason, by=pending.by, who=pending.who)
-    note_end(context, verdict._replace(channel=pending.channel, verification=comparison.document()))
-    # A person's own command shows them both sides; the agent has decided nothing here.
-    if not comparison.matches and pending.by != "person":
-        tell_mismatch(context, question, comparison)
-        context.start_delivery()
-    return record
+    end_compared(context, question, pending, comparison)
+    return {"dialog": question.kind, **record_of(pending, comparison)}
 
 
 def _by_person(context: Context, question: Question, recorded: str) -> dict[str, object]:
-    """Note that a person has decided at the terminal, and return it for the journal."""
     kept = {documents.shown_text(question.questions[0]["question"]): documents.shown_text(recorded)}
-    note_end(context, verdict_of(question, "answered_by_person", by="person", recorded=kept))
-    return {"dialog": question.kind, "outcome": "answered_by_person", "recorded": kept}
+    return {"dialog": question.kind, **end_by_person(context, question, kept)}
 
 
 def settle_refusals(context: Context, patience: float = 0, agent_id: str = "") -> None:

@@ -9,14 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents, transcript
-from hookrouter.dialogs.closing import Ending, close, note_end, verdict_of
-from hookrouter.dialogs.messages.outgoing import tell_end, tell_mismatch
+from hookrouter.dialogs.closing import (
+    Ending,
+    close,
+    end_by_person,
+    end_compared,
+    note_end,
+    record_of,
+    verdict_of,
+)
+from hookrouter.dialogs.messages.outgoing import tell_end
 from hookrouter.dialogs.opening import Opening, open_dialog
 from hookrouter.dialogs.sweeping import remove_left_behind
 from hookrouter.dialogs.unmanaged import say_unmanaged
 from hookrouter.dialogs.verdicts import recorded_before, was_recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrouter import events
     from hookrouter.context import Context
     from hookrouter.dialogs.documents import PendingAnswer, Question
@@ -55,6 +65,7 @@ def question_asked(event: events.PreToolUse, tool_input: AskUserQuestionInput, c
             permission_mode=event.permission_mode or "",
             agent_id=event.agent_id or "",
         ),
+        waits=False,
     )
     context.note("outcome", "asked")
 
@@ -135,29 +146,18 @@ def _verify(
     if comparison.extra:
         earlier = recorded_before(context.store, context.session_id)
         comparison = compare(questions, pending.decisions, response, styles, earlier)
-    context.note("verification", comparison.document())
-    context.note("channel", pending.channel)
-    if pending.by == "person":
-        # Not "by": that is whose decision a hook's reply was.
-        context.note("answered_by", pending.by)
-        context.note("who", pending.who)
     if _idle(response):
         comparison = comparison._replace(matches=False, reason=_idle_reason(response))
-    outcome = "verified" if comparison.matches else "mismatch"
-    context.note("outcome", outcome)
-    if not comparison.matches:
-        context.note("level", "warning")
-        context.note("reason", comparison.reason)
-    if question is None:
-        if not comparison.matches:
-            context.warn("the question document is gone, so the agent of this session is not known and was not woken")
-        return
-    verdict = verdict_of(question, outcome, reason=comparison.reason, by=pending.by, who=pending.who)
-    note_end(context, verdict._replace(channel=pending.channel, verification=comparison.document()))
-    # A person's own command shows them both sides; the agent has decided nothing here.
-    if not comparison.matches and pending.by != "person":
-        tell_mismatch(context, question, comparison)
-        context.start_delivery()
+    _note(context, record_of(pending, comparison))
+    if question is not None:
+        end_compared(context, question, pending, comparison)
+    elif not comparison.matches:
+        context.warn("the question document is gone, so the agent of this session is not known and was not woken")
+
+
+def _note(context: Context, record: Mapping[str, object]) -> None:
+    for key, value in record.items():
+        context.note(key, value)
 
 
 def _no_answer_pending(question: Question, event: events.PostToolUse, context: Context) -> None:
@@ -172,13 +172,7 @@ def _no_answer_pending(question: Question, event: events.PostToolUse, context: C
             tell_end(context, question, "unanswered", reason)
             context.start_delivery()
         return
-    recorded, notes = _recorded(response), _recorded_notes(response)
-    context.note("outcome", "answered_by_person")
-    context.note("recorded", recorded)
-    if notes:
-        context.note("recorded_notes", notes)
-    verdict = verdict_of(question, "answered_by_person", by="person", recorded=recorded, recorded_notes=notes)
-    note_end(context, verdict)
+    _note(context, end_by_person(context, question, _recorded(response), _recorded_notes(response)))
 
 
 def _unknown_question(event: events.PostToolUse, context: Context) -> None:

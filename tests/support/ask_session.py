@@ -154,7 +154,7 @@ class AskSession:
         )
         deliveries: list[bool] = []
         # No process of its own: what is delivered is looked at in the outbox.
-        vars(context)["start_delivery"] = lambda: deliveries.append(True)
+        vars(context)["start_delivery"] = lambda **_: deliveries.append(True)
         if prepare is not None:
             prepare(context)
         arguments: dict[str, Any] = {"event": EVENT_CLASSES[event].from_json(payload), "context": context}

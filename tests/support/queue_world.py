@@ -57,7 +57,7 @@ class _Wiring:
     def __getattr__(self, name: str) -> Any:
         return getattr(_wiring, name)
 
-    def start_delivery(self, services: object) -> None:
+    def start_delivery(self, services: object, *, after_reply: bool = False) -> None:
         """Start nothing."""
 
 

@@ -18,7 +18,7 @@ from support.alarm_place import ALL_TOLD, BROKEN, GOOD, Place
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     found = Place(tmp_path)
 
-    def note(_services: object) -> None:
+    def note(_services: object, **_: object) -> None:
         found.deliveries += 1
 
     monkeypatch.setattr(_wiring, "start_delivery", note)

@@ -106,7 +106,7 @@ class Asking:
             record=record,
         )
         # No process of its own: what is delivered is looked at in the outbox.
-        vars(context)["start_delivery"] = lambda: None
+        vars(context)["start_delivery"] = lambda **_: None
         vars(context)["settings"] = lambda kind: self.settings if isinstance(self.settings, kind) else kind()
         try:
             reply = getattr(plugin, hook)(event=EVENT_CLASSES[event].from_json(payload), context=context)

@@ -70,7 +70,7 @@ class Full:
         asking.transcript = home / ".claude" / "projects" / "-p" / "s-1.jsonl"
         asking.transcript.parent.mkdir(parents=True)
         monkeypatch.setattr(unsaved, "process_environ", lambda _pid: {"FAKE": "main"})
-        monkeypatch.setattr(_wiring, "start_delivery", lambda _services: None)
+        monkeypatch.setattr(_wiring, "start_delivery", lambda *_, **__: None)
         monkeypatch.setattr(type(asking.app.plugins), "terminal_backends", lambda _self: {"fake": self.terminal})
         monkeypatch.setattr(type(asking.app.plugins), "keystroke_planners", lambda _self: {"grammar": Planner()})
 

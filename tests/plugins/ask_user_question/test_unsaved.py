@@ -42,7 +42,7 @@ def full(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     ask_session.transcript.parent.mkdir(parents=True)
     ask_session.write_transcript(CALL)
     monkeypatch.setattr(unsaved, "process_environ", lambda _pid: {"FAKE_SESSION": "main"})
-    monkeypatch.setattr(_wiring, "start_delivery", lambda _services: None)
+    monkeypatch.setattr(_wiring, "start_delivery", lambda *_, **__: None)
     # What a command sees.
     Path(ask_session.home.root).mkdir(exist_ok=True)
     Path(ask_session.home.config_file).write_text('[[agents]]\nid = "night"\n')

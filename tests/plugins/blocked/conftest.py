@@ -162,5 +162,5 @@ class Outside:
 @pytest.fixture
 def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Outside:
     # No process of its own: what is delivered is looked at in the outbox.
-    monkeypatch.setattr(_wiring, "start_delivery", lambda services: None)
+    monkeypatch.setattr(_wiring, "start_delivery", lambda *_, **__: None)
     return Outside(tmp_path, monkeypatch)

@@ -19,7 +19,7 @@ BROKEN_OTHERWISE = GOOD + "wait = -1\n"
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     found = Place(tmp_path)
 
-    def note(_services: object) -> None:
+    def note(_services: object, **_: object) -> None:
         found.deliveries += 1
 
     monkeypatch.setattr(_wiring, "start_delivery", note)
