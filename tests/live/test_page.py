@@ -149,9 +149,12 @@ def test_an_answer_goes_on_when_page_and_router_are_killed(tmux_server: PrivateT
 
 
 @pytest.mark.long
-def test_a_permission_is_given_by_a_person_where_no_agent_may(tmux_server: PrivateTmux, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["person", "agent"])
+def test_a_permission_is_given_by_a_person_where_no_agent_may(
+    tmux_server: PrivateTmux, tmp_path: Path, kind: str
+) -> None:
     rules = '\n[[approvals.rules]]\ntool = "Bash"\ndecide = "person"\n'
-    with asking(tmux_server, tmp_path, rules, "person") as (one, served), chromium() as browser:
+    with asking(tmux_server, tmp_path, rules, kind) as (one, served), chromium() as browser:
         one.model.script("t1", bash("touch by-a-person"))
         one.client.submit("please RUN t1")
         page = served.log_in(browser, viewport=PHONE, has_touch=True)
