@@ -13,7 +13,6 @@ from hookrouter._contract.document import contract, recorded
 from hookrouter._contract.hook_names import event_facts, mcp_name
 from hookrouter._contract.tables import CLAUDE_CODE_VERSION, EVENTS, TOOL_ALIASES, TOOLS
 from hookrouter.events import EVENT_CLASSES, Event
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -61,7 +60,6 @@ _EXAMPLES: dict[str, object] = {
 """Field name -> a value that such a field may well have."""
 
 
-@with_field_docs
 class Sample(NamedTuple):
     """A payload, and where it comes from."""
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.history import Count
 from hookrouter.util.clock import seconds
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -107,7 +106,6 @@ def _wait_class(story: Mapping[str, Any]) -> int:
     return next((at for at, (end, _) in enumerate(WAITED) if waited <= end), len(WAITED))
 
 
-@with_field_docs
 class Timing(NamedTuple):
     """How long something took, in milliseconds, within 10 %; None if no time was counted."""
 

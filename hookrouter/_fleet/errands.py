@@ -26,7 +26,6 @@ from hookrouter.messaging.trace_context import VARIABLE as TRACE_VARIABLE
 from hookrouter.messaging.trace_context import parsed
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now, seconds
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
@@ -80,7 +79,6 @@ class ErrandError(StoreError):
         self.may_have_run = may_have_run
 
 
-@with_field_docs
 class Done(NamedTuple):
     """What came of a command."""
 

@@ -11,8 +11,6 @@ import stat
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,7 +21,6 @@ _LONGEST_LINE = 4 * 1024 * 1024
 """Bytes without a newline after which a file is not read on: no record is as long."""
 
 
-@with_field_docs
 class ReadOn(NamedTuple):
     """What was read of the files."""
 

@@ -14,7 +14,6 @@ from hookrouter.config import FILES
 from hookrouter.dialogs import documents
 from hookrouter.messaging import trace_context
 from hookrouter.storage.history import history_of
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Elsewhere", "Others"]
 
 
-@with_field_docs
 class Elsewhere(NamedTuple):
     """An open question of another machine."""
 

@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.storage.own_file import read_own_json, write_own_json
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +24,6 @@ WRITE_SECONDS = 1.0
 """Seconds between two writes."""
 
 
-@with_field_docs
 class Progress(NamedTuple):
     """What was done."""
 

@@ -17,7 +17,6 @@ from hookrouter._fleet.remembered import Remembered
 from hookrouter.messaging.spawn import KIND as MESSAGE
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.interface import StoreBusy, StoreError
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,7 +61,6 @@ class ReplicaError(StoreError):
     """The engine holds another home's documents under this machine's name; the message says what to do."""
 
 
-@with_field_docs
 class Brought(NamedTuple):
     """What one round has done."""
 

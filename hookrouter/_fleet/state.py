@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._fleet.kinds import FLEET
 from hookrouter.util.clock import iso
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
@@ -17,7 +16,6 @@ __all__ = ["Sharing", "forget", "note", "problem", "read"]
 _NAME = "state"
 
 
-@with_field_docs
 class Sharing(NamedTuple):
     """Whether others see what this machine asks."""
 

@@ -12,18 +12,13 @@ from __future__ import annotations
 import os
 import sys
 
+from hookrouter.util.system import signal
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable
     from typing import Any, NoReturn, TextIO
-else:
-    try:
-        # As in hookrouter.util.time_limit: the module signal is slow to import.
-        import _signal as signal
-    except ImportError:
-        import signal
 
 __all__ = ["CLOSED", "WROTE", "Containment", "ProcessExit", "encoded_variables"]
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._isolation.circuit_breaker import FAILURES
 from hookrouter.storage.journal_query import calls, is_hook_run, number, text
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -17,7 +16,6 @@ NOT_CALLED = ("not needed", "switched off")
 """Outcomes of calls that were not made."""
 
 
-@with_field_docs
 class Called(NamedTuple):
     """The call of one plugin."""
 
@@ -33,7 +31,6 @@ class Called(NamedTuple):
     """Whether it waited for something outside, such as an answer."""
 
 
-@with_field_docs
 class Run(NamedTuple):
     """One hook run."""
 

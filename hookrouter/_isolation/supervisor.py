@@ -19,22 +19,16 @@ import time
 
 from hookrouter._isolation.progress import Call, RunProgress
 from hookrouter.util import fastjson, system
+from hookrouter.util.system import signal
 from hookrouter.util.text import describe_error
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable
     from typing import Any, NoReturn
 
     from hookrouter._isolation.progress import StepTrace
-else:
-    try:
-        # As in hookrouter.util.time_limit: the module signal is slow to import.
-        import _signal as signal
-    except ImportError:
-        import signal
 
 __all__ = ["GRACE", "Supervisor"]
 

@@ -5,18 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrouter.util.system import thread_count
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    import signal
-else:
-    try:
-        # As in hookrouter.util.time_limit; here, because the other one makes an enum of each number.
-        import _signal as signal
-    except ImportError:
-        import signal
+from hookrouter.util.system import signal, thread_count
 
 __all__ = ["exit_functions", "has_children", "interpreter_state", "process_state"]
 

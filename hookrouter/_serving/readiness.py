@@ -13,7 +13,6 @@ from hookrouter._fleet.progress import read_progress
 from hookrouter._serving import control
 from hookrouter._serving.log import say
 from hookrouter.config import FILES
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ FRESH_SECONDS = 0.5
 """Seconds for which what was found holds, however many probes ask."""
 
 
-@with_field_docs
 class Readiness(NamedTuple):
     """How a home stands."""
 

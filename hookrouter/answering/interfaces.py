@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from hookrouter.util.errors import HookrouterError
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.probe import Probe
 
 if TYPE_CHECKING:
@@ -67,7 +66,6 @@ __all__ = [
 ]
 
 
-@with_field_docs
 class TerminalAddress(NamedTuple):
     """Where a Claude Code session is drawn, in a form that another process can use later.
 
@@ -95,7 +93,6 @@ class TerminalGone(TerminalError):
     """The pane, the session or its server does not exist any more."""
 
 
-@with_field_docs
 class Screen(NamedTuple):
     """What a pane shows at one moment."""
 
@@ -180,7 +177,6 @@ class ListingTerminal(Protocol):
         """
 
 
-@with_field_docs
 class RunningPane(NamedTuple):
     """A pane in which a program runs."""
 
@@ -206,7 +202,6 @@ class PaneListingTerminal(Protocol):
         """
 
 
-@with_field_docs
 class StyledText(NamedTuple):
     """A part of a row that is drawn in one way."""
 
@@ -218,7 +213,6 @@ class StyledText(NamedTuple):
     """Whether its colours are exchanged, as the client draws its cursor."""
 
 
-@with_field_docs
 class StyledScreen(NamedTuple):
     """What a pane shows at one moment, and how."""
 
@@ -316,7 +310,6 @@ class Effect:
     """It declines the whole form for a chat, whose text is still to be sent."""
 
 
-@with_field_docs
 class Press(NamedTuple):
     """Press one key."""
 
@@ -328,7 +321,6 @@ class Press(NamedTuple):
     """What it does, one of the values of Effect."""
 
 
-@with_field_docs
 class Paste(NamedTuple):
     """Put text in, literally."""
 
@@ -338,7 +330,6 @@ class Paste(NamedTuple):
     """What it is for, for the journal."""
 
 
-@with_field_docs
 class Wait(NamedTuple):
     """Nothing can be decided from this screen; look again shortly."""
 
@@ -346,7 +337,6 @@ class Wait(NamedTuple):
     """What is missing; the agent is told it if nothing comes of the waiting."""
 
 
-@with_field_docs
 class Done(NamedTuple):
     """Press no more keys: the dialog took the whole answer."""
 
@@ -354,7 +344,6 @@ class Done(NamedTuple):
     """How that shows."""
 
 
-@with_field_docs
 class GiveUp(NamedTuple):
     """Press no more keys, and leave the dialog as it is."""
 
@@ -365,7 +354,6 @@ class GiveUp(NamedTuple):
 Step = Press | Paste | Wait | Done | GiveUp
 
 
-@with_field_docs
 class View(NamedTuple):
     """What a planner has read from one screen: its own state, and what the channel must know of it.
 
@@ -395,7 +383,6 @@ class View(NamedTuple):
     have drawn. None: as ``shown`` says, and if that says nothing, too, it may."""
 
 
-@with_field_docs
 class Taken(NamedTuple):
     """One step that was carried out."""
 
@@ -442,7 +429,6 @@ class KeystrokePlanner(Protocol):
         """
 
 
-@with_field_docs
 class AskedDialog(NamedTuple):
     """A dialog that is no form of AskUserQuestion, and what was decided about it."""
 
@@ -483,7 +469,6 @@ class DialogPlanner(Protocol):
         """Describe in words, one line a step, what a freshly opened dialog would get."""
 
 
-@with_field_docs
 class SeenDialog(NamedTuple):
     """A dialog of the client, of which a planner knows what it is."""
 
@@ -516,7 +501,6 @@ class AnswerStatus:
     """The channel cannot serve this session at all; the next channel may."""
 
 
-@with_field_docs
 class AnswerOutcome(NamedTuple):
     """What a channel did with an answer."""
 
@@ -528,7 +512,6 @@ class AnswerOutcome(NamedTuple):
     """What was done, one line a step, for the journal."""
 
 
-@with_field_docs
 class Beside(NamedTuple):
     """What else the client of a dialog may be asking at this moment: one of these may be on the screen instead."""
 
@@ -538,7 +521,6 @@ class Beside(NamedTuple):
     """Its other calls that have begun and not ended, as ``others`` of :class:`AskedDialog` has them."""
 
 
-@with_field_docs
 class AnswerRequest(NamedTuple):
     """All that a channel needs to deliver one answer."""
 

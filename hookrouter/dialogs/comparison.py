@@ -16,7 +16,6 @@ from hookrouter.answering.labels import PLAIN, QUOTED, STYLES, joined_items, rec
 from hookrouter.answering.recording import recorded_answer
 from hookrouter.dialogs.decisions import from_json
 from hookrouter.tools.ask_user_question import Question
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ __all__ = [
 ]
 
 
-@with_field_docs
 class QuestionResult(NamedTuple):
     """How one question came out."""
 
@@ -52,7 +50,6 @@ class QuestionResult(NamedTuple):
     """The note that was recorded; None for none."""
 
 
-@with_field_docs
 class Comparison(NamedTuple):
     """The intended and the recorded answer of a whole form, side by side."""
 

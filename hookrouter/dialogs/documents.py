@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.engine import durable_together
 from hookrouter.util.claude_process import is_gone, process_space
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -94,7 +93,6 @@ a machine that has far more to do than it can; a question that cannot be saved i
 half of the time that a plugin has."""
 
 
-@with_field_docs
 class Question(NamedTuple):
     """One open question of one session."""
 
@@ -144,7 +142,6 @@ class Question(NamedTuple):
         return self.request.get("decider") == "person"
 
 
-@with_field_docs
 class PendingAnswer(NamedTuple):
     """The answer that is being delivered to an open question."""
 

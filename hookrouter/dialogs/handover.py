@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.answering.labels import recorded_label
 from hookrouter.util import fastjson
 from hookrouter.util.claude_process import is_another_alive, is_gone, process_space
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.filenames import digest
 
 if TYPE_CHECKING:
@@ -73,7 +72,6 @@ def end_all(store: DocumentStore, session_id: str, client: int = 0) -> None:
             Handover(store, name).end()
 
 
-@with_field_docs
 class Handover(NamedTuple):
     """The documents and the lock of one question."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from hookrouter.util.field_docs import with_field_docs
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["DialogKind", "FindingKind", "Stalled", "find_kind", "finding_kinds"]
 
 
-@with_field_docs
 class Stalled(NamedTuple):
     """A managed session that waits for something of which nothing is saved, looked at from outside."""
 

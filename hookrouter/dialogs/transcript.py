@@ -11,7 +11,6 @@ import os
 import time
 from typing import Any, NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.regular_file import last_lines, parsed
 from hookrouter.util.text import version_numbers
 
@@ -83,7 +82,6 @@ def question_state(path: str, tool_use_id: str) -> str:
     return state
 
 
-@with_field_docs
 class OpenCall(NamedTuple):
     """A tool call that has no result yet."""
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.documents import own_name
 from hookrouter.dialogs.transcript import CHAT
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +41,6 @@ KEPT_SECONDS = 24 * 3600.0
 """How long a document stays: far longer than any ``answer --wait``, and not so long that many gather."""
 
 
-@with_field_docs
 class Verdict(NamedTuple):
     """How one question ended."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from hookrouter.markers import hookspec
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["Command", "CommandSpecs", "ReadingSection", "StatisticsSection"]
 
 
-@with_field_docs
 class Command(NamedTuple):
     """One command of the command line, described without importing it."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.probe import Probe
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ __all__ = [
 ]
 
 
-@with_field_docs
 class Message(NamedTuple):
     """One message to an agent."""
 
@@ -81,7 +79,6 @@ class Message(NamedTuple):
     when the message goes out."""
 
 
-@with_field_docs
 class ScheduledMessage(NamedTuple):
     """A message that goes out some time after another one, if it still matters then."""
 
@@ -97,7 +94,6 @@ class ScheduledMessage(NamedTuple):
     """What follows this one in turn."""
 
 
-@with_field_docs
 class SendResult(NamedTuple):
     """What came of one try to deliver a message."""
 
@@ -119,7 +115,6 @@ class SendResult(NamedTuple):
     may hold no secret."""
 
 
-@with_field_docs
 class Sent(NamedTuple):
     """A message that was delivered, and is to be withdrawn or edited."""
 

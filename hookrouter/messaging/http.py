@@ -23,7 +23,6 @@ from hookrouter.messaging import trace_context
 from hookrouter.messaging.gateway import SendResult
 from hookrouter.messaging.secrets import SecretError
 from hookrouter.util.errors import HookrouterError
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 from hookrouter.util.time_limit import PluginTimeout, time_limit
 
@@ -61,7 +60,6 @@ _SECRET_CHARACTERS = 8
 _BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
-@with_field_docs
 class Response(NamedTuple):
     """What came back."""
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.messaging.gateway import Message, Sent
 from hookrouter.util.clock import iso, now, seconds
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +42,6 @@ _FOLLOWING, _CLOSING = "-then", "-closed"
 _CENTURY = 100 * 365 * 86400.0
 
 
-@with_field_docs
 class GivenUp(NamedTuple):
     """That a message is not tried any more, and why."""
 
@@ -55,7 +53,6 @@ class GivenUp(NamedTuple):
     """The fingerprint of all its gateways then; it is tried again when that changes."""
 
 
-@with_field_docs
 class WhileOpen(NamedTuple):
     """Which document in ``state/`` a message depends on: as long as it is there, what it is about is open."""
 
@@ -76,7 +73,6 @@ class WhileOpen(NamedTuple):
         return {"kind": self.kind, "names": list(self.names), "fields": dict(self.fields)}
 
 
-@with_field_docs
 class QueuedMessage(NamedTuple):
     """A message that waits for its delivery, and what became of it so far. Times are ISO 8601 in UTC."""
 

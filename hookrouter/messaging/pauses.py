@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hookrouter.util.clock import iso, local
-from hookrouter.util.field_docs import with_field_docs
 
 TYPE_CHECKING = False
 
@@ -33,7 +32,6 @@ MAX_REASON = 500
 _LOCK_SECONDS = 5.0
 
 
-@with_field_docs
 class Pause(NamedTuple):
     """One pause."""
 

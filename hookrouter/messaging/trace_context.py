@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
 
@@ -28,7 +26,6 @@ VARIABLE = "TRACEPARENT"
 _FORM = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 
 
-@with_field_docs
 class TraceContext(NamedTuple):
     """A span, as another program is told of it."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from hookrouter.util.field_docs import with_field_docs
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -50,7 +48,6 @@ class PromptStatus:
     """The act that submits may have been done. Nobody may try again before an event or record has decided it."""
 
 
-@with_field_docs
 class PromptOutcome(NamedTuple):
     """What a channel did with an item."""
 
@@ -67,7 +64,6 @@ class PromptOutcome(NamedTuple):
     be, so that waiting alone may not help. Such attempts are counted: after some of them the next channel gets it."""
 
 
-@with_field_docs
 class PromptRequest(NamedTuple):
     """All that a channel needs to submit one item."""
 

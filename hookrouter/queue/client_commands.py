@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.queue.items import command_of
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +20,6 @@ MODEL, EFFORT = "model", "effort"
 """The commands that may open a dialog of their own, which is confirmed for exactly what they name."""
 
 
-@with_field_docs
 class CommandRule(NamedTuple):
     """Commands that are not run, and why."""
 
@@ -44,37 +42,10 @@ _AWAY = "leads to another session"
 NOT_RUN = (
     CommandRule(
         (
-            "agents",
-            "auto-mode-setup",
-            "btw",
-            "chrome",
-            "config",
-            "settings",
-            "cost",
-            "help",
-            "hooks",
-            "install-github-app",
-            "keybindings",
-            "memory",
-            "mobile",
-            "ios",
-            "android",
-            "permissions",
-            "allowed-tools",
-            "plugin",
-            "plugins",
-            "marketplace",
-            "powerup",
-            "sandbox",
-            "scroll-speed",
-            "skills",
-            "stats",
-            "status",
-            "tasks",
-            "bashes",
-            "theme",
-            "usage",
-            "workflows",
+            "agents", "auto-mode-setup", "btw", "chrome", "config", "settings", "cost", "help", "hooks",
+            "install-github-app", "keybindings", "memory", "mobile", "ios", "android", "permissions", "allowed-tools",
+            "plugin", "plugins", "marketplace", "powerup", "sandbox", "scroll-speed", "skills", "stats", "status",
+            "tasks", "bashes", "theme", "usage", "workflows",
         ),
         _PANEL,
     ),
@@ -85,7 +56,7 @@ NOT_RUN = (
     CommandRule(("exit", "quit", "logout"), "ends the client"),
     CommandRule(("login", "upgrade"), "asks for a login, which holds the session"),
     CommandRule(("terminal-setup", "tui", "vim"), "changes how the client takes keys"),
-)
+)  # fmt: skip
 
 
 def refused_command(text: str, version: tuple[int, ...] | None) -> str:

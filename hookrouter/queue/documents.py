@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.queue.items import QUEUED, STATES, Item
 from hookrouter.storage.interface import StoreBusy
 from hookrouter.util.clock import iso, now
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -44,7 +43,6 @@ KEPT_SECONDS = 14 * 24 * 3600.0
 _LOCK_SECONDS = 10.0
 
 
-@with_field_docs
 class Hold(NamedTuple):
     """What keeps a queue from going on until somebody resumes it."""
 
@@ -62,7 +60,6 @@ class Hold(NamedTuple):
     """When it ends by itself, ISO 8601 in UTC; empty if somebody has to resume."""
 
 
-@with_field_docs
 class Queue(NamedTuple):
     """What waits to be submitted in one session."""
 

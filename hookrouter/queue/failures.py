@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.queue.documents import ended_items
 from hookrouter.queue.items import FAILED, SHELL, STARTED, Item, new_item
+from hookrouter.queue.transitions import FAILED_TURN
 from hookrouter.sessions.limits import LATER, LIMIT, Failure, arms_continuation, failure_of_record, is_continuation
 from hookrouter.sessions.records import LIMITED as LIMITED_SESSION
 from hookrouter.sessions.records import LONGEST_MESSAGE, STOPPED
 from hookrouter.util.clock import iso, seconds
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.regular_file import parsed
 from hookrouter.util.text import printable
 
@@ -55,13 +55,12 @@ tried for minutes itself by then."""
 CONTINUATION_SECONDS = 300.0
 """Seconds after the end of a limit for which the client's own continuation is awaited; it came after 47 s (2.1.330)."""
 
-LIMITED, FAILED_TURN = "limited", "failed"
-"""Causes of holds, see :class:`hookrouter.queue.documents.Hold`."""
+LIMITED = "limited"
+"""A cause of holds, see :class:`hookrouter.queue.documents.Hold`."""
 
 _SHOWN = 500
 
 
-@with_field_docs
 class AfterFailure(NamedTuple):
     """What becomes of a queue."""
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.util.clock import iso
 from hookrouter.util.errors import HookrouterError
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +50,6 @@ class ItemError(HookrouterError):
     """A text cannot be queued; the message says what was found and what is allowed."""
 
 
-@with_field_docs
 class Item(NamedTuple):
     """One item of a queue. Times are ISO 8601 in UTC, empty before they have come."""
 

@@ -20,7 +20,6 @@ from hookrouter.sessions.usage import ContextUsed, context_used
 from hookrouter.storage.journal import session_name
 from hookrouter.util.claude_process import process_space
 from hookrouter.util.clock import iso, now
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +38,6 @@ GONE_SHOWN_SECONDS = 3600.0
 """How long a session is listed whose client has ended."""
 
 
-@with_field_docs
 class SessionView(NamedTuple):
     """One session."""
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.queue.items import COMMAND, DONE, FAILED, SHELL, STARTED, command_of
 from hookrouter.util import fastjson
 from hookrouter.util.clock import seconds
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -80,7 +79,6 @@ _LONGEST_OUTPUT = 2000
 """Characters of a command's output that are kept as proof."""
 
 
-@with_field_docs
 class Proof(NamedTuple):
     """That the client took an item, and what is known of it since."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ _ARGUMENT = re.compile(
 only backticks tell its arguments from the sentence."""
 
 
-@with_field_docs
 class Suggestion(NamedTuple):
     """A command that a message names."""
 

@@ -52,7 +52,6 @@ __all__ = [
     "session_parked",
     "session_resumed",
     "turn_ended",
-    "turn_failed",
     "undelivered",
     "unproven",
 ]
@@ -215,15 +214,6 @@ def turn_ended(queue: Queue) -> Queue:
     if item is None or item.state != STARTED or _ends_by_itself(item):
         return queue
     return queue.ended(item.id, DONE)
-
-
-def turn_failed(queue: Queue, error: str, message: str) -> Queue:
-    """StopFailure: the turn ended in an error."""
-    item = queue.under_way
-    reason = f"the turn ended in an error, {error or 'of an unknown kind'}{f': {message}' if message else ''}"[:_SHOWN]
-    if item is not None and item.state == STARTED:
-        queue = queue.ended(item.id, FAILED, reason=reason)
-    return _held(queue, FAILED_TURN, reason)
 
 
 def client_lost(queue: Queue, reason: str) -> Queue:

@@ -15,8 +15,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
-from hookrouter.util.field_docs import with_field_docs
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import tzinfo
@@ -94,7 +92,6 @@ _FURTHEST = 400 * _DAY
 _MINUTE = 60.0
 
 
-@with_field_docs
 class Failure(NamedTuple):
     """An error in which a turn has ended."""
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.storage.home import GATE
 from hookrouter.util import unix_socket
 from hookrouter.util.errors import HookrouterError
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ class ModUnknown(HookrouterError):
     """The gate does not know the module (any more): this request has handed nothing over."""
 
 
-@with_field_docs
 class Handover(NamedTuple):
     """What a module is to bring into its session."""
 
@@ -48,7 +46,6 @@ class Handover(NamedTuple):
     """What follows a command's name."""
 
 
-@with_field_docs
 class Said(NamedTuple):
     """What a module says has become of a handover."""
 

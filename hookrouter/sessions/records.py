@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.util.claude_process import is_gone, is_suspended, process_space
 from hookrouter.util.clock import iso, now
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,7 +55,6 @@ _LISTS = ("background", "former_names")
 """The fields of a document that are lists of texts."""
 
 
-@with_field_docs
 class SessionRecord(NamedTuple):
     """One session, as its hooks have told. Times are ISO 8601 in UTC."""
 

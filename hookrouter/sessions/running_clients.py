@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.claude_process import is_gone
 from hookrouter.util.clock import iso
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.system import process_environ
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ _LONGEST = 1 << 16
 """Bytes of a file; one has less than 1,000."""
 
 
-@with_field_docs
 class RunningClient(NamedTuple):
     """One client that runs."""
 

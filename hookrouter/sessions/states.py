@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.sessions.records import BUSY, GONE, IDLE, LIMITED, STOPPED, WAITING
 from hookrouter.util.clock import iso, seconds
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +34,6 @@ _ENDED_TURNS = (IDLE, LIMITED, STOPPED)
 """What hooks may have told of a session that the registry calls idle."""
 
 
-@with_field_docs
 class OpenDialog(NamedTuple):
     """A dialog that is open, as its document says."""
 
@@ -45,7 +43,6 @@ class OpenDialog(NamedTuple):
     """Since when, ISO 8601 in UTC."""
 
 
-@with_field_docs
 class SessionState(NamedTuple):
     """What a session does. Times are ISO 8601 in UTC, empty if they are not known."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.regular_file import TAIL_BYTES, parsed, read_end
 from hookrouter.util.text import version_numbers
 
@@ -58,7 +57,6 @@ larger one."""
 _DATE = re.compile(r"-\d{8}$")
 
 
-@with_field_docs
 class ContextUsed(NamedTuple):
     """What a session's context holds."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -44,7 +43,6 @@ class HistoryMoved(StoreError):
     """Another process has brought a part of this machine's history meanwhile; nothing of the batch was kept."""
 
 
-@with_field_docs
 class StoryQuery(NamedTuple):
     """Which stories are wanted: those that fit all of these; what is empty or None does not count."""
 
@@ -66,7 +64,6 @@ class StoryQuery(NamedTuple):
     """The machine that it was asked on."""
 
 
-@with_field_docs
 class KeptStory(NamedTuple):
     """What is kept of one question."""
 
@@ -100,7 +97,6 @@ class KeptStory(NamedTuple):
         )
 
 
-@with_field_docs
 class KeptPage(NamedTuple):
     """Some of the stories that are wanted."""
 
@@ -112,7 +108,6 @@ class KeptPage(NamedTuple):
     """The time of the last story that was looked at, in seconds since 1970; None if there are no more."""
 
 
-@with_field_docs
 class Count(NamedTuple):
     """How often something happened on a day. Two of the same place are one, with the sum of their calls."""
 
@@ -134,7 +129,6 @@ class Count(NamedTuple):
     """How long the longest one took."""
 
 
-@with_field_docs
 class HistoryPlace(NamedTuple):
     """How far a machine's journal was brought."""
 
@@ -144,7 +138,6 @@ class HistoryPlace(NamedTuple):
     """By the name of each file of the journal, how many bytes of it."""
 
 
-@with_field_docs
 class HistoryBatch(NamedTuple):
     """What is brought in one transaction."""
 

@@ -16,7 +16,6 @@ from hookrouter._contract.hook_names import event_facts
 from hookrouter.storage.journal import parsed, session_name
 from hookrouter.util import fastjson
 from hookrouter.util.clock import iso
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,7 +48,6 @@ _LONGEST_LINE = 4 * 1024 * 1024
 """Bytes without a newline after which following a file gives up on the line."""
 
 
-@with_field_docs
 class Entry(NamedTuple):
     """One record of the journal."""
 

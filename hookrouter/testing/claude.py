@@ -14,7 +14,6 @@ from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.testing.hooks import PluginFailed, failures
 from hookrouter.testing.plugins import write_plugin
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ _ASKING = ("AskUserQuestion", "ExitPlanMode")
 """The tools that always draw a dialog."""
 
 
-@with_field_docs
 class ToolOutcome(NamedTuple):
     """What became of one tool call of Claude's."""
 

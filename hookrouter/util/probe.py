@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
-
 __all__ = ["Probe"]
 
 
-@with_field_docs
 class Probe(NamedTuple):
     """What a look at the other side of a gateway, or at a terminal's program, showed."""
 

@@ -7,7 +7,6 @@ import stat
 from typing import Any, NamedTuple
 
 from hookrouter.util import fastjson
-from hookrouter.util.field_docs import with_field_docs
 
 __all__ = ["TAIL_BYTES", "FileEnd", "last_lines", "parsed", "read_end"]
 
@@ -15,7 +14,6 @@ TAIL_BYTES = 1024 * 1024
 """Of a file that grows with a session so many bytes are read."""
 
 
-@with_field_docs
 class FileEnd(NamedTuple):
     """The end of a file."""
 

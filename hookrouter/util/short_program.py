@@ -14,20 +14,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.detached import inheritable_descriptors
-from hookrouter.util.field_docs import with_field_docs
-from hookrouter.util.system import memory_file
+from hookrouter.util.system import memory_file, signal
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Mapping, Sequence
     from typing import Any
-
-else:
-    try:
-        # As in hookrouter.util.time_limit.
-        import _signal as signal
-    except ImportError:
-        import signal
 
 __all__ = ["Finished", "run_short"]
 
@@ -37,7 +28,6 @@ _PAUSE = 0.0005
 _LONGEST_PAUSE = 0.05
 
 
-@with_field_docs
 class Finished(NamedTuple):
     """A program that has ended."""
 

@@ -13,12 +13,12 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    import signal
+    import signal as signal
     import socket
     from typing import IO, Any
 else:
     try:
-        # As in hookrouter.util.time_limit: the module signal is slow to import.
+        # The module signal wraps every constant in an enum, which takes longer than all that a hook does.
         import _signal as signal
     except ImportError:
         import signal
@@ -41,6 +41,7 @@ __all__ = [
     "process_environ",
     "process_space",
     "process_status",
+    "signal",
     "sync",
     "thread_count",
 ]

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import time
 
+from hookrouter.util.system import signal
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    import signal
     from types import FrameType
-
-else:
-    try:
-        # The module signal wraps every constant in an enum, which takes longer than all that hookrouter does here.
-        import _signal as signal
-    except ImportError:
-        import signal
 
 __all__ = ["PluginTimeout", "time_limit"]
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.dialogs.stories.following import Ended, Following
 from hookrouter.messaging.trace_context import HEADER, TraceContext, parsed, span_id, trace_id
 from hookrouter.util.clock import seconds
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +26,6 @@ _TRIED = ("delivered", "kept", "given_up")
 """Outcomes of a message that some gateway was asked to take."""
 
 
-@with_field_docs
 class SpanRow(NamedTuple):
     """One span; times in nanoseconds since 1970."""
 

@@ -30,11 +30,6 @@ class Health:
         self.checked_at = ""
         """When they were found (ISO 8601, UTC); empty while the first check runs."""
 
-    @property
-    def is_running(self) -> bool:
-        """Whether a check runs."""
-        return self._is_running
-
     def look(self, services: Services) -> None:
         """Begin a check in a thread, if none runs and the last one is a minute old."""
         with self._lock:

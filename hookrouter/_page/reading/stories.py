@@ -29,7 +29,6 @@ from hookrouter.dialogs.stories.story import OPEN, UNKNOWN, shown_id
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal import parsed
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,7 +52,6 @@ _DELIVERIES = {REMINDER: "reminded", ESCALATION: "escalated"}
 _Key = tuple[str, str]
 
 
-@with_field_docs
 class StoryPage(NamedTuple):
     """One page of the stories that were wanted."""
 
@@ -67,7 +65,6 @@ class StoryPage(NamedTuple):
     """How many stories fit."""
 
 
-@with_field_docs
 class Step(NamedTuple):
     """One thing that happened to a question."""
 

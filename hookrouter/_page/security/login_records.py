@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.clock import iso, now, seconds
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +32,6 @@ LONGEST_TEXT = 200
 """Characters of a name and of what a browser says of itself that are kept."""
 
 
-@with_field_docs
 class LoginRecord(NamedTuple):
     """One login of one browser."""
 

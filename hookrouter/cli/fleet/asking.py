@@ -21,7 +21,6 @@ from hookrouter.config import FILES
 from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ AWAY = (
 """What is said of a machine that is not there."""
 
 
-@with_field_docs
 class Told(NamedTuple):
     """What one machine said."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["CheckedAnswer"]
 
 
-@with_field_docs
 class CheckedAnswer(NamedTuple):
     """What is to be answered, how, and by whom."""
 

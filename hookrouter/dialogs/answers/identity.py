@@ -6,8 +6,6 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -35,7 +33,6 @@ _LONGEST_PROOF = 4096
 _KINDS = ("agent", "person")
 
 
-@with_field_docs
 class Author(NamedTuple):
     """Whoever decided an answer."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.util.field_docs import with_field_docs
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -23,7 +21,6 @@ class ExitCode:
     NOT_CONFIRMED = 5
 
 
-@with_field_docs
 class AnswerResult(NamedTuple):
     """What came of one ``hookrouter answer``."""
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.storage.secret_file import made_secret, read_secret
 from hookrouter.util.errors import HookrouterError
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from itsdangerous import URLSafeTimedSerializer
@@ -45,7 +44,6 @@ _SHORTEST_SECRET = 32
 """Characters of a secret that somebody has chosen: who has a link may try all secrets that are shorter."""
 
 
-@with_field_docs
 class LinkedQuestion(NamedTuple):
     """The question that a link is for. Whether it is still open is not known by the link."""
 

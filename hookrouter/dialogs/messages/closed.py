@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs.messages.formatting import cut
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.markdown import code, quoted
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ _NAME = 80
 """How many bytes of a name are shown."""
 
 
-@with_field_docs
 class ClosedWords(NamedTuple):
     """How a message reads that closes an earlier one."""
 

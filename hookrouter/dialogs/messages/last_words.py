@@ -13,7 +13,6 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.transcript import last_lines, parsed
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +30,6 @@ _MACHINE_TEXTS = ("<local-command-", "<bash-", "<system-reminder>", "<task-notif
 """How texts begin that stand where prompts do, and that nobody typed."""
 
 
-@with_field_docs
 class Said(NamedTuple):
     """What was said last before a question."""
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.messaging.gateway import ScheduledMessage
 from hookrouter.util.clock import seconds
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.markdown import code
 from hookrouter.util.text import duration
 
@@ -75,7 +74,6 @@ def follow_ups(
     return tuple(found)
 
 
-@with_field_docs
 class Reminded(NamedTuple):
     """What has been sent about a question that is still open. Times are ISO 8601, UTC."""
 

@@ -19,7 +19,6 @@ from hookrouter.dialogs.messages.formatting import (
 from hookrouter.dialogs.messages.words import example_numbers, is_own, line_to_type
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter.util.clock import local
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.markdown import code, quoted
 from hookrouter.util.text import duration
 
@@ -36,7 +35,6 @@ _OWN_WORDS = "in your own words"
 _AT_TERMINAL = "Answer at the session's own terminal (options count from 1 there)"
 
 
-@with_field_docs
 class Link(NamedTuple):
     """Where a person answers one question in a browser, see :mod:`hookrouter.dialogs.messages.answer_link`."""
 

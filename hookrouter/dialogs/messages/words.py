@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.answering.labels import recorded_label
 from hookrouter.dialogs.decisions import DecisionError, shown_where
 from hookrouter.dialogs.messages.formatting import quote
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ _NUMBERS = re.compile(r"[0-9]{1,4}(?:\s*,\s*[0-9]{1,4})*,?")
 Decision = dict[str, Any]
 
 
-@with_field_docs
 class Choice(NamedTuple):
     """What a group of words means for its question."""
 
@@ -55,7 +53,6 @@ class Choice(NamedTuple):
     """The words, if they name no option and so are the person's own text in place of one."""
 
 
-@with_field_docs
 class Reading(NamedTuple):
     """What the words of a command line mean for a form."""
 

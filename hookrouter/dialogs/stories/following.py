@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.dialogs.stories.story import OUTCOMES
 from hookrouter.dialogs.verdicts import end_of_sweep
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +24,6 @@ _MOST = 10_000
 _Key = tuple[str, str]
 
 
-@with_field_docs
 class Asked(NamedTuple):
     """A question that has opened."""
 
@@ -39,7 +37,6 @@ class Asked(NamedTuple):
     """When (ISO 8601); empty if that is not known."""
 
 
-@with_field_docs
 class Ended(NamedTuple):
     """A question that has ended."""
 

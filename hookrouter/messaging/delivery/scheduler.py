@@ -9,7 +9,6 @@ import attrs
 
 from hookrouter.messaging.retry import BLOCKING_FAILURES
 from hookrouter.util.clock import now, seconds
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +26,6 @@ BUSY_SECONDS = 2.0
 """Seconds until a lane is tried again that a process of another deliverer is still working on."""
 
 
-@with_field_docs
 class Lane(NamedTuple):
     """What messages share that are kept in order."""
 

@@ -21,7 +21,6 @@ from hookrouter.sessions.records import (
 )
 from hookrouter.sessions.running_clients import WAITING, process_environ, running_client
 from hookrouter.util.clock import seconds
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.system import boot_id
 
 if TYPE_CHECKING:
@@ -55,7 +54,6 @@ AT_REST = ("idle", "shell")
 """What the registry says of a session that awaits a prompt: with ``shell`` something of it runs in the background."""
 
 
-@with_field_docs
 class Sight(NamedTuple):
     """What is known of a session at one moment."""
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.messages.formatting import start_words
 from hookrouter.util.clock import iso
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ _MOST_ITEMS = 20
 """Items that wait of which the texts are handed on; there may be more."""
 
 
-@with_field_docs
 class News(NamedTuple):
     """What has happened in a session. What an event has nothing to do with is left out."""
 

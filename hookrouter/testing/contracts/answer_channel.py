@@ -11,7 +11,6 @@ from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, Answer
 from hookrouter.testing.contracts.keystroke_planner import CASES
 from hookrouter.testing.contracts.optional import misspelt_methods
 from hookrouter.tools import AskUserQuestionInput, Option, Question
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ _STATUSES = (AnswerStatus.DELIVERED, AnswerStatus.REFUSED, AnswerStatus.UNAVAILA
 _CASE = CASES["select-second"]
 
 
-@with_field_docs
 class Recorded(NamedTuple):
     """What the client has taken for the answer of a form."""
 

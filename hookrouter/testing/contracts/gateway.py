@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from hookrouter._plugins.gateway_settings import read_gateway_settings
 from hookrouter.messaging.gateway import ClosingGateway, Gateway, Message, Probe, ProbingGateway, SendResult, Sent
-from hookrouter.util.field_docs import with_field_docs
 from hookrouter.util.system import fork
 from hookrouter.util.text import printable
 from hookrouter.util.time_limit import time_limit
@@ -52,7 +51,6 @@ _VALUES = st.recursive(
 )
 
 
-@with_field_docs
 class Arrived(NamedTuple):
     """One message on the other side."""
 

@@ -30,7 +30,6 @@ from hookrouter.answering.interfaces import (
 )
 from hookrouter.testing.contracts.optional import misspelt_methods
 from hookrouter.tools import AskUserQuestionInput, Option, Question
-from hookrouter.util.field_docs import with_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +53,6 @@ _TEXT = "neither: 'B', then \"A\";\n\tand a second line -- 日本語 👍"
 _LONG = "".join(f"line {number} of a long text; " for number in range(200))
 
 
-@with_field_docs
 class Case(NamedTuple):
     """One form, what is decided, and what the client must then record."""
 
