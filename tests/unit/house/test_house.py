@@ -1,0 +1,98 @@
+"""What keeps the house in order: lists that follow the folders, and a budget of lines for each package."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from support.code_lines import code_lines
+
+ROOT = Path(__file__).parents[3]
+CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+
+BUDGET = {
+    "hookrouter": 1818,
+    "hookrouter/_config": 1796,
+    "hookrouter/_contract": 706,
+    "hookrouter/_demo": 590,
+    "hookrouter/_diagnostics": 2205,
+    "hookrouter/_fleet": 1490,
+    "hookrouter/_fronts": 184,
+    "hookrouter/_installation": 1463,
+    "hookrouter/_isolation": 855,
+    "hookrouter/_mod": 240,
+    "hookrouter/_monitor": 444,
+    "hookrouter/_page": 2660,
+    "hookrouter/_plugins": 1622,
+    "hookrouter/_routing": 1506,
+    "hookrouter/_sandbox": 2219,
+    "hookrouter/_serving": 3452,
+    "hookrouter/_setup": 551,
+    "hookrouter/answering": 455,
+    "hookrouter/cli": 8140,
+    "hookrouter/dialogs": 4594,
+    "hookrouter/events": 445,
+    "hookrouter/hookspecs": 1871,
+    "hookrouter/messaging": 2301,
+    "hookrouter/permission_rules": 902,
+    "hookrouter/queue": 2811,
+    "hookrouter/sessions": 565,
+    "hookrouter/shell": 3323,
+    "hookrouter/storage": 1530,
+    "hookrouter/testing": 2715,
+    "hookrouter/tools": 1492,
+    "hookrouter/util": 1531,
+    "plugins/hookrouter_approvals": 2473,
+    "plugins/hookrouter_ask_user_question": 265,
+    "plugins/hookrouter_blocked": 387,
+    "plugins/hookrouter_command": 242,
+    "plugins/hookrouter_hook_reply": 241,
+    "plugins/hookrouter_inbox": 36,
+    "plugins/hookrouter_key_counting": 280,
+    "plugins/hookrouter_keystrokes": 3945,
+    "plugins/hookrouter_openclaw": 258,
+    "plugins/hookrouter_opentelemetry": 266,
+    "plugins/hookrouter_postgresql": 1852,
+    "plugins/hookrouter_rules": 79,
+    "plugins/hookrouter_sessions": 1042,
+    "plugins/hookrouter_tmux": 379,
+    "plugins/hookrouter_webhook": 489,
+}
+"""Lines of code of each package, of the modules beside them, and of each plugin: a rise is a decision of its own."""
+ROOM = 1.03
+"""How far a package may grow without one."""
+
+
+def packages(folder: str) -> set[str]:
+    return {one.name for one in (ROOT / folder).iterdir() if (one / "__init__.py").is_file()}
+
+
+def counted() -> dict[str, int]:
+    found: dict[str, int] = {}
+    for folder in ("hookrouter", "plugins"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            inner = file.relative_to(ROOT / folder)
+            name = f"{folder}/{inner.parts[0]}" if len(inner.parts) > 1 else folder
+            found[name] = found.get(name, 0) + len(code_lines(file.read_text(encoding="utf-8")))
+    return found
+
+
+def test_plugins_may_import_no_private_package_whichever_there_are() -> None:
+    (contract,) = [one for one in CONFIG["contracts"] if "public names only" in one["name"]]
+    private = {f"hookrouter.{name}" for name in packages("hookrouter") if name.startswith("_")}
+    assert {"hookrouter._wiring", *private} == set(contract["forbidden_modules"])
+
+
+def test_the_linter_knows_every_plugin() -> None:
+    plugins = packages("plugins")
+    assert {"hookrouter", *plugins} == set(CONFIG["root_packages"])
+    for contract in CONFIG["contracts"]:
+        for key in ("modules", "source_modules", "forbidden_modules"):
+            listed = {name for name in contract.get(key, ()) if name.startswith("hookrouter_")}
+            assert not listed or listed == plugins, (contract["name"], key)
+
+
+def test_no_package_outgrows_its_budget() -> None:
+    lines = counted()
+    assert lines.keys() == BUDGET.keys()
+    assert not {name: (count, BUDGET[name]) for name, count in lines.items() if count > BUDGET[name] * ROOM}
