@@ -568,7 +568,7 @@ class JournalTable:
 
 @attrs.frozen
 class ServeTable:
-    """How the resident router runs, which makes hook calls cheap. Without one every call runs by itself."""
+    """How the resident router runs, which makes hooks start faster. Without one every call runs by itself."""
 
     auto: bool = _key(
         _FLAG,

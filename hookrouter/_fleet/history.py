@@ -23,7 +23,7 @@ from hookrouter.dialogs.stories.one_story import (
 )
 from hookrouter.dialogs.stories.story import UNKNOWN
 from hookrouter.dialogs.verdicts import KIND as VERDICT
-from hookrouter.dialogs.verdicts import verdict_of
+from hookrouter.dialogs.verdicts import verdict_in
 from hookrouter.storage.history import OPEN, HistoryBatch, KeptStory, StoryQuery
 from hookrouter.storage.journal import GENERAL, parsed
 
@@ -166,7 +166,7 @@ class HistoryBringer:
             stamps |= {(kind, name): stamp for name, stamp in now.items()}
             changed = {name for name, stamp in now.items() if self._stamps.get((kind, name)) != stamp}
             for name, document in self._store.entries(kind, changed.__contains__) if changed else ():
-                one = question_of(document) if kind == QUESTION else verdict_of(document)
+                one = question_of(document) if kind == QUESTION else verdict_in(document)
                 if one is not None:
                     self._documents[kind, name] = key = document_key(one)
                     found.setdefault(key, {})[kind] = document
@@ -215,7 +215,7 @@ def _changed(sources: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[s
 
 def _tell(key: StoryKey, sources: Mapping[str, Any], former: KeptStory | None) -> dict[str, Any] | None:
     records = (record for line in sources["records"] if (record := parsed(line.encode("utf-8"))) is not None)
-    question, verdict = question_of(sources[QUESTION]), verdict_of(sources[VERDICT])
+    question, verdict = question_of(sources[QUESTION]), verdict_in(sources[VERDICT])
     story = one_story(key, records, question, verdict)
     # Of one that nothing tells of any more, it is known at least that it was asked.
     return story if story is not None or former is None else {**former.story, "outcome": UNKNOWN}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hookrouter._fleet.errands import Done
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore, Storage
 
 __all__ = ["Elsewhere", "Others"]
@@ -31,7 +31,7 @@ class Elsewhere(NamedTuple):
 
     machine: str
     """The machine."""
-    question: Question
+    question: Dialog
     """The question, as its document in the engine has it."""
 
 

@@ -42,7 +42,7 @@ BUILT_IN = (
     CommandEntry(
         "uninstall", "Take hookrouter's entries out of settings.json.", "hookrouter.cli.installation:uninstall"
     ),
-    CommandEntry("serve", "Run the router that makes hook calls cheap; ask or stop it.", "hookrouter.cli.serve:serve"),
+    CommandEntry("serve", "Run, query or stop the resident router.", "hookrouter.cli.serve:serve"),
     CommandEntry(
         "answer", "Answer the question that a Claude Code session is asking.", "hookrouter.cli.dialogs.commands:answer"
     ),
@@ -65,7 +65,11 @@ BUILT_IN = (
     CommandEntry(
         "skill", "Print or install the skill that teaches an agent to answer.", "hookrouter.cli.dialogs.skill:skill"
     ),
-    CommandEntry("watch", "Look at sessions from outside, if no router does.", "hookrouter.cli.watch:watch"),
+    CommandEntry(
+        "watch",
+        "Watch sessions for dialogs that fire no hook (the resident router does this too).",
+        "hookrouter.cli.watch:watch",
+    ),
     CommandEntry(
         "open",
         "Open the page for people: what waits, answered from a browser or a phone.",
@@ -74,7 +78,7 @@ BUILT_IN = (
     CommandEntry(
         "explain", "Say which plugins a hook call reaches, in which order, and why.", "hookrouter.cli.explain:explain"
     ),
-    CommandEntry("demo", "Show the whole question loop in a place of its own.", "hookrouter._demo.command:demo"),
+    CommandEntry("demo", "Run the whole question loop in a throw-away sandbox.", "hookrouter._demo.command:demo"),
     CommandEntry("replay", "Run a journalled hook again, and compare.", "hookrouter.cli.replay:replay"),
     CommandEntry("logs", "Show the journal, and follow it.", "hookrouter.cli.logs:logs"),
     CommandEntry("stats", "Count hook runs, their times, and what became of questions.", "hookrouter.cli.stats:stats"),
@@ -104,7 +108,7 @@ BUILT_IN = (
     ),
     CommandEntry(
         "completion",
-        "Print the script that completes hookrouter's words in a shell.",
+        "Print the shell completion script.",
         "hookrouter.cli.completion:completion",
     ),
 )

@@ -54,7 +54,7 @@ class Level(StrEnum):
     ERROR = "error"
 
 
-_FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Stay, and write what comes.")]
+_FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Follow: print new records as they arrive.")]
 _OfSession = Annotated[
     str | None,
     typer.Option("--session", metavar="NAME|ID", help="Only this session: its name, or the beginning of its id."),
@@ -68,7 +68,7 @@ _OfEvent = Annotated[
         autocompletion=event_words,
     ),
 ]
-_LeastLevel = Annotated[Level, typer.Option("--level", help="Only records that are at least so grave.")]
+_LeastLevel = Annotated[Level, typer.Option("--level", help="Only records of this level or higher.")]
 _OfPlugin = Annotated[
     str | None,
     typer.Option(

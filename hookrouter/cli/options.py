@@ -73,7 +73,7 @@ Machine = Annotated[
     typer.Option(
         "--machine",
         metavar="NAME",
-        help="Have this machine do it, of those that share an engine ([storage] in config.toml).",
+        help="Run on this machine of the fleet ([storage] in config.toml).",
     ),
 ]
 

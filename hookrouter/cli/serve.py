@@ -26,9 +26,7 @@ def serve(
     stop: Annotated[
         bool, typer.Option("--stop", help="Have the router that runs end; calls that it has go on.")
     ] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Have the router that runs begin anew; no call is lost.")
-    ] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Restart the running router; no call is lost.")] = False,
     idle: Annotated[
         float, typer.Option("--idle", min=0, metavar="SECONDS", help="End after so long without a call; 0: never.")
     ] = 0.0,
@@ -48,7 +46,7 @@ def serve(
     ] = False,
     as_json: Json = False,
 ) -> int:
-    """Run the router of this home: one warm process that makes hook calls cheap, for all sessions of this machine.
+    """Run the router of this home: one warm process, so that the hooks of all sessions on this machine start faster.
 
     It serves the hooks that 'hookrouter install' has registered, in the foreground, until a signal ends it. Every call
     works without it, too: one that finds no router, or one that hangs, runs by itself as ever. It notices a change of

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hookrouter.context import Context, Services
     from hookrouter.dialogs.comparison import Comparison
-    from hookrouter.dialogs.documents import PendingAnswer, Question
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
 
 __all__ = [
     "CLIENT_GONE",
@@ -41,7 +41,7 @@ CLIENT_GONE = "the client that asked has ended without an answer"
 class Ending(NamedTuple):
     """A question that has ended, and why."""
 
-    question: Question
+    question: Dialog
     """The question that has ended."""
     reason: str
     """Why, in words for its agent."""
@@ -49,7 +49,7 @@ class Ending(NamedTuple):
     """How it stands in the transcript, if that was looked up."""
 
 
-def verdict_of(question: Question, outcome: str, **fields: object) -> Verdict:
+def verdict_of(question: Dialog, outcome: str, **fields: object) -> Verdict:
     """Return a verdict on a question, with what its document says."""
     known = {
         "session": question.session,
@@ -81,7 +81,7 @@ def close(context: Context, endings: Sequence[Ending]) -> None:
         raise failure
 
 
-def close_of_gone_clients(services: Services, questions: Sequence[Question]) -> None:
+def close_of_gone_clients(services: Services, questions: Sequence[Dialog]) -> None:
     """Close what clients that have certainly ended had asked, with a journal record of its own for each session.
 
     For a deliverer, which brings the messages about it. Raises as :func:`close` does.
@@ -173,7 +173,7 @@ def record_of(pending: PendingAnswer, comparison: Comparison) -> dict[str, objec
     return record if comparison.matches else {**record, "level": "warning", "reason": comparison.reason}
 
 
-def end_compared(context: Context, question: Question, pending: PendingAnswer, comparison: Comparison) -> None:
+def end_compared(context: Context, question: Dialog, pending: PendingAnswer, comparison: Comparison) -> None:
     """Note the verdict on a decision, and tell the agent if something else has happened; the documents stay."""
     outcome = "verified" if comparison.matches else "mismatch"
     verdict = verdict_of(question, outcome, reason=comparison.reason, by=pending.by, who=pending.who)
@@ -185,7 +185,7 @@ def end_compared(context: Context, question: Question, pending: PendingAnswer, c
 
 
 def end_by_person(
-    context: Context, question: Question, recorded: Mapping[str, str], notes: Mapping[str, str] | None = None
+    context: Context, question: Dialog, recorded: Mapping[str, str], notes: Mapping[str, str] | None = None
 ) -> dict[str, object]:
     """Note that a person has decided in the client's own dialog; the documents stay.
 
@@ -196,7 +196,7 @@ def end_by_person(
     return {"outcome": outcome, "recorded": recorded, **({"recorded_notes": notes} if notes else {})}
 
 
-def _is_missed(services: Services, question: Question) -> bool:
+def _is_missed(services: Services, question: Dialog) -> bool:
     """Whether the agent was never woken for this question, looked up while its documents are held."""
     current = documents.find_question(services.store, question.session_id, question.tool_use_id)
     return current is not None and current.missed

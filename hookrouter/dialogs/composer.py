@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from hookrouter.config import Config
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.messaging.gateway import Message
 
@@ -97,7 +97,7 @@ class DialogComposer:
         return message._replace(text=text, data={**data, **delivered}, link=url)
 
 
-def surroundings(question: Question, services: Services) -> Surroundings:
+def surroundings(question: Dialog, services: Services) -> Surroundings:
     """Return what is known now of the session that asks."""
     said = said_before(question.transcript_path, question.tool_use_id, subagent=bool(question.agent_id))
     verdicts = [one for one in list_verdicts(services.store) if one.session_id == question.session_id]
@@ -123,7 +123,7 @@ def _closing(message: Message, services: Services) -> Message | None:
 
 def _text(
     message: Message,
-    question: Question,
+    question: Dialog,
     services: Services,
     around: Surroundings,
     reader: str,
@@ -152,7 +152,7 @@ def _text(
     return question_message(question, argv, environ, advice, others, surroundings=around, lead=lead)
 
 
-def _link(question: Question, services: Services) -> Link | None:
+def _link(question: Dialog, services: Services) -> Link | None:
     """Return where a person answers in a browser, from now on; None if nowhere."""
     page, begun = services.config.page, now()
     try:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWER_LOCK",
+    "Dialog",
     "PendingAnswer",
-    "Question",
     "client_here",
     "delete_pending",
     "delete_question",
@@ -93,8 +93,8 @@ a machine that has far more to do than it can; a question that cannot be saved i
 half of the time that a plugin has."""
 
 
-class Question(NamedTuple):
-    """One open question of one session."""
+class Dialog(NamedTuple):
+    """One open dialog of one session: a question, or what another kind of dialog asks."""
 
     session: str
     """The session's name."""
@@ -165,24 +165,24 @@ class PendingAnswer(NamedTuple):
     """The login name of the person who decided; empty for an agent, or if it is not known."""
 
 
-def is_client_gone(question: Question) -> bool:
+def is_client_gone(question: Dialog) -> bool:
     """Whether the client that asked has certainly ended; False if that cannot be known from here."""
     return question.client_host == process_space() and is_gone(question.client_pid)
 
 
-def client_here(question: Question) -> int:
+def client_here(question: Dialog) -> int:
     """Return the process id of the client that asked; 0 if it is not known, or does not count here."""
     return question.client_pid if question.client_host == process_space() else 0
 
 
-def is_young(question: Question) -> bool:
+def is_young(question: Dialog) -> bool:
     """Whether its dialog may not have been drawn yet. A time in the future (a clock set back) is not young."""
     from hookrouter.util.clock import iso, now
 
     return iso(now() - DRAWN_SECONDS) < question.saved_at <= iso(now() + 1)
 
 
-def is_being_answered(store: DocumentStore, question: Question) -> bool:
+def is_being_answered(store: DocumentStore, question: Dialog) -> bool:
     """Whether a ``hookrouter answer`` runs for this question now. Takes no lock, and writes nothing."""
     return store.lock_holder(ANSWER_LOCK, own_name(question.session, question.tool_use_id)) is not None
 
@@ -203,7 +203,7 @@ def _is_question(question: object) -> bool:
     )
 
 
-def forms_beside(store: DocumentStore, question: Question) -> list[Question]:
+def forms_beside(store: DocumentStore, question: Dialog) -> list[Dialog]:
     """Return the other forms that are open in the same Claude session, or in the same pane, the oldest first.
 
     A session may be resumed by a second client, in a pane of its own: then two panes show its forms.
@@ -217,7 +217,7 @@ def forms_beside(store: DocumentStore, question: Question) -> list[Question]:
     ]
 
 
-def is_elsewhere(question: Question, other: Question) -> bool:
+def is_elsewhere(question: Dialog, other: Dialog) -> bool:
     """Whether two questions are certainly drawn in different panes, whatever the terminal's sessions are called."""
     one, two = question.terminal, other.terminal
     if one is None or two is None:
@@ -247,7 +247,7 @@ def own_name(session: str, tool_use_id: str) -> str:
     return f"{session}:{tool_use_id}"
 
 
-def save_question(store: DocumentStore, question: Question) -> str:
+def save_question(store: DocumentStore, question: Dialog) -> str:
     """Write the question durably, beside the others that its session has open; return where it is.
 
     Raises StoreError.
@@ -264,7 +264,7 @@ def save_question(store: DocumentStore, question: Question) -> str:
         return _write_question(store, question, document)
 
 
-def open_question(store: DocumentStore, question: Question, tell: Callable[[Question], None]) -> Question:
+def open_question(store: DocumentStore, question: Dialog, tell: Callable[[Dialog], None]) -> Dialog:
     """Save a question unless this call has saved it already, and call ``tell`` unless it is missed; return it as saved.
 
     A hook may run twice for one call, because the first run was killed at any point, or while it still runs. ``tell``
@@ -283,7 +283,7 @@ def open_question(store: DocumentStore, question: Question, tell: Callable[[Ques
         return question
 
 
-def _write_question(store: DocumentStore, question: Question, document: dict[str, object]) -> str:
+def _write_question(store: DocumentStore, question: Dialog, document: dict[str, object]) -> str:
     name = _document_name(question)
     where = store.write(QUESTION, name, document)
     if question.provisional:
@@ -293,7 +293,7 @@ def _write_question(store: DocumentStore, question: Question, document: dict[str
 
 
 def tell_once(
-    store: DocumentStore, question: Question, kind: str, put: Callable[[], object], is_put: Callable[[], bool]
+    store: DocumentStore, question: Dialog, kind: str, put: Callable[[], object], is_put: Callable[[], bool]
 ) -> None:
     """Call ``put``, which puts a message of one kind about a question into the outbox, unless an earlier run has.
 
@@ -322,18 +322,18 @@ def _nothing() -> None:
     """Put nothing in, because it is there."""
 
 
-def list_questions(store: DocumentStore) -> list[Question]:
+def list_questions(store: DocumentStore) -> list[Dialog]:
     """Return the open questions of all sessions, by session name and age, the oldest first."""
     return _found(store, lambda _: True)
 
 
-def session_questions(store: DocumentStore, session: str) -> list[Question]:
+def session_questions(store: DocumentStore, session: str) -> list[Dialog]:
     """Return the open questions of one session, the oldest first."""
     found = _found(store, lambda name: f":{session}:" in name)
     return [question for question in found if question.session == session]
 
 
-def near(store: DocumentStore, session_id: str, session: str = "") -> list[Question]:
+def near(store: DocumentStore, session_id: str, session: str = "") -> list[Dialog]:
     """Return the open questions of one Claude session, whatever it was called, and of one session name if it is given.
 
     Sorted as :func:`list_questions` does.
@@ -344,12 +344,12 @@ def near(store: DocumentStore, session_id: str, session: str = "") -> list[Quest
     ]
 
 
-def others(store: DocumentStore, question: Question) -> list[Question]:
+def others(store: DocumentStore, question: Dialog) -> list[Dialog]:
     """Return the questions that the same session has open beside this one, the oldest first."""
     return [other for other in session_questions(store, question.session) if other.tool_use_id != question.tool_use_id]
 
 
-def find_question(store: DocumentStore, session_id: str, tool_use_id: str) -> Question | None:
+def find_question(store: DocumentStore, session_id: str, tool_use_id: str) -> Dialog | None:
     """Return the open question of this tool call, whatever its session is called by now."""
     for question in _found(store, lambda name: name.startswith(f"{session_id}:")):
         if question.session_id == session_id and question.tool_use_id == tool_use_id:
@@ -357,14 +357,14 @@ def find_question(store: DocumentStore, session_id: str, tool_use_id: str) -> Qu
     return None
 
 
-def _found(store: DocumentStore, named: Callable[[str], bool]) -> list[Question]:
+def _found(store: DocumentStore, named: Callable[[str], bool]) -> list[Dialog]:
     """Return the open questions whose documents have such names, by session name and age."""
     documents = _entries(store, QUESTION, named).values()
     found = [question for document in documents if (question := question_of(document))]
     return sorted(found, key=lambda question: (question.session, question.saved_at))
 
 
-def wake_missed(store: DocumentStore, question: Question, wake: Callable[[Question], None]) -> bool:
+def wake_missed(store: DocumentStore, question: Dialog, wake: Callable[[Dialog], None]) -> bool:
     """Call ``wake`` once for a question that was missed, and note that it was; return whether it was called.
 
     False if the question has ended, or another process has done it. What ``wake`` raises leaves it missed; it may not
@@ -381,7 +381,7 @@ def wake_missed(store: DocumentStore, question: Question, wake: Callable[[Questi
         return True
 
 
-def settle(store: DocumentStore, question: Question, tell: Callable[[Question], None]) -> bool:
+def settle(store: DocumentStore, question: Dialog, tell: Callable[[Dialog], None]) -> bool:
     """Note for good whose a provisional question is, and call ``tell`` with it, once; return whether this did it.
 
     ``question`` is as it is to be. False if it has ended, or another process has done it. What ``tell`` raises leaves
@@ -420,7 +420,7 @@ def is_open(store: DocumentStore, session: str, tool_use_id: str) -> bool:
     return _name(store, QUESTION, session, tool_use_id) is not None
 
 
-def open_condition(question: Question) -> dict[str, object]:
+def open_condition(question: Dialog) -> dict[str, object]:
     """Return what the outbox needs in order to see whether this question is open (``while_open``)."""
     fields = {"session": question.session, "tool_use_id": question.tool_use_id}
     return {"kind": QUESTION, "names": [_document_name(question)], "fields": fields}
@@ -523,7 +523,7 @@ def remove_left_behind(store: DocumentStore, session: str) -> list[str]:
     return removed
 
 
-def _document_name(question: Question | PendingAnswer) -> str:
+def _document_name(question: Dialog | PendingAnswer) -> str:
     """Return the name of a question's documents."""
     return f"{question.session_id}:{question.session}:{question.tool_use_id}"
 
@@ -558,14 +558,14 @@ def _delete(store: DocumentStore, kind: str, session: str, tool_use_id: str) -> 
     return name is not None and store.delete(kind, name)
 
 
-def question_of(document: Mapping[str, Any] | None) -> Question | None:
+def question_of(document: Mapping[str, Any] | None) -> Dialog | None:
     """Return the question that a document holds; None if it holds none that can be read."""
     if document is None or not is_form(document.get("questions")):
         return None
     session, tool_use_id = _text(document, "session"), _text(document, "tool_use_id")
     if not session or not tool_use_id:
         return None
-    return Question(
+    return Dialog(
         session=session,
         session_id=_text(document, "session_id"),
         tool_use_id=tool_use_id,

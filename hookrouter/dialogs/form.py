@@ -10,7 +10,7 @@ from hookrouter.tools.ask_user_question import AskUserQuestionInput
 from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = ["FormError", "form_of"]
 
@@ -19,7 +19,7 @@ class FormError(HookrouterError, ValueError):
     """A question document holds no form."""
 
 
-def form_of(question: Question) -> AskUserQuestionInput:
+def form_of(question: Dialog) -> AskUserQuestionInput:
     """Return the form of a question document. Raises FormError."""
     questions = [
         {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrouter.config import Config
     from hookrouter.context import Context, Services
     from hookrouter.dialogs.comparison import Comparison
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
 
@@ -42,29 +42,27 @@ class DialogKind(Protocol):
     name: str
     """The ``kind`` of the documents that it is about."""
 
-    def parse(self, question: Question, text: str) -> list[dict[str, Any]]:
+    def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
         """Return the decisions in a JSON text, checked. Raises DecisionError with every fault."""
 
-    def chosen(self, question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+    def chosen(self, question: Dialog, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
         """Return what a person's choice on the dialog's form means. Raises DecisionError."""
 
-    def intended(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    def intended(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
         """Return what the decisions mean, as ``questions`` of an answer's result has it."""
 
-    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:
+    def refusal(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:
         """Return why no agent may decide this so, by the rules of now; empty if one may."""
 
-    def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    def reply(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """Return what the hook that waits beside the dialog is handed; None for a form's answers."""
 
     def asked(
-        self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore
+        self, question: Dialog, decisions: Sequence[Mapping[str, Any]], store: DocumentStore
     ) -> AskedDialog | None:
         """Return what a planner of keys is given; None if no keys can enter such a decision. Raises StoreError."""
 
-    def judge(
-        self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services
-    ) -> Comparison | None:
+    def judge(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], services: Services) -> Comparison | None:
         """Compare what transcript or screen show with what was decided; None while they show nothing that decides it.
 
         For what no hook tells, such as a refusal that Claude was told of.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.context import Context
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = ["Opening", "note_asked", "open_dialog"]
 
@@ -41,7 +41,7 @@ class Opening(NamedTuple):
     """What is to be decided, as the kind has it."""
 
 
-def open_dialog(context: Context, opening: Opening, *, waits: bool = True) -> Question:
+def open_dialog(context: Context, opening: Opening, *, waits: bool = True) -> Dialog:
     """Save a dialog, put the wake in the outbox, and have it delivered; return what is saved.
 
     ``waits`` is whether the hook that opens it then waits for the decision.
@@ -52,7 +52,7 @@ def open_dialog(context: Context, opening: Opening, *, waits: bool = True) -> Qu
     ``repeated``. Raises StoreError if the dialog or the wake cannot be saved.
     """
     agent, is_unclear = context.agent, bool(context.config.problems)
-    question = documents.Question(
+    question = documents.Dialog(
         session=context.session,
         session_id=context.session_id,
         terminal=context.terminal,
@@ -91,7 +91,7 @@ def open_dialog(context: Context, opening: Opening, *, waits: bool = True) -> Qu
     return question
 
 
-def note_asked(context: Context, question: Question) -> None:
+def note_asked(context: Context, question: Dialog) -> None:
     """Journal at once that a dialog is open, where the record of this run comes later, or is none of a hook's."""
     context.note("dialog", question.kind)
     context.note("tool_use_id", question.tool_use_id)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = ["reroute"]
 
 
-def reroute(services: Services, questions: Sequence[Question]) -> list[Question]:
+def reroute(services: Services, questions: Sequence[Dialog]) -> list[Dialog]:
     """Wake the right agents of open questions that were asked while config.toml had problems, each once.
 
     Returns the questions that have got another agent or other gateways; none while the file still has problems. One
@@ -33,7 +33,7 @@ def reroute(services: Services, questions: Sequence[Question]) -> list[Question]
     return [moved for one in questions if one.provisional and (moved := _reroute(services, one)) is not None]
 
 
-def _reroute(services: Services, question: Question) -> Question | None:
+def _reroute(services: Services, question: Dialog) -> Dialog | None:
     agent = services.config.agent_for(question.session, question.cwd)
     if agent is None and not question.agent:
         documents.delete_question(services.store, question.session, question.tool_use_id)
@@ -48,7 +48,7 @@ def _reroute(services: Services, question: Question) -> Question | None:
     return settled if documents.settle(services.store, settled, lambda one: _wake(services, one)) else None
 
 
-def _wake(services: Services, question: Question) -> None:
+def _wake(services: Services, question: Dialog) -> None:
     if question.missed:
         return
     # A former agent is not reminded of what is not its own.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Context
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = [
@@ -112,7 +112,7 @@ def tool_failed(event: events.PostToolUseFailure, context: Context, kinds: Colle
     close(context, [Ending(question, "the tool call failed in Claude Code") for question in open_questions])
 
 
-def _close_those_over(question: Question, context: Context) -> None:
+def _close_those_over(question: Dialog, context: Context) -> None:
     """PreToolUse: close what was asked before this question and has ended.
 
     Claude may ask several questions at once, whose dialogs come one after the other: one that is not known to be over
@@ -138,7 +138,7 @@ def _close_those_over(question: Question, context: Context) -> None:
     close(context, endings)
 
 
-def _older_ending(older: Question, question: Question) -> Ending | None:
+def _older_ending(older: Dialog, question: Dialog) -> Ending | None:
     """Return how a question ended that the same Claude session asked before; None if it may be open."""
     state = transcript.question_state(older.transcript_path, older.tool_use_id)
     if reason := transcript.reason_of(state):
@@ -152,7 +152,7 @@ def _older_ending(older: Question, question: Question) -> Ending | None:
     return Ending(older, "the next question was asked before this one was answered", state)
 
 
-def close_older(question: Question, context: Context) -> None:
+def close_older(question: Dialog, context: Context) -> None:
     """Close what this session asked before and has ended, and remove answers that were left behind."""
     try:
         _close_those_over(question, context)
@@ -167,7 +167,7 @@ def remove_left_behind(session: str, context: Context) -> None:
         context.warn(f"the pending answer to {tool_use_id}, which has ended, was left behind and was removed")
 
 
-def open_dialogs(context: Context, kinds: Collection[str]) -> list[Question]:
+def open_dialogs(context: Context, kinds: Collection[str]) -> list[Dialog]:
     """Return the open questions of the session that this event is about, and of its client.
 
     Other sessions' are none of its business, nor those of another client that has the same session and runs.
@@ -178,14 +178,14 @@ def open_dialogs(context: Context, kinds: Collection[str]) -> list[Question]:
 
 
 def _settled(
-    context: Context, kinds: Collection[str], look_up: Callable[[DocumentStore], list[Question]]
-) -> list[Question]:
+    context: Context, kinds: Collection[str], look_up: Callable[[DocumentStore], list[Dialog]]
+) -> list[Dialog]:
     """Return open questions; those of a time with a broken config.toml are brought to their agents first."""
     if context.config.problems or not documents.has_provisional(context.store):
         return [one for one in look_up(context.store) if one.kind in kinds]
     from hookrouter.dialogs.rerouting import reroute
 
-    moved: list[Question] = []
+    moved: list[Dialog] = []
     try:
         moved = reroute(context, documents.list_questions(context.store))
     except Exception as error:  # noqa: BLE001 - what this event is about matters more
@@ -196,12 +196,12 @@ def _settled(
     return [one for one in look_up(context.store) if one.kind in kinds]
 
 
-def _is_anothers(question: Question, pid: int) -> bool:
+def _is_anothers(question: Dialog, pid: int) -> bool:
     """Whether a client other than the one with this process id asked, and still runs."""
     return is_another_alive(question.client_pid, question.client_host, pid, question.saved_at)
 
 
-def _is_replaced(older: Question, pid: int, terminal: TerminalAddress | None) -> bool:
+def _is_replaced(older: Dialog, pid: int, terminal: TerminalAddress | None) -> bool:
     """Whether the client with this process id, in this pane, has taken the place of the one that asked ``older``.
 
     Two clients may run in panes of one session, and then neither has.

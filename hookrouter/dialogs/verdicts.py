@@ -17,7 +17,7 @@ from hookrouter.dialogs.transcript import CHAT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore, DocumentWatch
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
     "read_verdict",
     "recorded_before",
     "save_verdict",
-    "verdict_of",
+    "verdict_in",
     "was_recorded",
     "watch_verdict",
 ]
@@ -87,14 +87,14 @@ def save_verdict(store: DocumentStore, verdict: Verdict) -> None:
     store.write(KIND, own_name(verdict.session, verdict.tool_use_id), document, durable=False)
 
 
-def read_verdict(store: DocumentStore, question: Question) -> Verdict | None:
+def read_verdict(store: DocumentStore, question: Dialog) -> Verdict | None:
     """Return how this question ended; None if nobody has said so. Raises StoreError."""
-    found = verdict_of(store.read(KIND, own_name(question.session, question.tool_use_id)))
+    found = verdict_in(store.read(KIND, own_name(question.session, question.tool_use_id)))
     same = found is not None and (found.session_id, found.tool_use_id) == (question.session_id, question.tool_use_id)
     return found if same else None
 
 
-def delete_verdict(store: DocumentStore, question: Question) -> None:
+def delete_verdict(store: DocumentStore, question: Dialog) -> None:
     """Forget how an earlier question with this tool_use_id ended. Raises StoreError."""
     store.delete(KIND, own_name(question.session, question.tool_use_id))
 
@@ -109,7 +109,7 @@ def list_verdicts(store: DocumentStore, *, session: str | None = None, tool_use_
     def may_be_meant(name: str) -> bool:
         return (session is None or name.startswith(head)) and (tool_use_id is None or name.endswith(tail))
 
-    found = (verdict_of(document) for _, document in store.entries(KIND, may_be_meant))
+    found = (verdict_in(document) for _, document in store.entries(KIND, may_be_meant))
     # A document may say something else than its name: what it says counts.
     return [
         one
@@ -135,7 +135,7 @@ def recorded_before(store: DocumentStore, session_id: str) -> list[tuple[str, st
     return found
 
 
-def watch_verdict(store: DocumentStore, question: Question) -> DocumentWatch:
+def watch_verdict(store: DocumentStore, question: Dialog) -> DocumentWatch:
     """Return a watch on the document of this question."""
     return store.watch(KIND, own_name(question.session, question.tool_use_id))
 
@@ -143,7 +143,7 @@ def watch_verdict(store: DocumentStore, question: Question) -> DocumentWatch:
 def was_recorded(store: DocumentStore, session_id: str, tool_use_id: str) -> bool:
     """Whether a PostToolUse has noted how this question ended; a sweep, which says who told of it, does not count."""
     for _, document in store.entries(KIND, lambda name: name.endswith(f":{tool_use_id}")):
-        found = verdict_of(document)
+        found = verdict_in(document)
         if found is not None and (found.session_id, found.tool_use_id) == (session_id, tool_use_id):
             return found.outcome in ("verified", "mismatch", "answered_by_person") or not found.told_by
     return False
@@ -171,7 +171,7 @@ def prune_verdicts(store: DocumentStore) -> None:
             store.delete(KIND, name)
 
 
-def verdict_of(document: Mapping[str, object] | None) -> Verdict | None:
+def verdict_in(document: Mapping[str, object] | None) -> Verdict | None:
     """Return the verdict that a document holds; None if it holds none. Raises nothing."""
     if document is None:
         return None

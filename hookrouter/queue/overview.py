@@ -205,7 +205,7 @@ def _client_of(record: SessionRecord, clients: Iterable[RunningClient]) -> Runni
     return next((client for client in clients if client.session_id and client.session_id == record.session_id), None)
 
 
-def _as_record(question: dialogs.Question) -> SessionRecord:
+def _as_record(question: dialogs.Dialog) -> SessionRecord:
     return SessionRecord(
         session=question.session,
         session_id=question.session_id,

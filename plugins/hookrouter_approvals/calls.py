@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hookrouter import events
     from hookrouter.context import Context
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = [
@@ -70,7 +70,7 @@ def find_calls(event: events.PermissionRequest, context: Context) -> list[str]:
     return found
 
 
-def other_calls(store: DocumentStore, question: Question) -> list[Mapping[str, Any]]:
+def other_calls(store: DocumentStore, question: Dialog) -> list[Mapping[str, Any]]:
     """Return what the client of a dialog may be asking for instead, as requests. Raises StoreError.
 
     That is each other call of its session that has begun and not ended. One without an input may look like anything of

@@ -13,7 +13,7 @@ from hookrouter_approvals.names import PLAN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = ["compared", "compared_refusal", "meaning", "ran"]
 
@@ -36,7 +36,7 @@ def meaning(decision: Mapping[str, Any]) -> str:
     return f"{words} {fastjson.dumps(rest)}" if rest else words
 
 
-def compared_refusal(question: Question, decision: Mapping[str, Any], state: str, told: str) -> Comparison | None:
+def compared_refusal(question: Dialog, decision: Mapping[str, Any], state: str, told: str) -> Comparison | None:
     """Return both sides of a refusal that the transcript shows; None if it shows none, or none was decided.
 
     ``state`` is how the call stands there, ``told`` what Claude was told. A refusal that ends the turn is told of in
@@ -60,7 +60,7 @@ def compared_refusal(question: Question, decision: Mapping[str, Any], state: str
 
 
 def compared(
-    question: Question,
+    question: Dialog,
     decision: Mapping[str, Any],
     *,
     tool_input: Mapping[str, Any],
@@ -92,9 +92,7 @@ def ran(tool_input: Mapping[str, Any], *, mode: str | None = None, plan: str | N
     return f"allow {fastjson.dumps({'input': dict(tool_input)})}"
 
 
-def _comparison(
-    question: Question, decision: Mapping[str, Any], recorded: str, matches: bool, reason: str
-) -> Comparison:
+def _comparison(question: Dialog, decision: Mapping[str, Any], recorded: str, matches: bool, reason: str) -> Comparison:
     result = QuestionResult(
         question=question.questions[0]["question"],
         result="match" if matches else "different",

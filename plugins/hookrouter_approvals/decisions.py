@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrouter.answering.decisions import Decision
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = ["chosen", "parse"]
 
@@ -35,7 +35,7 @@ _BY_FORM = ("select", "type", "chat")
 _UNSAVED = "what the server asks could not be saved, so only a person can answer it, at the session's terminal"
 
 
-def parse(question: Question, text: str) -> list[dict[str, Any]]:
+def parse(question: Dialog, text: str) -> list[dict[str, Any]]:
     """Return the one decision in a JSON text, checked against what is asked. Raises DecisionError."""
     if question.request.get("unsaved"):
         raise DecisionError([_UNSAVED])
@@ -66,7 +66,7 @@ def parse(question: Question, text: str) -> list[dict[str, Any]]:
     return [{key: value for key, value in item.items() if value is not None and not (key == "stop" and not value)}]
 
 
-def chosen(question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+def chosen(question: Dialog, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Return the decision that a choice on the form means. Raises DecisionError."""
     if question.request.get("unsaved"):
         raise DecisionError([_UNSAVED])
@@ -78,7 +78,7 @@ def chosen(question: Question, decisions: Sequence[Decision]) -> list[dict[str, 
     raise DecisionError(["this dialog has no options of which several can be chosen"])
 
 
-def _of_option(question: Question, index: int) -> dict[str, Any]:
+def _of_option(question: Dialog, index: int) -> dict[str, Any]:
     if question.kind == PLAN:
         if index < len(MODES):
             return {"action": "approve", "mode": MODES[index]}
@@ -91,7 +91,7 @@ def _of_option(question: Question, index: int) -> dict[str, Any]:
     return {"action": "allow"} if index == 0 else {"action": "allow", "always": index}
 
 
-def _of_words(question: Question, text: str) -> dict[str, Any]:
+def _of_words(question: Dialog, text: str) -> dict[str, Any]:
     if question.kind == PERMISSION:
         return {"action": "deny", "text": text}
     if question.kind == PLAN:
@@ -106,7 +106,7 @@ def _of_words(question: Question, text: str) -> dict[str, Any]:
     return decision
 
 
-def _check_permission(question: Question, item: Mapping[str, Any]) -> list[str]:
+def _check_permission(question: Dialog, item: Mapping[str, Any]) -> list[str]:
     if item["action"] == "deny":
         return _text_faults(item) + _flag_faults(item, "stop")
     faults = []
@@ -123,7 +123,7 @@ def _check_permission(question: Question, item: Mapping[str, Any]) -> list[str]:
     return faults
 
 
-def _check_plan(question: Question, item: Mapping[str, Any]) -> list[str]:
+def _check_plan(question: Dialog, item: Mapping[str, Any]) -> list[str]:
     if item["action"] == "revise":
         return _text_faults(item)
     faults = []
@@ -137,7 +137,7 @@ def _check_plan(question: Question, item: Mapping[str, Any]) -> list[str]:
     return faults
 
 
-def _check_elicitation(question: Question, item: Mapping[str, Any]) -> list[str]:
+def _check_elicitation(question: Dialog, item: Mapping[str, Any]) -> list[str]:
     if item["action"] != "submit":
         return []
     if question.request.get("mode") == "url":
@@ -150,7 +150,7 @@ def _check_elicitation(question: Question, item: Mapping[str, Any]) -> list[str]
     return content_faults(item["content"], schema if isinstance(schema, dict) else {})
 
 
-_CHECKS: dict[str, Callable[[Question, Mapping[str, Any]], list[str]]] = {
+_CHECKS: dict[str, Callable[[Dialog, Mapping[str, Any]], list[str]]] = {
     PERMISSION: _check_permission,
     PLAN: _check_plan,
     ELICITATION: _check_elicitation,
@@ -170,5 +170,5 @@ def _flag_faults(item: Mapping[str, Any], key: str) -> list[str]:
     return [f'"{key}" must be true or false'] if key in item and not isinstance(item[key], bool) else []
 
 
-def _actions(question: Question) -> str:
+def _actions(question: Dialog) -> str:
     return ", ".join(_KEYS[question.kind])

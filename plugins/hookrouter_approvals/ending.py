@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
     from hookrouter.dialogs.comparison import Comparison
-    from hookrouter.dialogs.documents import PendingAnswer, Question
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
 
 __all__ = [
     "prompt_submitted",
@@ -116,14 +116,12 @@ def session_ended(event: events.SessionEnd, context: Context) -> None:
     forget_calls(context.store, context.session_id)
 
 
-def _verified(
-    context: Context, question: Question, pending: PendingAnswer, comparison: Comparison
-) -> dict[str, object]:
+def _verified(context: Context, question: Dialog, pending: PendingAnswer, comparison: Comparison) -> dict[str, object]:
     end_compared(context, question, pending, comparison)
     return {"dialog": question.kind, **record_of(pending, comparison)}
 
 
-def _by_person(context: Context, question: Question, recorded: str) -> dict[str, object]:
+def _by_person(context: Context, question: Dialog, recorded: str) -> dict[str, object]:
     kept = {documents.shown_text(question.questions[0]["question"]): documents.shown_text(recorded)}
     return {"dialog": question.kind, **end_by_person(context, question, kept)}
 

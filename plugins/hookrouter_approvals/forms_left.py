@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hookrouter import events
     from hookrouter.context import Context
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["forget_forms", "form_answered", "forms_left", "note_left"]
@@ -29,12 +29,12 @@ LEFT = "form-left"
 """The kind of the documents about forms that were left to a person, named by session and form."""
 
 
-def note_left(store: DocumentStore, question: Question) -> None:
+def note_left(store: DocumentStore, question: Dialog) -> None:
     """Note that a form's dialog opens for a person now. Raises StoreError."""
     store.write(LEFT, f"{question.session_id}:{question.tool_use_id}", _left(question))
 
 
-def _left(question: Question) -> dict[str, str]:
+def _left(question: Dialog) -> dict[str, str]:
     return {
         "session": question.session,
         "session_id": question.session_id,

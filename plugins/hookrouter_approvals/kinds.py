@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hookrouter.config import Config
     from hookrouter.context import Services
     from hookrouter.dialogs.comparison import Comparison
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.kinds import Stalled
     from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
@@ -35,21 +35,21 @@ class _Kind:
     granted = "what is granted beside this call"
     without = "allow the call alone"
 
-    def parse(self, question: Question, text: str) -> list[dict[str, Any]]:
+    def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
         """Return the decision in a JSON text, checked."""
         return parse(question, text)
 
-    def chosen(self, question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+    def chosen(self, question: Dialog, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
         """Return what a person's choice on the form means."""
         return chosen(question, decisions)
 
-    def intended(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    def intended(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
         """Return what the decision means, in words."""
         [decision] = decisions
         text = question.questions[0]["question"]
         return ({"question": text, "intended": meaning(decision), "recorded": None, "result": "unknown"},)
 
-    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:
+    def refusal(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:
         """Return why no agent may decide this so: by the rules for what was asked, for what is to run, and after it."""
         [decision] = decisions
         folder = str(question.request.get("folder") or question.cwd)
@@ -69,12 +69,12 @@ class _Kind:
             )
         return ""
 
-    def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:  # noqa: ARG002
+    def reply(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:  # noqa: ARG002
         """Return what the waiting hook is handed: the decision itself."""
         return {"decision": dict(decisions[0])}
 
     def asked(
-        self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore
+        self, question: Dialog, decisions: Sequence[Mapping[str, Any]], store: DocumentStore
     ) -> AskedDialog | None:
         """Return the dialog and the decision, with the other calls that the client may be asking for."""
         others = tuple(other_calls(store, question))
@@ -82,7 +82,7 @@ class _Kind:
 
     def judge(
         self,
-        question: Question,
+        question: Dialog,
         decisions: Sequence[Mapping[str, Any]],
         services: Services,  # noqa: ARG002 - the transcript tells
     ) -> Comparison | None:
@@ -98,15 +98,15 @@ class _Kind:
         found = unsaved_call(stalled)
         return found if found is not None and found.kind == self.name else None
 
-    def _tool(self, question: Question) -> str:
+    def _tool(self, question: Dialog) -> str:
         return str(question.request.get("tool", ""))
 
-    def _input(self, question: Question) -> Mapping[str, Any]:
+    def _input(self, question: Dialog) -> Mapping[str, Any]:
         found = question.request.get("input")
         return found if isinstance(found, dict) else {}
 
 
-def _grants(question: Question, decision: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _grants(question: Dialog, decision: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the permission update that a decision grants beside its own call; None for none."""
     if "mode" in decision:
         return {"type": "setMode", "mode": decision["mode"]}
@@ -133,16 +133,16 @@ class ElicitationKind(_Kind):
 
     name = ELICITATION
 
-    def _tool(self, question: Question) -> str:  # noqa: ARG002 - the same for all
+    def _tool(self, question: Dialog) -> str:  # noqa: ARG002 - the same for all
         return "Elicitation"
 
-    def _input(self, question: Question) -> Mapping[str, Any]:
+    def _input(self, question: Dialog) -> Mapping[str, Any]:
         return {"server": question.request.get("server", "")}
 
-    def asked(self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
+    def asked(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
         """No keys: the dialog of a form opens only when nobody waits for it any more."""
 
-    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
+    def judge(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
         """Nothing in the transcript tells: see the hook."""
 
     def unsaved(self, stalled: Stalled) -> Opening | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hookrouter import events
     from hookrouter.context import Context
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.opening import Opening
     from hookrouter_approvals.rules import Ruling
 
@@ -182,7 +182,7 @@ def placed(opening: Opening, found: Ruling, context: Context) -> Opening:
     return opening._replace(request={**opening.request, **place, **decider})
 
 
-def _open(context: Context, opening: Opening, found: Ruling) -> Question:
+def _open(context: Context, opening: Opening, found: Ruling) -> Dialog:
     """Save and tell, and journal it at once: the hook's own record comes when its wait is over."""
     # What was refused before this has ended, and only the transcript says how.
     settle_refusals(context)
@@ -191,7 +191,7 @@ def _open(context: Context, opening: Opening, found: Ruling) -> Question:
     return question
 
 
-def _permission_reply(question: Question, answer: Mapping[str, Any]) -> PermissionRequestReply | None:
+def _permission_reply(question: Dialog, answer: Mapping[str, Any]) -> PermissionRequestReply | None:
     """Return the reply that a decision is given as; None for what cannot be used."""
     decision = answer.get("decision")
     if not isinstance(decision, dict):
@@ -224,7 +224,7 @@ def _form_reply(answer: Mapping[str, Any]) -> ElicitationReply | None:
     return ElicitationReply.decline() if action == "decline" else ElicitationReply.cancel()
 
 
-def _form_replied(context: Context, question: Question, answer: Mapping[str, Any]) -> None:
+def _form_replied(context: Context, question: Dialog, answer: Mapping[str, Any]) -> None:
     """Close a form whose answer is written to Claude Code: nothing else tells of its end."""
     from hookrouter.dialogs.comparison import Comparison, QuestionResult
     from hookrouter_approvals.comparing import meaning
@@ -243,7 +243,7 @@ def _form_replied(context: Context, question: Question, answer: Mapping[str, Any
         documents.remove(context.store, question.session, question.tool_use_id)
 
 
-def _close(context: Context, question: Question, outcome: str, reason: str, *, by: str) -> None:
+def _close(context: Context, question: Dialog, outcome: str, reason: str, *, by: str) -> None:
     with documents.holding(context.store, question.session):
         note_end(context, verdict_of(question, outcome, reason=reason, by=by))
         documents.remove(context.store, question.session, question.tool_use_id)

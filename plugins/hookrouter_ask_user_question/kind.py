@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hookrouter.answering.decisions import Decision
     from hookrouter.config import Config
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.kinds import Stalled
     from hookrouter.storage.interface import DocumentStore
 
@@ -32,15 +32,15 @@ class QuestionKind:
 
     name = QUESTION
 
-    def parse(self, question: Question, text: str) -> list[dict[str, Any]]:
+    def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
         """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
         return to_json(parse_decisions(text, form_of(question)))
 
-    def chosen(self, question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:  # noqa: ARG002
+    def chosen(self, question: Dialog, decisions: Sequence[Decision]) -> list[dict[str, Any]]:  # noqa: ARG002
         """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
         return to_json(decisions)
 
-    def intended(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    def intended(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
         """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
         shown = []
         for form, decision in zip(question.questions, decisions, strict=False):
@@ -51,17 +51,17 @@ class QuestionKind:
             shown.append(entry | {"recorded": None, "result": "chat" if value is None else "unknown"})
         return tuple(shown)
 
-    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:  # noqa: ARG002
+    def refusal(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:  # noqa: ARG002
         """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
         return ""
 
-    def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> None:
+    def reply(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> None:
         """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
 
-    def asked(self, question: Question, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
+    def asked(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
         """See :class:`hookrouter.dialogs.kinds.DialogKind`: its form is all that a planner needs."""
 
-    def judge(self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
+    def judge(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
         """See :class:`hookrouter.dialogs.kinds.DialogKind`: PostToolUse tells it."""
 
     def unsaved(self, stalled: Stalled) -> Opening | None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from hookrouter import events
     from hookrouter.context import Context
-    from hookrouter.dialogs.documents import PendingAnswer, Question
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["answer_recorded", "question_asked"]
@@ -123,7 +123,7 @@ def _journalled(table: object) -> dict[str, str]:
 
 
 def _verify(
-    question: Question | None,
+    question: Dialog | None,
     pending: PendingAnswer,
     event: events.PostToolUse,
     tool_input: AskUserQuestionInput,
@@ -160,7 +160,7 @@ def _note(context: Context, record: Mapping[str, object]) -> None:
         context.note(key, value)
 
 
-def _no_answer_pending(question: Question, event: events.PostToolUse, context: Context) -> None:
+def _no_answer_pending(question: Dialog, event: events.PostToolUse, context: Context) -> None:
     """Note an answer that no agent gave."""
     response = _response(event, context)
     if _idle(response):

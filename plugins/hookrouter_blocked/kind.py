@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hookrouter.answering.decisions import Decision
     from hookrouter.config import Config
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["BlockedKind"]
@@ -37,7 +37,7 @@ class BlockedKind:
 
     name = BLOCKED
 
-    def parse(self, question: Question, text: str) -> list[dict[str, Any]]:
+    def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
         """Return the one decision in a JSON text, checked. Raises DecisionError."""
         document = load_json(text)
         items = document if isinstance(document, list) else [document]
@@ -52,40 +52,38 @@ class BlockedKind:
             raise DecisionError([f'"{printable(name)[:60]}" is no key of row; allowed is index' for name in unknown])
         return [{"action": "row", "index": _row(question, item.get("index"))}]
 
-    def chosen(self, question: Question, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+    def chosen(self, question: Dialog, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
         """Return the row that was chosen on the form. Raises DecisionError."""
         [choice] = decisions
         if not isinstance(choice, Select):
             raise DecisionError(["this dialog takes no words: choose one of its rows"])
         return [{"action": "row", "index": _row(question, choice.option_index)}]
 
-    def intended(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    def intended(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
         """Return the row in its own words."""
         meant = _meant(question, decisions)
         return ({"question": _about(question), "intended": meant, "recorded": None, "result": "unknown"},)
 
-    def refusal(self, question: Question, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:  # noqa: ARG002
+    def refusal(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:  # noqa: ARG002
         """Return why no agent may choose a row, by the config of now."""
         if config.approvals.rows == AGENT:
             return ""
         return 'config.toml: [approvals] rows = "person", so no agent may choose a row of such a dialog; a person can'
 
-    def reply(self, question: Question, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:  # noqa: ARG002
+    def reply(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the decision; no hook waits for it."""
         return {"decision": dict(decisions[0])}
 
     def asked(
         self,
-        question: Question,
+        question: Dialog,
         decisions: Sequence[Mapping[str, Any]],
         store: DocumentStore,  # noqa: ARG002 - no call is asked for
     ) -> AskedDialog:
         """Return the dialog and the row."""
         return AskedDialog(BLOCKED, question.request, decisions[0], question.cwd)
 
-    def judge(
-        self, question: Question, decisions: Sequence[Mapping[str, Any]], services: Services
-    ) -> Comparison | None:
+    def judge(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], services: Services) -> Comparison | None:
         """Say that the dialog is gone from the screen after the row was chosen; None while it is there."""
         address = question.terminal
         planner = services.plugins.keystroke_planners().get(services.config.answer.planner)
@@ -109,7 +107,7 @@ class BlockedKind:
         return Comparison(True, "screen", (result,), (), "")
 
 
-def _row(question: Question, value: object) -> int:
+def _row(question: Dialog, value: object) -> int:
     rows = question.request.get("rows") or []
     if not rows:
         raise DecisionError(["no row of this dialog can be chosen from here; a person can, at the session's terminal"])
@@ -122,10 +120,10 @@ def _shown(value: object) -> str:
     return printable(json.dumps(value, ensure_ascii=False))[:60] if value is not None else "missing"
 
 
-def _meant(question: Question, decisions: Sequence[Mapping[str, Any]]) -> str:
+def _meant(question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> str:
     index = decisions[0]["index"]
     return f"row {index}: {question.request['rows'][index]}"
 
 
-def _about(question: Question) -> str:
+def _about(question: Dialog) -> str:
     return str(question.request.get("dialog", ""))

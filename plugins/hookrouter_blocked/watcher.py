@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter_blocked.dialog import Stopped
     from hookrouter_blocked.looking import Look
 
@@ -54,11 +54,11 @@ class BlockedWatcher:
                 _tell(services, one, since)
 
 
-def _open(services: Services) -> list[Question]:
+def _open(services: Services) -> list[Dialog]:
     return [one for one in documents.list_questions(services.store) if one.kind == BLOCKED]
 
 
-def _mark(question: Question) -> tuple[str, str]:
+def _mark(question: Dialog) -> tuple[str, str]:
     return str(question.request.get("key", "")), str(question.request.get("mark", ""))
 
 
@@ -103,7 +103,7 @@ def _tell(services: Services, one: Stopped, since: float) -> None:
         note_asked(context, question)
 
 
-def _close(services: Services, question: Question) -> None:
+def _close(services: Services, question: Dialog) -> None:
     """Close what is not there any more: somebody at the terminal has, or an answer whose command was cut off."""
     if documents.is_client_gone(question):
         close_of_gone_clients(services, [question])

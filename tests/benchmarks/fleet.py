@@ -40,7 +40,7 @@ from resident import native_front
 
 from hookrouter._fleet.spawn import STAY, WORDS, is_sharing
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.testing import wait_until
@@ -145,9 +145,9 @@ def sharing(folder: Path, name: str, schema: str) -> Iterator[Home]:
             process.kill()
 
 
-def asked(session: str, number: int) -> Question:
+def asked(session: str, number: int) -> Dialog:
     """Return a question as a hook keeps it."""
-    return Question(
+    return Dialog(
         session=session,
         session_id=f"id-{session}",
         tool_use_id=f"toolu_{session}_{number}",
@@ -256,7 +256,7 @@ def load(server: Server, folder: Path) -> list[str]:
 def rounds(home: Home, looking: PostgresqlStorage, sessions: int, seconds: float = 20.0) -> tuple[list[float], float]:
     """Have sessions ask, each again when its question is seen; return how long each took, and all together."""
     store, there = open_store(home, print), looking.store("", print, "worker")
-    open_ones: dict[str, tuple[Question, float]] = {}
+    open_ones: dict[str, tuple[Dialog, float]] = {}
     times: list[float] = []
     numbers = iter(range(1_000_000))
     begun = time.perf_counter()
@@ -275,7 +275,7 @@ def rounds(home: Home, looking: PostgresqlStorage, sessions: int, seconds: float
     return times, time.perf_counter() - begun
 
 
-def ask_again(store: object, open_ones: dict[str, tuple[Question, float]], session: str, number: int) -> None:
+def ask_again(store: object, open_ones: dict[str, tuple[Dialog, float]], session: str, number: int) -> None:
     """Keep the next question of a session."""
     question = asked(session, number)
     open_ones[session] = question, time.perf_counter()

@@ -53,7 +53,7 @@ def case(folder: Path, count: int) -> tuple[list[str], bytes, dict[str, str]]:
     home = Home.in_folder(str(folder / f"open-{count}"))
     store = open_store(home, print)
     for number in range(count):
-        question = documents.Question(
+        question = documents.Dialog(
             session=f"claude-{number:08x}",
             session_id=f"{number:08x}-2222-4333-8444-555555555555",
             tool_use_id=f"toolu_01{number:022d}",

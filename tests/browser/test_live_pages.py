@@ -38,7 +38,7 @@ def test_many_tabs_hear_of_a_change_and_each_can_answer(browser: Browser, home: 
         tab.get_by_text("Which way?").wait_for()
     last = tabs[-1]
     last.get_by_label("Left").check()
-    last.get_by_role("button", name="Go on").click()
+    last.get_by_role("button", name="Review").click()
     last.get_by_role("heading", name="This will be sent").wait_for()
     # The others go, and the last one hears of what comes.
     for tab in tabs[:-1]:
@@ -131,4 +131,4 @@ def test_the_page_of_a_link_says_by_itself_that_its_question_is_over(browser: Br
         home.end(asked)
         page.get_by_role("heading", name="Not open any more").first.wait_for()
         page.get_by_text("my long thought").wait_for()
-        assert page.get_by_role("button", name="Go on").count() == 0
+        assert page.get_by_role("button", name="Review").count() == 0

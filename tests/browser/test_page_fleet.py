@@ -153,7 +153,7 @@ def test_a_person_sees_what_another_machine_asks_and_answers_it(pages: Pages, br
     page.get_by_text("Which way?").wait_for()
     assert "on worker" in page.get_by_role("article").inner_text()
     page.get_by_label("Left").check()
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Review").click()
     page.get_by_role("button", name="Send").click()
     page.get_by_text("Recorded exactly").wait_for()
     story = pages.told()

@@ -104,7 +104,7 @@ def test_a_question_is_answered_in_the_name_that_the_proxy_knows(
         # Nothing was loaded anew: the proxy lets the events through as they come.
         page.get_by_text("Which way?").wait_for()
         page.get_by_label("Left").check()
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Review").click()
         page.get_by_role("button", name="Send").click()
         page.get_by_text("Recorded exactly").wait_for()
         [told] = asking.told()

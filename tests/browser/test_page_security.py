@@ -263,7 +263,7 @@ def test_a_link_shows_one_question_and_no_other(browser: Browser, reachable: tup
     page.get_by_text("Which way?").wait_for()
     assert "A secret?" not in page.content()
     page.get_by_label("Left").check()
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Review").click()
     page.get_by_role("heading", name="This will be sent").wait_for()
     page.goto(served.base + "/")
     page.get_by_role("heading", name="Log in").wait_for()

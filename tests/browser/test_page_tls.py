@@ -32,7 +32,7 @@ def test_a_question_is_answered_over_https(browser: Browser, tmp_path: Path) -> 
         asking.ask()
         page.get_by_text("Which way?").wait_for()
         page.get_by_label("Right").check()
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Review").click()
         page.get_by_role("button", name="Send").click()
         page.get_by_text("Recorded exactly").wait_for()
         assert [(one["outcome"], one["by"]) for one in asking.told()] == [("verified", "person")]

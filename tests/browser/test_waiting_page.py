@@ -69,7 +69,7 @@ def test_an_answer_that_comes_too_late_is_told_who_was_first(browser: Browser, h
     asked = home.ask("work", "Which way?")
     page = served.log_in(browser, java_script_enabled=False)
     page.get_by_label("Left").check()
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Review").click()
     page.get_by_role("heading", name="This will be sent").wait_for()
     home.end(asked, recorded={"Which way?": "Right"})
     page.get_by_role("button", name="Send").click()
@@ -80,7 +80,7 @@ def test_an_answer_that_is_not_complete_says_what_is_missing(browser: Browser, h
     home.ask("work", "One?", "Two?")
     page = served.log_in(browser)
     page.get_by_label("Left").first.check()
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Review").click()
     page.get_by_text("question 2 has no answer yet").wait_for()
     assert page.get_by_label("Left").first.is_checked()
 
@@ -128,7 +128,7 @@ def test_a_login_that_may_look_has_nothing_to_press(browser: Browser, home: Home
     home.ask("work", "Which way?")
     page = served.log_in(browser, "--role", "view")
     page.get_by_text("Which way?").wait_for()
-    assert page.get_by_role("button", name="Go on").count() == 0
+    assert page.get_by_role("button", name="Review").count() == 0
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

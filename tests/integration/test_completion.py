@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrouter._sandbox.tmux_server import PrivateTmux
-from hookrouter.dialogs.documents import Question, save_question
+from hookrouter.dialogs.documents import Dialog, save_question
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
@@ -95,7 +95,7 @@ def test_sessions_that_ask_are_offered_but_none_that_a_shell_would_run(tmp_path:
     store = Store(Home.in_folder(str(tmp_path)).state, lambda _warning: None)
     form = [{"question": "Which?", "header": "", "multiSelect": False, "options": [{"label": "A"}, {"label": "B"}]}]
     for number, session in enumerate(("work-1", "other", "work-$(touch x)", "work-`id`")):
-        save_question(store, Question(session, "s", f"toolu_{number}", form, None, "night", "inbox"))
+        save_question(store, Dialog(session, "s", f"toolu_{number}", form, None, "night", "inbox"))
     assert complete("hookrouter answer --session wo", tmp_path) == ["work-1"]
 
 

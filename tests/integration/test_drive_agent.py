@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.messages.data import open_data
 from hookrouter.dialogs.messages.formatting import Surroundings
 from hookrouter.queue.documents import Queue
@@ -127,7 +127,7 @@ def test_it_waits_for_the_end_of_a_limit_and_hands_on_what_no_waiting_helps(agen
 
 
 def asked(agent: Agent, questions: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
-    question = Question("work-1", "s-1", "toolu_1", questions, None, "night", "drive")._replace(**fields)
+    question = Dialog("work-1", "s-1", "toolu_1", questions, None, "night", "drive")._replace(**fields)
     return open_data("question", question, agent.argv, {}, Surroundings(), to_person=False)
 
 

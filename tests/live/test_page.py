@@ -61,7 +61,7 @@ def test_a_question_is_answered_by_touch_on_a_phone(tmux_server: PrivateTmux, tm
         one.ask("Which way now?")
         page.get_by_text("Which way now?").wait_for()
         page.get_by_text("Right", exact=True).tap()
-        page.get_by_role("button", name="Go on").tap()
+        page.get_by_role("button", name="Review").tap()
         page.get_by_role("heading", name="This will be sent").wait_for()
         page.get_by_role("button", name="Send").tap()
         page.get_by_role("heading", name="Recorded exactly").wait_for()
@@ -77,7 +77,7 @@ def test_a_question_is_answered_without_scripts(tmux_server: PrivateTmux, tmp_pa
         one.ask("Which way now?")
         page = served.log_in(browser, java_script_enabled=False)
         page.get_by_label("Right").check()
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Review").click()
         page.get_by_role("heading", name="This will be sent").wait_for()
         page.get_by_role("button", name="Send").click()
         page.get_by_role("heading", name="Recorded exactly").wait_for()
@@ -108,7 +108,7 @@ def test_of_two_browsers_and_an_agent_one_wins_and_the_others_are_told(
         pages = [served.log_in(browser) for _ in range(2)]
         for page, label in zip(pages, ("Left", "Right"), strict=True):
             page.get_by_label(label).check()
-            page.get_by_role("button", name="Go on").click()
+            page.get_by_role("button", name="Review").click()
             page.get_by_role("heading", name="This will be sent").wait_for()
         said = json.dumps([{"action": "type", "text": "neither"}])
         words = [*script_argv(), "answer", "--session", "managed", "--json", "--wait", "40", said]
@@ -136,7 +136,7 @@ def test_an_answer_goes_on_when_page_and_router_are_killed(tmux_server: PrivateT
         one.ask("Which way now?")
         page = served.log_in(browser)
         page.get_by_label("Right").check()
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Review").click()
         page.get_by_role("heading", name="This will be sent").wait_for()
         with page.expect_request("**/send"):
             page.get_by_role("button", name="Send").click(no_wait_after=True)
@@ -161,7 +161,7 @@ def test_a_permission_is_given_by_a_person_where_no_agent_may(
         card = page.locator("article.card", has_text="permission")
         card.wait_for()
         card.locator("input[type=radio]").first.check()
-        card.get_by_role("button", name="Go on").tap()
+        card.get_by_role("button", name="Review").tap()
         page.get_by_role("button", name="Send").tap()
         page.locator("#results [data-outcome=verified]").wait_for()
         one.client.wait_idle()

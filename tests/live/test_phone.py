@@ -42,7 +42,7 @@ def test_a_notifications_link_answers_and_the_notification_tells_it(tmux_server:
             phone = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
             phone.goto(shown.url)
             phone.get_by_text("Right", exact=True).tap()
-            phone.get_by_role("button", name="Go on").tap()
+            phone.get_by_role("button", name="Review").tap()
             phone.get_by_role("button", name="Send").tap()
             phone.get_by_role("heading", name="Recorded exactly").wait_for()
             one.wait_stop()

@@ -18,7 +18,7 @@ from hookrouter import events
 from hookrouter.answering.interfaces import Screen, SeenDialog
 from hookrouter.config import AnswerConfig
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.messages.closed import closed_words
 from hookrouter.dialogs.messages.formatting import (
     Surroundings,
@@ -87,7 +87,7 @@ def _voice(tokens: list[Token]) -> Iterator[str]:
             yield from (f"{one.content} {one.attrs}" for one in token.children if one.type != "code_inline")
 
 
-def _question(text: str, **fields: Any) -> Question:
+def _question(text: str, **fields: Any) -> Dialog:
     form = {
         "question": text,
         "header": text,
@@ -100,16 +100,16 @@ def _question(text: str, **fields: Any) -> Question:
         "terminal": None,
         "saved_at": "2026-11-21T10:00:00.000Z",
     }
-    return Question(**{**known, **fields})
+    return Dialog(**{**known, **fields})
 
 
-def _asked(text: str, opening: Opening) -> Question:
+def _asked(text: str, opening: Opening) -> Dialog:
     fields = opening._asdict()
     # What is saved is JSON.
     return _question(text, **{**fields, "request": json.loads(json.dumps(dict(fields["request"])))})
 
 
-def _permission(text: str, tool: str | None = None, tool_input: dict[str, Any] | None = None) -> Question:
+def _permission(text: str, tool: str | None = None, tool_input: dict[str, Any] | None = None) -> Dialog:
     suggestions = [
         {"type": "addRules", "behavior": text, "destination": text, "rules": [{"toolName": text, "ruleContent": text}]},
         {"type": "addRules", "behavior": "allow", "destination": "session", "rules": [{"toolName": text}]},
@@ -126,12 +126,12 @@ def _permission(text: str, tool: str | None = None, tool_input: dict[str, Any] |
     return _asked(text, permission_request(events.PermissionRequest.from_json(payload), text, text, ()))
 
 
-def _plan(text: str) -> Question:
+def _plan(text: str) -> Dialog:
     payload = {"tool_name": "ExitPlanMode", "tool_input": {"plan": text, text: text}, **_place(text)}
     return _asked(text, plan_request(events.PermissionRequest.from_json(payload), text, text, ()))
 
 
-def _server_form(text: str, mode: str = "form") -> Question:
+def _server_form(text: str, mode: str = "form") -> Dialog:
     named = [{"const": text, "title": text}]
     fields: dict[str, Any] = {
         text: {"type": text, "title": text, "description": text, "default": text, "format": text},
@@ -154,13 +154,13 @@ def _place(text: str) -> dict[str, str]:
     return dict.fromkeys(("session_id", "transcript_path", "cwd", "permission_mode", "agent_id"), text)
 
 
-def _blocked(text: str, *, known: bool = True) -> Question:
+def _blocked(text: str, *, known: bool = True) -> Dialog:
     seen = SeenDialog("workspace trust", (text, text), (text,)) if known else None
     screen = Screen((text, text), 80, 2)
     return _asked(text, Stopped("key", 1, text, text, None, seen, screen).opening(text))
 
 
-DIALOGS: dict[str, Callable[[str], Question]] = {
+DIALOGS: dict[str, Callable[[str], Dialog]] = {
     "question": _question,
     "permission": _permission,
     "permission to run": lambda text: _permission(text, "Bash", {"command": text, "description": text}),
@@ -181,7 +181,7 @@ def _around(text: str) -> Surroundings:
     return Surroundings(text, text, text, text, text, earlier)
 
 
-def _ended_in_a_mismatch(question: Question, text: str) -> str:
+def _ended_in_a_mismatch(question: Dialog, text: str) -> str:
     results = [
         QuestionResult(text, result, text, recorded, "", text, text)
         for result in ("different", "notes_differ")
@@ -190,7 +190,7 @@ def _ended_in_a_mismatch(question: Question, text: str) -> str:
     return mismatch_message(question, Comparison(False, "text", tuple(results), (text,), text))
 
 
-def _closed(question: Question, text: str) -> list[str]:
+def _closed(question: Dialog, text: str) -> list[str]:
     found = []
     for outcome in ("verified", "mismatch", "unverified", "chat", "unanswered", "answered_by_person", text):
         for by in ("agent", "person"):
@@ -199,7 +199,7 @@ def _closed(question: Question, text: str) -> list[str]:
     return found
 
 
-def _later(question: Question, text: str) -> list[str]:
+def _later(question: Dialog, text: str) -> list[str]:
     """Return what a question's reminders and its escalation are until they go out, and then."""
     wake = Message("question", text, text, text, text, text, subject(question), "", id="m-1")
     settings = AnswerConfig(remind_after=60.0, reminders=3, escalate_to="x", escalate_after=60.0)
@@ -216,7 +216,7 @@ def _later(question: Question, text: str) -> list[str]:
     ]
 
 
-MESSAGES: dict[str, Callable[[Question, str], list[str]]] = {
+MESSAGES: dict[str, Callable[[Dialog, str], list[str]]] = {
     "subject": lambda question, _: [subject(question)],
     "as put in": lambda question, _: [
         wake_text(question, ARGV, {}, [question], to_person=one) for one in (True, False)
@@ -248,7 +248,7 @@ def test_no_message_about_a_dialog_says_anothers_words_as_its_own(dialog: str, m
 
 @given(st.sampled_from(list(DIALOGS.values())), st.sampled_from(list(MESSAGES.values())), foreign_texts())
 def test_no_words_leave_their_place_in_a_message_about_a_dialog(
-    dialog: Callable[[str], Question], message: Callable[[Question, str], list[str]], text: str
+    dialog: Callable[[str], Dialog], message: Callable[[Dialog, str], list[str]], text: str
 ) -> None:
     for shown in message(dialog(text), text):
         assert MARK not in own_voice(shown)

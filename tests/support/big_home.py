@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.sessions.records import IDLE, SessionRecord, change_record
 from hookrouter.storage.documents import Store, durable_together
 from hookrouter.storage.journal import Journal
@@ -39,7 +39,7 @@ def make_big_home(root: Path, *, questions: int, sessions: int, stories: int) ->
             asked: dict[str, Any] = {"session": name, "session_id": session_id, "tool_use_id": call, "agent": "big"}
             form = _form(number)
             documents.save_question(
-                store, Question(**asked, questions=form, terminal=None, gateway="big", saved_at=iso(end))
+                store, Dialog(**asked, questions=form, terminal=None, gateway="big", saved_at=iso(end))
             )
             _asked(journal, asked, form, end)
 

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 from hookrouter.cli.application import Application
 from hookrouter.config import Config
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.verdicts import Verdict, save_verdict
 from hookrouter.queue.documents import Queue, change_queue, read_queue
 from hookrouter.queue.editing import added, new_items
@@ -129,10 +129,10 @@ class Home:
         (folder / "config.toml").write_text(f"{page_config()}{config}")
         self.app = Application.from_environ(self.environ)
 
-    def ask(self, session: str, *texts: str, **form: Any) -> Question:
+    def ask(self, session: str, *texts: str, **form: Any) -> Dialog:
         """Save an open question of one form for each text; ``form`` replaces the forms' fields."""
         forms = [{**question(text), **form} for text in texts]
-        asked = Question(
+        asked = Dialog(
             session=session,
             session_id=f"id-{session}"[:100],
             tool_use_id=f"toolu_{session}"[:100],
@@ -146,7 +146,7 @@ class Home:
         documents.save_question(self.app.store, asked)
         return asked
 
-    def end(self, asked: Question, **verdict: Any) -> None:
+    def end(self, asked: Dialog, **verdict: Any) -> None:
         """Close a question as a hook does, with a verdict."""
         names = {"session": asked.session, "session_id": asked.session_id, "tool_use_id": asked.tool_use_id}
         told: dict[str, Any] = {**names, "outcome": "answered_by_person", "by": "person", **verdict}

@@ -33,7 +33,7 @@ from hookrouter.storage.journal import parsed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.stories.story import Story
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.storage.history import StoryQuery
@@ -132,7 +132,7 @@ class StoryIndex:
         self._lock = threading.RLock()
         self._files: dict[tuple[int, int], _File] = {}
         self._lines: dict[_Key, list[_Line]] = {}
-        self._open: dict[_Key, Question] = {}
+        self._open: dict[_Key, Dialog] = {}
         self._verdicts: dict[_Key, Verdict] = {}
         self._told: dict[_Key, _Told] = {}
         self._ordered: list[_Told] = []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrouter._fleet.others import Others
     from hookrouter._page.machines import Machines
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import PendingAnswer, Question
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["Key", "Waiting", "find_waiting", "key_of", "read_key", "waiting"]
@@ -44,7 +44,7 @@ class Key(NamedTuple):
 class Waiting(NamedTuple):
     """One dialog that stops a session."""
 
-    question: Question
+    question: Dialog
     form: AskUserQuestionInput | None
     """None if the document cannot be read as a form."""
     key: str
@@ -113,7 +113,7 @@ def read_key(key: str) -> Key:
     return Key(*value)
 
 
-def _seen(services: Services, question: Question, here: str) -> Waiting:
+def _seen(services: Services, question: Dialog, here: str) -> Waiting:
     agent = next((one for one in services.config.agents if one.id == question.agent), None)
     is_told = agent is not None and not agent.is_person and agent.hears_of(question.kind)
     return _waiting(question, decision_on(services.store, question), is_told=is_told, machine=here)
@@ -134,7 +134,7 @@ def _elsewhere(others: Others) -> list[Waiting]:
 
 
 def _waiting(
-    question: Question, pending: PendingAnswer | None, *, is_told: bool, machine: str, is_here: bool = True
+    question: Dialog, pending: PendingAnswer | None, *, is_told: bool, machine: str, is_here: bool = True
 ) -> Waiting:
     try:
         form = form_of(question)
@@ -153,5 +153,5 @@ def _waiting(
     )
 
 
-def _names(question: Question) -> tuple[str, str, str]:
+def _names(question: Dialog) -> tuple[str, str, str]:
     return question.session, question.session_id, question.tool_use_id

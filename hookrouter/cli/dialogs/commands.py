@@ -24,7 +24,7 @@ from hookrouter.util.text import duration, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.messaging.message import QueuedMessage
     from hookrouter.messaging.pauses import Pause
     from hookrouter.storage.interface import DocumentStore
@@ -111,7 +111,7 @@ _As = Annotated[
         "--as",
         metavar="WHO",
         help="Who decides: agent, person, or person:NAME. By default a person on a terminal without JSON, else an "
-        "agent. Rules that leave a decision to a person want one at a terminal.",
+        "agent. Rules that reserve a decision for a person require one at a terminal.",
     ),
 ]
 
@@ -332,7 +332,7 @@ class _Listing(NamedTuple):
 
     session: str | None
     tool_use_id: str | None
-    waiting: list[Question]
+    waiting: list[Dialog]
     entries: list[dict[str, Any]]
     """What a program reads about each of these."""
     notices: list[dict[str, Any]]
@@ -422,7 +422,7 @@ def _missed(app: Application, paused: list[Pause], session: str | None) -> list[
     return [story for story in missed_since(app, paused) if session in (None, story["session"])]
 
 
-def _is_hook_waiting(app: Application, question: Question) -> bool:
+def _is_hook_waiting(app: Application, question: Dialog) -> bool:
     """Whether a hook waits beside the dialog, to give the answer to Claude Code at once."""
     from hookrouter.answering.interfaces import WaitingChannel
     from hookrouter.dialogs.answers.channels import is_awaited
@@ -436,7 +436,7 @@ def _is_hook_waiting(app: Application, question: Question) -> bool:
         return False
 
 
-def _entry(app: Application, question: Question, messages: list[QueuedMessage]) -> dict[str, Any]:
+def _entry(app: Application, question: Dialog, messages: list[QueuedMessage]) -> dict[str, Any]:
     """Return what a program reads about one question."""
     from hookrouter.dialogs.messages.reminders import refused_answers, reminded, silent_since
 
@@ -481,7 +481,7 @@ def _entries_elsewhere(store: DocumentStore, session: str | None, tool_use_id: s
     return [{**_facts(one, is_alone=False), **unknown} for one in _waiting(store, session, tool_use_id)]
 
 
-def _facts(question: Question, *, is_alone: bool) -> dict[str, Any]:
+def _facts(question: Dialog, *, is_alone: bool) -> dict[str, Any]:
     from hookrouter.dialogs.messages.formatting import answer_command
     from hookrouter.dialogs.messages.words import line_to_type
 
@@ -556,7 +556,7 @@ def _summary(entry: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _waiting(store: DocumentStore, session: str | None, tool_use_id: str | None) -> list[Question]:
+def _waiting(store: DocumentStore, session: str | None, tool_use_id: str | None) -> list[Dialog]:
     """Return the open questions, of one session or with one id if these are given. Raises StoreError."""
     return [
         question
@@ -565,7 +565,7 @@ def _waiting(store: DocumentStore, session: str | None, tool_use_id: str | None)
     ]
 
 
-def _full(app: Application, question: Question) -> str:
+def _full(app: Application, question: Dialog) -> str:
     from hookrouter.dialogs.composer import surroundings
     from hookrouter.dialogs.messages.formatting import question_message
 

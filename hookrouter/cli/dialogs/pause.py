@@ -29,7 +29,7 @@ from hookrouter.util.text import did_you_mean, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.messaging.pauses import Pause
     from hookrouter.queue.documents import Hold
 
@@ -214,7 +214,7 @@ def _listing(app: Application) -> str:
     return "; ".join(one.described() for one in found) if found else "no session is paused"
 
 
-def _still_running(app: Application, session: str | None) -> list[Question]:
+def _still_running(app: Application, session: str | None) -> list[Dialog]:
     """Return the questions that are still being answered after a moment."""
     deadline = time.monotonic() + STOP_SECONDS
     questions = documents.list_questions(app.store)
@@ -229,7 +229,7 @@ def _still_running(app: Application, session: str | None) -> list[Question]:
         time.sleep(0.05)
 
 
-def _wake_missed(app: Application) -> list[Question]:
+def _wake_missed(app: Application) -> list[Dialog]:
     """Wake the agents of all missed questions whose sessions are not paused any more; return those questions."""
     woken = []
     for question in documents.list_questions(app.store):

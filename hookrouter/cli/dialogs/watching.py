@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrouter.cli.application import Application
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentWatch
 
 __all__ = ["watch"]
@@ -37,7 +37,7 @@ _RECORD_LOOK = 0.1
 _Key = tuple[str, str]
 
 
-def watch(app: Application, entry: Callable[[Question], dict[str, Any]], session: str | None, *, as_json: bool) -> int:
+def watch(app: Application, entry: Callable[[Dialog], dict[str, Any]], session: str | None, *, as_json: bool) -> int:
     """Write a line for each question that opens and for each that closes, those that are open now first.
 
     ``entry`` makes what ``hookrouter questions --json`` shows of a question. Returns the exit code: 130 when it was
@@ -58,14 +58,14 @@ class _Watch:
     """What is open, and what has closed whose end is not known yet."""
 
     def __init__(
-        self, app: Application, entry: Callable[[Question], dict[str, Any]], session: str | None, as_json: bool
+        self, app: Application, entry: Callable[[Dialog], dict[str, Any]], session: str | None, as_json: bool
     ) -> None:
         self._app = app
         self._entry = entry
         self._session = session
         self._as_json = as_json
-        self._open: dict[_Key, Question] = {}
-        self._closing: dict[_Key, tuple[Question, float]] = {}
+        self._open: dict[_Key, Dialog] = {}
+        self._closing: dict[_Key, tuple[Dialog, float]] = {}
 
     def follow(self, changes: DocumentWatch) -> None:
         """Go on until interrupted, or until nobody reads; then raises KeyboardInterrupt or BrokenPipeError."""
@@ -89,7 +89,7 @@ class _Watch:
         if self._closing:
             self._say_closed()
 
-    def _say_opened(self, question: Question) -> None:
+    def _say_opened(self, question: Dialog) -> None:
         shown = self._entry(question)
         if self._as_json:
             self._write({"event": "opened", "at": question.saved_at, **shown})

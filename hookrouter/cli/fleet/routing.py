@@ -27,7 +27,7 @@ from hookrouter.util.text import describe_error, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore
 
     Line = Callable[[], tuple[Sequence[str], str]]
@@ -49,7 +49,7 @@ def answered_elsewhere(session: str, tool_use_id: str | None, line: Line) -> int
     ``session`` is empty for whichever asks. Raises SeveralMachinesError if several machines could be meant.
     """
 
-    def is_meant(question: Question) -> bool:
+    def is_meant(question: Dialog) -> bool:
         if tool_use_id is not None:
             return question.tool_use_id == tool_use_id
         return session in ("", AUTO, question.session)

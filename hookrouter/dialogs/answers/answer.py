@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import AnswerOutcome
     from hookrouter.cli.application import Application
     from hookrouter.dialogs.answers.identity import Author
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.tools.ask_user_question import AskUserQuestionInput
 
-    Decide = Callable[[Question, AskUserQuestionInput], list[dict[str, Any]]]
+    Decide = Callable[[Dialog, AskUserQuestionInput], list[dict[str, Any]]]
 
 __all__ = ["answer"]
 
@@ -93,7 +93,7 @@ def answer(
     while the session is paused. Every end is a result; raises nothing that a user can cause.
     """
     result = AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, session, by=author.by, who=author.name)
-    question: Question | None = None
+    question: Dialog | None = None
     try:
         chosen = choose(app, result, tool_use_id, expect, any_session=any_session)
         if isinstance(chosen, AnswerResult):
@@ -409,7 +409,7 @@ class _Answering:
 
 
 def _journal_refusal(
-    app: Application, question: Question, given: list[dict[str, Any]], author: Author, reason: str
+    app: Application, question: Dialog, given: list[dict[str, Any]], author: Author, reason: str
 ) -> None:
     """Journal an answer that was refused: by its faults, then without decisions, or by a rule."""
     app.journal.write(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hookrouter.cli.application import Application
     from hookrouter.dialogs.answers.checked_answer import CheckedAnswer
     from hookrouter.dialogs.answers.result import AnswerResult
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["find_channels", "is_awaited", "no_channel", "planned", "unknown_parts"]
@@ -90,7 +90,7 @@ def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> An
     return result._replace(outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
 
 
-def is_awaited(app: Application, question: Question, form: AskUserQuestionInput, channel: WaitingChannel) -> bool:
+def is_awaited(app: Application, question: Dialog, form: AskUserQuestionInput, channel: WaitingChannel) -> bool:
     """Whether something waits for the answer to a question, to take it at once through this channel."""
     if question.kind == QUESTION:
         return channel.is_waiting(app.store, question.session_id, form)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hookrouter.answering.decisions import Decision
     from hookrouter.answering.interfaces import AnswerChannel, AskedDialog
     from hookrouter.dialogs.answers.identity import Author
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.tools.ask_user_question import AskUserQuestionInput
 
 __all__ = ["CheckedAnswer"]
@@ -19,7 +19,7 @@ __all__ = ["CheckedAnswer"]
 class CheckedAnswer(NamedTuple):
     """What is to be answered, how, and by whom."""
 
-    question: Question
+    question: Dialog
     """The question that is meant."""
     form: AskUserQuestionInput
     """The question document, read."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hookrouter.cli.application import Application
     from hookrouter.dialogs.answers.result import AnswerResult
-    from hookrouter.dialogs.documents import PendingAnswer, Question
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["AUTO", "candidates", "choose", "decision_on", "listed", "not_over", "session_names", "undecided"]
@@ -26,7 +26,7 @@ AUTO = "auto"
 
 def choose(
     app: Application, result: AnswerResult, tool_use_id: str | None, expect: str | None, *, any_session: bool
-) -> Question | AnswerResult:
+) -> Dialog | AnswerResult:
     """Return the question that is meant, or the result that says why none is. Arguments: as ``answer()`` has them.
 
     ``result`` has the session that was named, and who answers. Raises StoreError.
@@ -43,7 +43,7 @@ def choose(
     return question
 
 
-def candidates(app: Application, session: str, *, any_session: bool) -> tuple[bool, list[Question]]:
+def candidates(app: Application, session: str, *, any_session: bool) -> tuple[bool, list[Dialog]]:
     """Return whether any session is meant, and the open questions of those that are. Raises StoreError."""
     anywhere = any_session or session == "" or (session == AUTO and not _is_session(app, AUTO))
     if anywhere:
@@ -51,7 +51,7 @@ def candidates(app: Application, session: str, *, any_session: bool) -> tuple[bo
     return False, documents.session_questions(app.store, session)
 
 
-def not_over(questions: Sequence[Question]) -> list[Question]:
+def not_over(questions: Sequence[Dialog]) -> list[Dialog]:
     """Leave out those that are over, as transcript or client show, though no event has swept them yet."""
     return [
         question
@@ -61,12 +61,12 @@ def not_over(questions: Sequence[Question]) -> list[Question]:
     ]
 
 
-def undecided(store: DocumentStore, questions: Sequence[Question]) -> list[Question]:
+def undecided(store: DocumentStore, questions: Sequence[Dialog]) -> list[Dialog]:
     """Leave out those that are over, and calls that were decided on and still run. Raises StoreError."""
     return [question for question in not_over(questions) if decision_on(store, question) is None]
 
 
-def decision_on(store: DocumentStore, question: Question) -> PendingAnswer | None:
+def decision_on(store: DocumentStore, question: Dialog) -> PendingAnswer | None:
     """Return the decision on a call that was given, and of which it is not known yet what came. Raises StoreError.
 
     None for a question: its answer is recorded at once.
@@ -79,7 +79,7 @@ def decision_on(store: DocumentStore, question: Question) -> PendingAnswer | Non
     return pending
 
 
-def listed(questions: Sequence[Question]) -> str:
+def listed(questions: Sequence[Dialog]) -> str:
     """Return the ids of questions for a message."""
     return ", ".join(question.tool_use_id for question in questions)
 
@@ -101,7 +101,7 @@ def _is_session(app: Application, name: str) -> bool:
 
 
 def _unexpected(
-    app: Application, question: Question, tool_use_id: str | None, expect: str | None, *, is_person: bool
+    app: Application, question: Dialog, tool_use_id: str | None, expect: str | None, *, is_person: bool
 ) -> str:
     """Return why the one open question may not be the one that is meant; empty if it is."""
     texts = [form["question"] for form in question.questions]
@@ -123,7 +123,7 @@ def _unexpected(
     )
 
 
-def _is_unsent(app: Application, question: Question) -> bool:
+def _is_unsent(app: Application, question: Dialog) -> bool:
     """Whether the message about a question has not reached its agent; one that is on its way may have."""
     wanted = ("question", question.session_id, question.tool_use_id)
     return any(
@@ -132,7 +132,7 @@ def _is_unsent(app: Application, question: Question) -> bool:
     )
 
 
-def _chosen(app: Application, found: Sequence[Question], tool_use_id: str | None) -> Question | None:
+def _chosen(app: Application, found: Sequence[Dialog], tool_use_id: str | None) -> Dialog | None:
     """Return the question that is meant; None if it is not there, or several could be meant."""
     if tool_use_id is not None:
         meant = [question for question in found if question.tool_use_id == tool_use_id]
@@ -142,7 +142,7 @@ def _chosen(app: Application, found: Sequence[Question], tool_use_id: str | None
 
 
 def _none_chosen(
-    app: Application, result: AnswerResult, found: Sequence[Question], tool_use_id: str | None, *, anywhere: bool
+    app: Application, result: AnswerResult, found: Sequence[Dialog], tool_use_id: str | None, *, anywhere: bool
 ) -> AnswerResult:
     """Return the result if no question, or more than one, is meant; with those that could be."""
     session = result.session
@@ -171,9 +171,9 @@ def _none_chosen(
     return result._replace(reason=reason, candidates=tuple(map(_candidate, shown)))
 
 
-def _candidate(question: Question) -> Mapping[str, str]:
+def _candidate(question: Dialog) -> Mapping[str, str]:
     return {"session": question.session, "tool_use_id": question.tool_use_id, "asked_at": question.saved_at}
 
 
-def _placed(questions: Sequence[Question]) -> str:
+def _placed(questions: Sequence[Dialog]) -> str:
     return ", ".join(f"{question.tool_use_id} in session {question.session}" for question in questions)

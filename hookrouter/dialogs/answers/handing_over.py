@@ -65,7 +65,7 @@ class HandingOver:
             "which of them still waits, so the answer to one could go to another; a person can answer at its terminal"
         )
 
-    def _forms_beside(self) -> list[documents.Question]:
+    def _forms_beside(self) -> list[documents.Dialog]:
         return not_over(documents.forms_beside(self._app.store, self._question))
 
     def _beside(self) -> Beside:
@@ -188,12 +188,12 @@ class HandingOver:
         )
 
 
-def _name(question: documents.Question) -> str:
+def _name(question: documents.Dialog) -> str:
     """Return what a hook that waits for its answer knows a question by."""
     return identity(question.session_id, {"questions": question.questions})
 
 
-def _is_surely_open(question: documents.Question) -> bool:
+def _is_surely_open(question: documents.Dialog) -> bool:
     """Whether the transcript that has the call says so."""
     path = transcript_of(question.transcript_path, question.agent_id)
     return question_state(path, question.tool_use_id) == OPEN

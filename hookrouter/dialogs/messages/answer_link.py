@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from itsdangerous import URLSafeTimedSerializer
 
     from hookrouter.config import PageConfig
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.home import Home
 
 __all__ = [
@@ -108,7 +108,7 @@ def is_reachable(page: PageConfig) -> bool:
     return bool(page.url) or page.address.rpartition(":")[0].lower() not in _ONLY_HERE
 
 
-def answer_link(home: Home, page: PageConfig, question: Question) -> str:
+def answer_link(home: Home, page: PageConfig, question: Dialog) -> str:
     """Return a link to a question, which holds from now for ``link_hours``; empty if there is none to be had.
 
     There is none if the page is off, if other machines do not reach it, or without itsdangerous. Raises OSError if the

@@ -10,7 +10,7 @@ from hookrouter.dialogs.messages.formatting import Surroundings, answer_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = ["closed_data", "open_data"]
 
@@ -21,7 +21,7 @@ AGENT, PERSON = "agent", "person"
 
 def open_data(
     kind: str,
-    question: Question,
+    question: Dialog,
     argv: Sequence[str],
     environ: Mapping[str, str],
     surroundings: Surroundings,
@@ -49,7 +49,7 @@ def open_data(
 
 
 def closed_data(
-    kind: str, question: Question, *, to_person: bool, reason: str, verification: Mapping[str, Any] | None = None
+    kind: str, question: Dialog, *, to_person: bool, reason: str, verification: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the data of a message about a question that has ended; ``verification`` has both sides of a mismatch."""
     around = Surroundings(cwd=question.cwd, transcript_path=question.transcript_path)
@@ -62,7 +62,7 @@ def closed_data(
     }
 
 
-def _common(kind: str, question: Question, around: Surroundings, *, to_person: bool) -> dict[str, Any]:
+def _common(kind: str, question: Dialog, around: Surroundings, *, to_person: bool) -> dict[str, Any]:
     return {
         "version": VERSION,
         "kind": kind,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hookrouter.dialogs.comparison import Comparison
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = [
     "LONGEST_TEXT",
@@ -118,7 +118,7 @@ def kind(question: Mapping[str, Any]) -> str:
     return "single-select with previews" if has_previews(question) else "single-select"
 
 
-def subject(question: Question) -> str:
+def subject(question: Dialog) -> str:
     """Return one line that names the question: its session and its headers."""
     headers = [
         header
@@ -130,11 +130,11 @@ def subject(question: Question) -> str:
 
 
 def question_message(
-    question: Question,
+    question: Dialog,
     argv: Sequence[str],
     environ: Mapping[str, str],
     guidance: str = "",
-    others: Sequence[Question] = (),
+    others: Sequence[Dialog] = (),
     *,
     surroundings: Surroundings | None = None,
     lead: Sequence[str] = (),
@@ -171,7 +171,7 @@ def question_message(
 
 
 def reminder_message(
-    question: Question, argv: Sequence[str], environ: Mapping[str, str], waited: float, number: int, count: int
+    question: Dialog, argv: Sequence[str], environ: Mapping[str, str], waited: float, number: int, count: int
 ) -> str:
     """Return the reminder of a question that was sent before: what is new, and the commands; ``waited`` is seconds."""
     named = code(question.session)
@@ -189,7 +189,7 @@ def reminder_message(
     )
 
 
-def mismatch_message(question: Question, comparison: Comparison, prompt: str = "") -> str:
+def mismatch_message(question: Dialog, comparison: Comparison, prompt: str = "") -> str:
     """Return the message about an answer that was recorded differently from what was meant."""
     parts = [
         "# Claude Code recorded a different answer",
@@ -214,7 +214,7 @@ def mismatch_message(question: Question, comparison: Comparison, prompt: str = "
     return "\n\n".join(parts) + "\n"
 
 
-def unanswered_message(question: Question, reason: str) -> str:
+def unanswered_message(question: Dialog, reason: str) -> str:
     """Return the message about a question that ended without an answer."""
     parts = [
         "# A question of Claude Code ended without an answer",
@@ -242,7 +242,7 @@ def bounded(forms: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def cut_parts(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+def cut_parts(question: Dialog, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     """Return how all of a form is read of which a message shows a part; nothing if it shows all."""
     if bounded(question.questions) == question.questions:
         return []
@@ -258,18 +258,18 @@ def _clipped(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"
 
 
-def answer_command(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> str:
+def answer_command(question: Dialog, argv: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the shell command, without the decisions, that answers this question from anywhere on this machine."""
     return " ".join(map(quote, answer_words(question, argv, environ)))
 
 
-def answer_words(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+def answer_words(question: Dialog, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     """Return the words of :func:`answer_command`, for a program that needs no shell."""
     words = ["answer", f"--session={question.session}", f"--tool-use-id={question.tool_use_id}"]
     return [*start_words(argv, environ), *words]
 
 
-def read_command(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> str:
+def read_command(question: Dialog, argv: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the shell command that shows this question as the agent gets it."""
     words = ["questions", f"--session={question.session}", f"--tool-use-id={question.tool_use_id}"]
     return " ".join(map(quote, [*start_words(argv, environ), *words]))
@@ -301,7 +301,7 @@ def quote(word: str) -> str:
     return "'" + printable(word).replace("'", "'\"'\"'") + "'"
 
 
-def _facts(question: Question, around: Surroundings) -> str:
+def _facts(question: Dialog, around: Surroundings) -> str:
     """Return where the question comes from: a line for the call, one for the place."""
     call = [("Session", question.session), ("tool use", question.tool_use_id), ("subagent", question.agent_id)]
     call += [("permission mode", question.permission_mode), ("asked at", question.saved_at)]
@@ -338,7 +338,7 @@ def _earlier(answers: Sequence[Mapping[str, str]], room: int) -> str:
     )
 
 
-def _others(others: Sequence[Question]) -> str:
+def _others(others: Sequence[Dialog]) -> str:
     names = ", ".join(code(other.tool_use_id) for other in others)
     return (
         f"This session has other questions open ({names}), each with a message of its own. Claude Code shows one "
@@ -386,7 +386,7 @@ def cut(text: str, size: int, *, lines: bool = False, end: bool = False) -> str:
     return f"… {part.lstrip()}" if end else f"{part.rstrip()} …"
 
 
-def _answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+def _answer_parts(question: Dialog, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     forms, count = question.questions, len(question.questions)
     if "how" in question.request:
         return _own_answer_parts(question, argv, environ)
@@ -419,13 +419,13 @@ def _answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str,
     ]
 
 
-def _reserved_parts(question: Question) -> list[str]:
+def _reserved_parts(question: Dialog) -> list[str]:
     rule = question.request.get("rule")
     rules = f"The rule `[[approvals.rules]]` {code(str(rule))} leaves it to a person: an answer of yours is refused."
     return [f"## This is not yours to decide\n\n{rules} You are told so that you know why the session waits."]
 
 
-def _own_answer_parts(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+def _own_answer_parts(question: Dialog, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     """Return how to decide on what is no question, as its kind has said when it was asked."""
     rule = question.request.get("rule")
     return [
@@ -440,7 +440,7 @@ def _own_answer_parts(question: Question, argv: Sequence[str], environ: Mapping[
     ]
 
 
-def _command_block(question: Question, argv: Sequence[str], environ: Mapping[str, str]) -> str:
+def _command_block(question: Dialog, argv: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the command that answers, with a gap for each decision: run as it stands, it is refused."""
     count = len(question.questions)
     gaps = ["decision"] if count == 1 else [f"decision {number}" for number in range(1, count + 1)]

@@ -14,7 +14,7 @@ from hookrouter.dialogs.messages.surroundings import gsd_files
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.messaging.gateway import Message
     from hookrouter.storage.interface import DocumentStore
 
@@ -42,7 +42,7 @@ def guidance(services: Services, folder: str, kind: str = QUESTION) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def guidance_for(services: Services, message: Message, agent: str, question: Question) -> str:
+def guidance_for(services: Services, message: Message, agent: str, question: Dialog) -> str:
     """Return the advice if this message is the one that brings it to the agent; empty if another one did.
 
     Asked again for the same message, which may be tried several times, it says the same. A message that was never

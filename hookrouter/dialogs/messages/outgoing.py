@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hookrouter.config import Config
     from hookrouter.context import Services
     from hookrouter.dialogs.comparison import Comparison
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.messaging.gateway import Message, ScheduledMessage
 
 __all__ = ["is_for_person", "tell_end", "tell_mismatch", "wake", "wake_text"]
@@ -20,7 +20,7 @@ __all__ = ["is_for_person", "tell_end", "tell_mismatch", "wake", "wake_text"]
 _MISMATCH_PROMPT = "ask_user_question_mismatch.md"
 
 
-def wake(question: Question, services: Services) -> None:
+def wake(question: Dialog, services: Services) -> None:
     """Put the message about an open question into the outbox, for its agent. Raises StoreError.
 
     It says all that is needed to answer; the rest is added when it goes out, see
@@ -66,7 +66,7 @@ def wake(question: Question, services: Services) -> None:
 
 
 def wake_text(
-    question: Question, argv: Sequence[str], environ: Mapping[str, str], others: Sequence[Question], *, to_person: bool
+    question: Dialog, argv: Sequence[str], environ: Mapping[str, str], others: Sequence[Dialog], *, to_person: bool
 ) -> str:
     """Return the text of :func:`wake`.
 
@@ -86,7 +86,7 @@ def is_for_person(config: Config, agent: str) -> bool:
     return any(one.is_person for one in config.agents if one.id == agent)
 
 
-def tell_mismatch(services: Services, question: Question, comparison: Comparison) -> None:
+def tell_mismatch(services: Services, question: Dialog, comparison: Comparison) -> None:
     """Put in a message to the agent that something else was recorded than it meant.
 
     Raises StoreError, noted in the journal.
@@ -103,7 +103,7 @@ def tell_mismatch(services: Services, question: Question, comparison: Comparison
     _put(services, question, message, f"the agent could not be told of the mismatch in {question.tool_use_id}")
 
 
-def tell_end(services: Services, question: Question, kind: str, reason: str) -> None:
+def tell_end(services: Services, question: Dialog, kind: str, reason: str) -> None:
     """Put in a message to the agent that its question has ended without its answer.
 
     Raises StoreError, noted in the journal.
@@ -119,7 +119,7 @@ def tell_end(services: Services, question: Question, kind: str, reason: str) -> 
     _put(services, question, message, failed)
 
 
-def _put(services: Services, question: Question, message: Message, failed: str) -> None:
+def _put(services: Services, question: Dialog, message: Message, failed: str) -> None:
     try:
         _once(services, message, question, lambda: services.outbox.put(message, fallbacks=question.fallbacks))
     except Exception:
@@ -127,7 +127,7 @@ def _put(services: Services, question: Question, message: Message, failed: str) 
         raise
 
 
-def _once(services: Services, message: Message, question: Question, put: Callable[[], object]) -> None:
+def _once(services: Services, message: Message, question: Dialog, put: Callable[[], object]) -> None:
     """Put a message in unless an earlier run of the same call has."""
 
     def is_put() -> bool:
@@ -137,7 +137,7 @@ def _once(services: Services, message: Message, question: Question, put: Callabl
     documents.tell_once(services.store, question, message.kind, put, is_put)
 
 
-def _message(kind: str, question: Question, subject: str, text: str, data: Mapping[str, Any] | None = None) -> Message:
+def _message(kind: str, question: Dialog, subject: str, text: str, data: Mapping[str, Any] | None = None) -> Message:
     from hookrouter.messaging.gateway import Message
 
     return Message(

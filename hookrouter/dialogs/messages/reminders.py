@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hookrouter.config import AnswerConfig, Config
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.messaging.gateway import Message
     from hookrouter.messaging.message import QueuedMessage
 
@@ -43,7 +43,7 @@ ESCALATION = "escalation"
 
 
 def follow_ups(
-    question: Question, wake: Message, answer: AnswerConfig, read_again: str = ""
+    question: Dialog, wake: Message, answer: AnswerConfig, read_again: str = ""
 ) -> tuple[ScheduledMessage, ...]:
     """Return what follows the wake of a question, as the config has it; empty if it asks for nothing.
 
@@ -85,9 +85,7 @@ class Reminded(NamedTuple):
     """When the next of both is due; None if none is left, or it waits for the delivery before it."""
 
 
-def reminded(
-    question: Question, records: Iterable[Mapping[str, object]], messages: Iterable[QueuedMessage]
-) -> Reminded:
+def reminded(question: Dialog, records: Iterable[Mapping[str, object]], messages: Iterable[QueuedMessage]) -> Reminded:
     """Return what has been sent about a question, of the journal's records of its session and the outbox's messages."""
     sent: dict[str, list[str]] = {REMINDER: [], ESCALATION: []}
     for record in records:
@@ -106,7 +104,7 @@ def reminded(
 
 
 def silent_since(
-    question: Question, records: Iterable[Mapping[str, object]], config: Config, moment: float
+    question: Dialog, records: Iterable[Mapping[str, object]], config: Config, moment: float
 ) -> str | None:
     """Return since when the agent has given no sign, if that is longer ago than ``[answer] escalate_after``.
 
@@ -120,7 +118,7 @@ def silent_since(
     return last if begun is not None and moment - begun >= config.answer.escalate_after else None
 
 
-def refused_answers(question: Question, records: Iterable[Mapping[str, object]]) -> dict[str, object] | None:
+def refused_answers(question: Dialog, records: Iterable[Mapping[str, object]]) -> dict[str, object] | None:
     """Return how many answers of agents to a question were refused, and when and why the last one was.
 
     None if none was. A person was told at once, and tries again.
@@ -137,7 +135,7 @@ def refused_answers(question: Question, records: Iterable[Mapping[str, object]])
     return {"count": len(found), "last_at": str(found[-1].get("at")), "reason": str(found[-1].get("reason"))}
 
 
-def _is_sign(record: Mapping[str, object], question: Question, config: Config) -> bool:
+def _is_sign(record: Mapping[str, object], question: Dialog, config: Config) -> bool:
     if record.get("tool_use_id") != question.tool_use_id:
         return False
     if record.get("event") == "answer":

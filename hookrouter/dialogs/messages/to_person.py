@@ -25,7 +25,7 @@ from hookrouter.util.text import duration
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = ["Link", "escalation_lead", "person_message", "person_reminder"]
 
@@ -45,10 +45,10 @@ class Link(NamedTuple):
 
 
 def person_message(
-    question: Question,
+    question: Dialog,
     argv: Sequence[str],
     environ: Mapping[str, str],
-    others: Sequence[Question] = (),
+    others: Sequence[Dialog] = (),
     *,
     surroundings: Surroundings | None = None,
     lead: Sequence[str] = (),
@@ -78,7 +78,7 @@ def person_message(
 
 
 def person_reminder(
-    question: Question,
+    question: Dialog,
     argv: Sequence[str],
     environ: Mapping[str, str],
     waited: float,
@@ -99,7 +99,7 @@ def person_reminder(
     return "\n\n".join([*parts, *_answer_parts(question, argv, environ, ())]) + "\n"
 
 
-def escalation_lead(question: Question, waited: float) -> list[str]:
+def escalation_lead(question: Dialog, waited: float) -> list[str]:
     """Return how a message begins about a question that its agent has left unanswered for so many seconds.
 
     One that is reserved for a person was never the agent's.
@@ -136,7 +136,7 @@ def _question_parts(form: Mapping[str, Any], number: int, count: int) -> list[st
 
 
 def _answer_parts(
-    question: Question, argv: Sequence[str], environ: Mapping[str, str], others: Sequence[Question]
+    question: Dialog, argv: Sequence[str], environ: Mapping[str, str], others: Sequence[Dialog]
 ) -> list[str]:
     """Return what to do: at the session's own terminal, or by a command line. Options count from 0, as shown."""
 

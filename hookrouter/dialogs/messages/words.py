@@ -77,7 +77,7 @@ def has_previews(question: Question) -> bool:
 
 
 def line_to_type(
-    question: documents.Question,
+    question: documents.Dialog,
     *,
     is_alone: bool,
     start: str = "hookrouter",

@@ -10,7 +10,7 @@ from hookrouter.util.clock import seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.stories.story import Story
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.storage.history import StoryKey
@@ -32,13 +32,13 @@ def record_keys(record: Mapping[str, Any]) -> set[StoryKey]:
     return {_key(table) for table in tables if isinstance(table, dict)}
 
 
-def document_key(document: Question | Verdict) -> StoryKey:
+def document_key(document: Dialog | Verdict) -> StoryKey:
     """Return the question that a document is about."""
     return document.session_id, shown_id(document.tool_use_id)
 
 
 def one_story(
-    key: StoryKey, records: Iterable[Mapping[str, Any]], question: Question | None, verdict: Verdict | None
+    key: StoryKey, records: Iterable[Mapping[str, Any]], question: Dialog | None, verdict: Verdict | None
 ) -> Story | None:
     """Return what ``history`` tells of one question; None if nothing is known of it. Raises nothing."""
     stories = Stories()

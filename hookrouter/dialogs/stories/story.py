@@ -18,7 +18,7 @@ from hookrouter.util.text import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.verdicts import Verdict
 
 __all__ = ["OPEN", "OUTCOMES", "UNKNOWN", "WORDS", "Stories", "Story", "shown_id"]
@@ -51,7 +51,7 @@ class Stories:
         """Begin with none."""
         self._asked: dict[_Key, Mapping[str, Any]] = {}
         self._later: list[Mapping[str, Any]] = []
-        self._open: dict[_Key, Question] = {}
+        self._open: dict[_Key, Dialog] = {}
         self._verdicts: dict[_Key, Verdict] = {}
 
     def add(self, record: Mapping[str, Any]) -> None:
@@ -67,7 +67,7 @@ class Stories:
         ):
             self._later.append(record)
 
-    def add_question(self, question: Question) -> None:
+    def add_question(self, question: Dialog) -> None:
         """Take the document of an open question."""
         self._open[question.session_id, shown_id(question.tool_use_id)] = question
 

@@ -25,7 +25,7 @@ from hookrouter.util.system import boot_id
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.queue.documents import Queue
     from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
@@ -87,7 +87,7 @@ def look_at(services: Services, session: str) -> Sight:
     return Sight(queue, record, client, "" if pause is None else pause.described(), dialogs)
 
 
-def _is_over(question: Question, record: SessionRecord, client: RunningClient | None) -> bool:
+def _is_over(question: Dialog, record: SessionRecord, client: RunningClient | None) -> bool:
     """Whether a dialog cannot be on the screen any more, though no hook has told of its end, as after Escape.
 
     Its turn is over, and so says the registry, which tells of every dialog that is open.

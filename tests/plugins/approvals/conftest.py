@@ -22,7 +22,7 @@ from hookrouter.context import Context
 from hookrouter.dialogs.answers.answer import answer
 from hookrouter.dialogs.answers.identity import AGENT, Author
 from hookrouter.dialogs.answers.result import AnswerResult
-from hookrouter.dialogs.documents import Question, list_questions
+from hookrouter.dialogs.documents import Dialog, list_questions
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.messaging.message import QueuedMessage
 from hookrouter.replies import Reply
@@ -124,7 +124,7 @@ class Asking:
         """Run the hook of the permission request to its end."""
         return self.hook("permission_request", tool_name=tool, tool_input=tool_input, **fields)
 
-    def wait(self, hook: str, **fields: Any) -> Question:
+    def wait(self, hook: str, **fields: Any) -> Dialog:
         """Run a hook that waits beside this, and return what it has saved once it waits."""
         before = len(list_questions(self.app.store))
         thread = threading.Thread(target=lambda: self.replies.append(self.hook(hook, **fields)[0]), daemon=True)
@@ -156,7 +156,7 @@ class Asking:
                 # It may not have begun to wait.
                 thread.join(0.05)
 
-    def wait_again(self, hook: str, **fields: Any) -> Question:
+    def wait_again(self, hook: str, **fields: Any) -> Dialog:
         """Run a hook that goes on with a dialog that is there."""
         [known] = list_questions(self.app.store)
         thread = threading.Thread(target=lambda: self.replies.append(self.hook(hook, **fields)[0]), daemon=True)
@@ -168,7 +168,7 @@ class Asking:
         assert found.tool_use_id == known.tool_use_id
         return found
 
-    def asked(self, tool: str, tool_input: dict[str, Any], **fields: Any) -> Question:
+    def asked(self, tool: str, tool_input: dict[str, Any], **fields: Any) -> Dialog:
         """Have a call begin and ask for permission."""
         self.call(tool, tool_input)
         return self.wait("permission_request", tool_name=tool, tool_input=tool_input, **fields)
@@ -201,7 +201,7 @@ class Asking:
         payload = {"tool_name": tool, "tool_input": tool_input, "tool_use_id": "toolu_1", "tool_response": {}, **fields}
         return self.hook("post_tool_use", **payload)[1]
 
-    def open(self) -> list[Question]:
+    def open(self) -> list[Dialog]:
         return list_questions(self.app.store)
 
     def wakes(self) -> list[QueuedMessage]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hookrouter import events
 from hookrouter.config import ApprovalRule
 from hookrouter.dialogs.decisions import MAX_DEPTH, DecisionError, load_json
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.replies import PermissionRequestReply
 from hookrouter.util import fastjson
@@ -151,7 +151,7 @@ def test_no_schema_of_a_server_raises_anything_but_what_is_told(
             continue
     payload = {"mcp_server_name": "demo", "message": "?", "requested_schema": schema, "session_id": "s-1"}
     opening = form_request(events.Elicitation.from_json(payload), "form", "Elicitation")
-    question = Question("s", "s-1", terminal=None, agent="night", gateway="inbox", **_told(opening))
+    question = Dialog("s", "s-1", terminal=None, agent="night", gateway="inbox", **_told(opening))
     for decision in ({"action": "submit", "content": content}, {"action": "type", "text": said or "x"}):
         try:
             parse(question, json.dumps(decision))

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from hookrouter.answering.input_limits import MAX_TEXT
 from hookrouter.dialogs.answers.answer import form_of
 from hookrouter.dialogs.decisions import DecisionError, parse_decisions
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.messages.answer_schema import answer_schema
 
 WORDS = ["Yes", "No, and say why", "x" * MAX_TEXT]
@@ -70,7 +70,7 @@ def is_valid(questions: list[dict[str, Any]], document: object) -> bool:
 
 
 def is_accepted(questions: list[dict[str, Any]], document: object) -> bool:
-    question = Question("s", "sid", "t", questions, None, "a", "g")
+    question = Dialog("s", "sid", "t", questions, None, "a", "g")
     try:
         parse_decisions(json.dumps(document), form_of(question))
     except DecisionError:

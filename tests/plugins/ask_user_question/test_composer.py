@@ -16,7 +16,7 @@ from hookrouter.cli.main import main
 from hookrouter.config import Agent, AnswerConfig, Config, PageConfig
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.composer import DialogComposer
-from hookrouter.dialogs.documents import PendingAnswer, Question
+from hookrouter.dialogs.documents import Dialog, PendingAnswer
 from hookrouter.dialogs.messages.answer_link import page_secret_file, read_link
 from hookrouter.dialogs.messages.formatting import MESSAGE_BYTES, Surroundings, question_message
 from hookrouter.dialogs.messages.guidance import KEPT_SECONDS
@@ -432,8 +432,8 @@ LONG = Surroundings(
 )
 
 
-def asked(*forms: dict[str, Any]) -> Question:
-    return Question(
+def asked(*forms: dict[str, Any]) -> Dialog:
+    return Dialog(
         session="customers-shop",
         session_id="0" * 36,
         tool_use_id=f"toolu_{'0' * 24}",

@@ -11,13 +11,13 @@ import pytest
 
 from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.documents import PendingAnswer, Question
+from hookrouter.dialogs.documents import Dialog, PendingAnswer
 from hookrouter.storage.documents import Store, StoreError
 
 FORM = [{"question": "Which?", "header": "Q", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": False}]
 
 
-def question(session: str = "main", tool_use_id: str = "toolu_1", **more: Any) -> Question:
+def question(session: str = "main", tool_use_id: str = "toolu_1", **more: Any) -> Dialog:
     fields: dict[str, Any] = {
         "session": session,
         "session_id": "s-1",
@@ -27,7 +27,7 @@ def question(session: str = "main", tool_use_id: str = "toolu_1", **more: Any) -
         "agent": "default",
         "gateway": "inbox",
     }
-    return Question(**{**fields, **more})
+    return Dialog(**{**fields, **more})
 
 
 def pending(session: str = "main", tool_use_id: str = "toolu_1") -> PendingAnswer:
@@ -35,7 +35,7 @@ def pending(session: str = "main", tool_use_id: str = "toolu_1") -> PendingAnswe
     return PendingAnswer(session, "s-1", tool_use_id, [decision], "keys", 7)
 
 
-def only(store: Store, session: str = "main") -> Question | None:
+def only(store: Store, session: str = "main") -> Dialog | None:
     """Return the session's question, where it has one."""
     found = documents.session_questions(store, session)
     assert len(found) < 2

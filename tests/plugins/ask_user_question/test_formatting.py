@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hookrouter.dialogs.comparison import compare
 from hookrouter.dialogs.decisions import DecisionError, parse_decisions
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.messages.formatting import (
     answer_command,
     mismatch_message,
@@ -46,7 +46,7 @@ PREVIEW = {
 }
 
 
-def question(*forms: dict[str, Any], **more: Any) -> Question:
+def question(*forms: dict[str, Any], **more: Any) -> Dialog:
     fields: dict[str, Any] = {
         "session": "main",
         "session_id": "s-1",
@@ -56,7 +56,7 @@ def question(*forms: dict[str, Any], **more: Any) -> Question:
         "agent": "default",
         "gateway": "inbox",
     }
-    return Question(**{**fields, **more})
+    return Dialog(**{**fields, **more})
 
 
 def message(*forms: dict[str, Any], environ: dict[str, str] | None = None, **more: Any) -> str:

@@ -30,7 +30,7 @@ def open_elsewhere(ask: Any, count: int) -> None:
     for number in range(count):
         names = {"session": f"other-{number}", "session_id": f"o-{number}", "tool_use_id": f"toolu_o{number}"}
         documents.save_question(
-            ask.app.store, documents.Question(**names, questions=FORM, terminal=None, agent="default", gateway="inbox")
+            ask.app.store, documents.Dialog(**names, questions=FORM, terminal=None, agent="default", gateway="inbox")
         )
         documents.save_pending(ask.app.store, documents.PendingAnswer(**names, decisions=[], channel="keys", pid=1))
 

@@ -118,7 +118,7 @@ def test_a_pause_that_ends_while_the_question_is_saved_loses_nothing(
     pauses.begin(store, "main")
     save = documents.open_question
 
-    def save_late(*arguments: Any) -> documents.Question:
+    def save_late(*arguments: Any) -> documents.Dialog:
         pauses.end(store, "main")
         return save(*arguments)
 

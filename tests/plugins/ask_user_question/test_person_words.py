@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hookrouter.dialogs.answers.identity import Author, author_option, login_name
 from hookrouter.dialogs.decisions import DecisionError, check_decisions
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.messages.to_person import person_message
 from hookrouter.dialogs.messages.words import is_json, line_to_type, read_group, read_words
 from hookrouter.tools import AskUserQuestionInput
@@ -150,7 +150,7 @@ def test_json_is_told_from_words(word: str) -> None:
     ],
 )
 def test_the_line_to_type(session: str, is_alone: bool, words: list[str]) -> None:
-    question = Question(
+    question = Dialog(
         session=session, session_id="s", tool_use_id="toolu_1", questions=[NAMING, AREAS], terminal=None, agent="",
         gateway="",
     )  # fmt: skip
@@ -158,9 +158,9 @@ def test_the_line_to_type(session: str, is_alone: bool, words: list[str]) -> Non
     assert shlex.split(line) == ["hookrouter", "answer", *words, "NUMBER", "/", "NUMBER,NUMBER"]
 
 
-def commands_shown(question: Any, session: str = "work", *others: Question) -> list[list[str]]:
+def commands_shown(question: Any, session: str = "work", *others: Dialog) -> list[list[str]]:
     """Return the commands that a message to a person shows, each as the words that a shell makes of it."""
-    asked = Question(**{**ASKED, "session": session, "questions": [question]})
+    asked = Dialog(**{**ASKED, "session": session, "questions": [question]})
     shown = person_message(asked, ["/opt/hook router"], {"HOOKROUTER_HOME": "/tmp/h"}, others)
     return [shlex.split(line) for line in shown.splitlines() if line.startswith("    ")]
 
@@ -169,7 +169,7 @@ def commands_shown(question: Any, session: str = "work", *others: Question) -> l
 def test_what_a_message_shows_is_what_the_parser_takes(number: int, session: str, is_alone: bool) -> None:
     for question in seeded_form(3, number).questions:
         [form] = form_of(question).questions
-        others = () if is_alone else (Question(**{**ASKED, "tool_use_id": "toolu_2"}),)
+        others = () if is_alone else (Dialog(**{**ASKED, "tool_use_id": "toolu_2"}),)
         *examples, asking = commands_shown(question, session, *others)
         named = ["--tool-use-id", "toolu_1"] if others else [f"--session={session}" if session[0] in "[-" else session]
         start = ["env", "HOOKROUTER_HOME=/tmp/h", "/opt/hook router", "answer", *named]

@@ -83,11 +83,11 @@ def test_an_agent_with_a_gateway_is_reminded_by_default(ask_session: Any, monkey
 
 
 def test_an_agent_that_took_a_question_and_gives_no_sign_is_silent(ask_session: Any) -> None:
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.messages.reminders import silent_since
     from hookrouter.util.clock import iso, seconds
 
-    question = Question("s", "sid", "t", [], None, "main", "chat")
+    question = Dialog("s", "sid", "t", [], None, "main", "chat")
     config = config_of(ask_session, AnswerConfig(escalate_after=1800))
     begun = seconds("2026-01-01T00:00:00.000Z")
     assert begun is not None
@@ -202,11 +202,11 @@ def test_questions_says_how_often_the_agent_was_reminded(
 
 
 def test_the_last_reminder_has_no_next_one() -> None:
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.messages.reminders import follow_ups
     from hookrouter.messaging.gateway import Message
 
-    question = Question("s", "sid", "t", [], None, "main", "chat")
+    question = Dialog("s", "sid", "t", [], None, "main", "chat")
     wake = Message("question", "main", "chat", "s", "sid", "t", "subject", "text")
 
     def depth(one: ScheduledMessage) -> int:

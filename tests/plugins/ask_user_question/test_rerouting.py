@@ -14,7 +14,7 @@ from hookrouter.dialogs import documents
 from hookrouter.messaging import pauses
 
 if TYPE_CHECKING:
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 PROBLEMS = ("config.toml: answer.remind_aftr: unknown key",)
 GATEWAYS = {name: {"type": "recorder"} for name in ("chat", "other")}
@@ -23,7 +23,7 @@ FORMER = Config(agents=(Agent("former", gateway="other"),), gateways=GATEWAYS, a
 ELSEWHERE = Config(agents=(Agent("night", sessions=("elsewhere",), gateway="chat"),), gateways=GATEWAYS)
 
 
-def question(session: Any) -> Question:
+def question(session: Any) -> Dialog:
     [found] = documents.list_questions(session.app.store)
     return found
 

@@ -20,7 +20,7 @@ from hookrouter.config import Agent, AnswerConfig, ApprovalsConfig, Config
 from hookrouter.dialogs.answers.answer import answer
 from hookrouter.dialogs.answers.identity import AGENT, Author
 from hookrouter.dialogs.answers.result import AnswerResult
-from hookrouter.dialogs.documents import Question, list_questions
+from hookrouter.dialogs.documents import Dialog, list_questions
 from hookrouter.messaging.message import QueuedMessage
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
@@ -134,7 +134,7 @@ class Outside:
         (self.registry / f"{pid}.json").write_text(json.dumps(entry))
         self.pane_of[pid] = pane
 
-    def look(self, *, seconds: float = 0.0) -> list[Question]:
+    def look(self, *, seconds: float = 0.0) -> list[Dialog]:
         """Let time pass, look once, and return what is open."""
         self.time += seconds
         app = self.app
@@ -142,13 +142,13 @@ class Outside:
             one.look(app)
         return self.open
 
-    def settle(self) -> list[Question]:
+    def settle(self) -> list[Dialog]:
         """Look until whatever stays has stayed long enough."""
         self.look()
         return self.look(seconds=self.after + 5)
 
     @property
-    def open(self) -> list[Question]:
+    def open(self) -> list[Dialog]:
         return list_questions(self.app.store)
 
     @property

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hookrouter.config import PageConfig
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.messages.answer_link import (
     LinkedQuestion,
     LinkError,
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
     def link(self, page: PageConfig = PAGE, **fields: str) -> str:
         named = {"session": "work", "session_id": "3b0c", "tool_use_id": "toolu_1", **fields}
-        return answer_link(self.home, page, Question(**named, questions=[], terminal=None, agent="a", gateway="g"))
+        return answer_link(self.home, page, Dialog(**named, questions=[], terminal=None, agent="a", gateway="g"))
 
     def token(self, **fields: str) -> str:
         return self.link(**fields).removeprefix("https://claude.example.org/link/")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.messages import formatting
 from hookrouter.dialogs.messages.formatting import (
     LONGEST_TEXT,
@@ -31,14 +31,14 @@ FIELDS = ("question", "header", "label", "description", "preview")
 MOST = 20 * LONGEST_TEXT
 
 
-def question(*fields: str, options: int = 2) -> Question:
+def question(*fields: str, options: int = 2) -> Dialog:
     texts = {field: HUGE if field in fields else f"the {field}" for field in FIELDS}
     option = {key: texts[key] for key in ("label", "description", "preview")}
     form: dict[str, Any] = {"question": texts["question"], "header": texts["header"], "options": [option] * options}
-    return Question("s", "s-1", "toolu_1", [form], None, "night", "inbox")
+    return Dialog("s", "s-1", "toolu_1", [form], None, "night", "inbox")
 
 
-MESSAGES: dict[str, Callable[[Question], str]] = {
+MESSAGES: dict[str, Callable[[Dialog], str]] = {
     "to an agent": lambda one: question_message(one, ["hookrouter"], {}),
     "to a person": lambda one: person_message(one, ["hookrouter"], {}),
     "a reminder": lambda one: person_reminder(one, ["hookrouter"], {}, 60, 1, 1),

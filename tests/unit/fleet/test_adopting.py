@@ -15,7 +15,7 @@ from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter.cli.application import Application
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.messaging import pauses
 from hookrouter.messaging.gateway import Message
 from hookrouter.messaging.message import GivenUp, decode, encode, new_document
@@ -93,7 +93,7 @@ def test_each_message_is_taken_by_one_machine(fleet: Fleet) -> None:
 @pytest.mark.parametrize("kind", ["agent", "person"])
 def test_its_commands_are_for_the_machine_that_sends_it(fleet: Fleet, kind: str) -> None:
     fleet.put("m1")
-    asked = Question("work", "s1", "t1", [question("Which way?")], None, "boss", "phone")
+    asked = Dialog("work", "s1", "t1", [question("Which way?")], None, "boss", "phone")
     documents.save_question(fleet.documents, asked)
     unknown, taking = fleet.machine("one")
     assert (taking.serve(now=True), taking.serve()) == (1, 0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hookrouter._fleet import history as module
 from hookrouter._fleet.counts import ENDED, PLUGINS, RUNS, SESSIONS, WAITED, timing
 from hookrouter._fleet.history import HistoryBringer
-from hookrouter.dialogs.documents import Question, delete_question, save_question
+from hookrouter.dialogs.documents import Dialog, delete_question, save_question
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import Verdict, save_verdict
 from hookrouter.storage.documents import Store
@@ -77,8 +77,8 @@ def ended(call: str, **other: object) -> dict[str, object]:
     return run_record(call, event="PostToolUse", outcome="verified", at="2026-11-25T07:00:20.000Z", **other)
 
 
-def question(call: str) -> Question:
-    return Question("work", "s1", call, FORM, terminal=None, agent="a", gateway="inbox", saved_at=AT)
+def question(call: str) -> Dialog:
+    return Dialog("work", "s1", call, FORM, terminal=None, agent="a", gateway="inbox", saved_at=AT)
 
 
 WHAT = (

@@ -21,7 +21,7 @@ from hookrouter._page.security.logins import COOKIE, FULL
 from hookrouter._page.tasks import Done
 from hookrouter.cli.application import Application
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.documents import Question
+from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.messaging.gateway import Message
 from hookrouter.queue.documents import change_queue, read_queue
@@ -132,9 +132,9 @@ class Machine:
             if item:
                 change_queue(store, session, lambda queue: added(queue, new_items([item], by="agent")))
 
-    def asks(self, session: str, tool_use_id: str, *more: Any) -> Question:
+    def asks(self, session: str, tool_use_id: str, *more: Any) -> Dialog:
         """Have a question open, which the others see as well; ``more`` are asked with it."""
-        asked = Question(
+        asked = Dialog(
             session=session,
             session_id=f"id-{session}",
             tool_use_id=tool_use_id,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.cli.application import Application
-from hookrouter.dialogs.documents import Question, save_question
+from hookrouter.dialogs.documents import Dialog, save_question
 from hookrouter.messaging import pauses
 from hookrouter.queue import editing
 from hookrouter.queue.items import STARTED
@@ -145,10 +145,10 @@ def test_a_registry_of_another_configuration_folder(machine: Machine, tmp_path: 
     assert only().state.state == "busy"
 
 
-def question(pid: int = 0, **more: Any) -> Question:
+def question(pid: int = 0, **more: Any) -> Dialog:
     known = {"session": "work", "session_id": "s-1", "tool_use_id": "toolu_1", "saved_at": iso(now() - 5)}
     known |= {"client_pid": pid, "client_host": process_space(), "cwd": "/p"}
-    return Question(questions=FORM, terminal=None, agent="default", gateway="inbox", **{**known, **more})
+    return Dialog(questions=FORM, terminal=None, agent="default", gateway="inbox", **{**known, **more})
 
 
 def test_an_open_question_is_what_it_waits_for(machine: Machine) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hookrouter._fleet.others import Elsewhere
     from hookrouter.cli.dialogs.answer_request import Request
     from hookrouter.cli.dialogs.person.asking import Terminal
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
 
 __all__ = ["chosen_anywhere"]
 
@@ -86,12 +86,12 @@ def _chosen(
     return run_on(others, machine, [*meant.options(), *author, "--file=-"], json.dumps(decisions))
 
 
-def _named(one: Elsewhere) -> Question:
+def _named(one: Elsewhere) -> Dialog:
     """Return a question as a person sees it in the list: with its machine."""
     return one.question._replace(session=f"{one.question.session} on {one.machine}")
 
 
-def _is_meant(request: Request, question: Question) -> bool:
+def _is_meant(request: Request, question: Dialog) -> bool:
     if request.expect is not None and not any(request.expect in form["question"] for form in question.questions):
         return False
     if request.tool_use_id is not None:

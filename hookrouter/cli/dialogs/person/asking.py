@@ -20,7 +20,7 @@ from hookrouter.util.text import duration, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore
     from hookrouter.tools import AskUserQuestionInput
 
@@ -58,7 +58,7 @@ def _has_library() -> bool:
     return find_spec("prompt_toolkit") is not None
 
 
-def choose(terminal: Terminal, found: Sequence[Question]) -> Question:
+def choose(terminal: Terminal, found: Sequence[Dialog]) -> Dialog:
     """Let a person choose one of several waiting questions. Raises Left."""
     entries = tuple(_entry(question) for question in found)
     if terminal.has_screen:
@@ -83,7 +83,7 @@ def choose(terminal: Terminal, found: Sequence[Question]) -> Question:
             return found[int(line) - 1]
 
 
-def _entry(question: Question) -> tuple[str, ...]:
+def _entry(question: Dialog) -> tuple[str, ...]:
     """Return the lines by which a person knows a waiting question."""
     age = duration(max(0.0, now() - (seconds(question.saved_at) or now())))
     texts = [shortened(" ".join(printable(form["question"]).split()), _LONGEST) for form in question.questions]
@@ -91,7 +91,7 @@ def _entry(question: Question) -> tuple[str, ...]:
 
 
 def from_dialog(
-    terminal: Terminal, store: DocumentStore, question: Question, form: AskUserQuestionInput
+    terminal: Terminal, store: DocumentStore, question: Dialog, form: AskUserQuestionInput
 ) -> list[Decision]:
     """Let a person fill in a form; return the decisions in their JSON form. Raises Left, or Gone if it is over."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hookrouter.cli.dialogs.answer_request import Request
     from hookrouter.cli.dialogs.person.asking import Terminal
-    from hookrouter.dialogs.documents import Question
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["answer_by_hand"]
@@ -75,7 +75,7 @@ class _Decide:
         """The session of the question that is decided on."""
         self.tool_use_id = request.tool_use_id
 
-    def __call__(self, question: Question, form: AskUserQuestionInput) -> list[dict[str, Any]]:
+    def __call__(self, question: Dialog, form: AskUserQuestionInput) -> list[dict[str, Any]]:
         """Return the decisions in their JSON form. Raises DecisionError, Left or Gone."""
         self.session, self.tool_use_id = question.session, question.tool_use_id
         if self._request.as_chat:
@@ -97,13 +97,13 @@ class _Decide:
         print(text, file=sys.stderr if self._request.as_json else sys.stdout, flush=True)
 
 
-def _takes_values(question: Question) -> bool:
+def _takes_values(question: Dialog) -> bool:
     """Whether words that name no option are the values of fields, as a server's form takes them."""
     schema = question.request.get("schema")
     return isinstance(schema, dict) and bool(schema.get("properties"))
 
 
-def _chosen(app: Application, request: Request, terminal: Terminal) -> Question | None:
+def _chosen(app: Application, request: Request, terminal: Terminal) -> Dialog | None:
     """Let the person choose if several questions could be meant; None if there is nothing to choose. Raises Left."""
     if request.tool_use_id is not None:
         return None
