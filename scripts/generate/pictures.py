@@ -103,7 +103,7 @@ def _take(picture: Picture, served: Served, browser: Browser, folder: Path) -> N
     if picture.is_review:
         card = page.locator("article.card").first
         card.get_by_role("radio").first.check()
-        card.get_by_role("button", name="Go on").click()
+        card.get_by_role("button", name="Review").click()
         page.get_by_role("heading", name="This will be sent").wait_for()
         page.locator(".review").evaluate("one => one.scrollIntoView({block: 'end'})")
     page.screenshot(path=folder / f"{picture.name}.png", animations="disabled", caret="hide")
