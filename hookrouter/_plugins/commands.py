@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from hookrouter.hookspecs.commands import Command
 
-__all__ = ["BUILT_IN", "CommandEntry", "contributed"]
+__all__ = ["BUILT_IN", "GROUPS", "CommandEntry", "contributed"]
 
 
 class CommandEntry(NamedTuple):
@@ -19,97 +19,152 @@ class CommandEntry(NamedTuple):
     help: str
     target: str
     """``package.module:attribute``: a function whose annotations typer reads, or a typer application."""
+    group: str
+    """The title below which it is listed: one of GROUPS, or what a plugin calls it."""
     plugin: str | None = None
     """The plugin that brings it; None for a built-in one."""
 
 
+ANSWERING, DRIVING, SETTING_UP, LOOKING, RUNNING = (
+    "Answer Claude",
+    "Drive sessions",
+    "Set up",
+    "See what happened",
+    "Behind the scenes",
+)
+GROUPS = (ANSWERING, DRIVING, SETTING_UP, LOOKING, RUNNING)
+"""The titles of the help page, in its order."""
+
+
 BUILT_IN = (
     CommandEntry(
-        "run",
-        "Handle one hook event: payload on stdin, reply on stdout. Claude Code calls this.",
-        "hookrouter.cli.run:run",
+        "answer",
+        "Answer the question that a Claude Code session is asking.",
+        "hookrouter.cli.dialogs.commands:answer",
+        ANSWERING,
     ),
     CommandEntry(
-        "init",
-        "Set hookrouter up: who answers, the hooks, and a test message.",
-        "hookrouter.cli.init:init",
-    ),
-    CommandEntry(
-        "install",
-        "Register hookrouter in Claude Code's settings.json, or update its entries.",
-        "hookrouter.cli.installation:install",
-    ),
-    CommandEntry(
-        "uninstall", "Take hookrouter's entries out of settings.json.", "hookrouter.cli.installation:uninstall"
-    ),
-    CommandEntry("serve", "Run, query or stop the resident router.", "hookrouter.cli.serve:serve"),
-    CommandEntry(
-        "answer", "Answer the question that a Claude Code session is asking.", "hookrouter.cli.dialogs.commands:answer"
-    ),
-    CommandEntry(
-        "questions", "List the questions that wait for an answer.", "hookrouter.cli.dialogs.commands:questions"
-    ),
-    CommandEntry(
-        "history", "Show Claude's questions, and what became of them.", "hookrouter.cli.dialogs.history:history"
+        "questions",
+        "List the questions that wait for an answer.",
+        "hookrouter.cli.dialogs.commands:questions",
+        ANSWERING,
     ),
     CommandEntry(
         "pause",
         "Keep hookrouter from waking agents and answering, in a session or in all.",
         "hookrouter.cli.dialogs.pause:pause",
+        ANSWERING,
     ),
     CommandEntry(
         "resume",
         "End a pause, and what holds a queue; list what was missed.",
         "hookrouter.cli.dialogs.pause:resume",
-    ),
-    CommandEntry(
-        "skill", "Print or install the skill that teaches an agent to answer.", "hookrouter.cli.dialogs.skill:skill"
-    ),
-    CommandEntry(
-        "watch",
-        "Watch sessions for dialogs that fire no hook (the resident router does this too).",
-        "hookrouter.cli.watch:watch",
+        ANSWERING,
     ),
     CommandEntry(
         "open",
         "Open the page for people: what waits, answered from a browser or a phone.",
         "hookrouter._page.command:open_page",
+        ANSWERING,
     ),
     CommandEntry(
-        "explain", "Say which plugins a hook call reaches, in which order, and why.", "hookrouter.cli.explain:explain"
-    ),
-    CommandEntry("demo", "Run the whole question loop in a throw-away sandbox.", "hookrouter._demo.command:demo"),
-    CommandEntry("replay", "Run a journalled hook again, and compare.", "hookrouter.cli.replay:replay"),
-    CommandEntry("logs", "Show the journal, and follow it.", "hookrouter.cli.logs:logs"),
-    CommandEntry("stats", "Count hook runs, their times, and what became of questions.", "hookrouter.cli.stats:stats"),
-    CommandEntry("sample", "Print a payload of an event, to try plugins with.", "hookrouter.cli.sample:sample"),
-    CommandEntry(
-        "plugins", "Show the installed plugins, switch them on and off, and order them.", "hookrouter.cli.plugins:app"
+        "init", "Set hookrouter up: who answers, the hooks, and a test message.", "hookrouter.cli.init:init", SETTING_UP
     ),
     CommandEntry(
-        "config", "Check config.toml, and show what holds and where it comes from.", "hookrouter.cli.config:app"
+        "install",
+        "Register hookrouter in Claude Code's settings.json, or update its entries.",
+        "hookrouter.cli.installation:install",
+        SETTING_UP,
     ),
     CommandEntry(
-        "doctor", "Check the installation, and say how to mend what is wrong.", "hookrouter.cli.doctor:doctor"
+        "uninstall",
+        "Take hookrouter's entries out of settings.json.",
+        "hookrouter.cli.installation:uninstall",
+        SETTING_UP,
+    ),
+    CommandEntry("serve", "Run, query or stop the resident router.", "hookrouter.cli.serve:serve", SETTING_UP),
+    CommandEntry(
+        "skill",
+        "Print or install the skill that teaches an agent to answer.",
+        "hookrouter.cli.dialogs.skill:skill",
+        SETTING_UP,
     ),
     CommandEntry(
-        "outbox", "Show the messages that wait for delivery; retry or drop them.", "hookrouter.cli.outbox:app"
+        "plugins",
+        "Show the installed plugins, switch them on and off, and order them.",
+        "hookrouter.cli.plugins:app",
+        SETTING_UP,
     ),
     CommandEntry(
-        "storage", "Set up, check and fill the engine that keeps the documents.", "hookrouter.cli.storage:app"
+        "config",
+        "Check config.toml, and show what holds and where it comes from.",
+        "hookrouter.cli.config:app",
+        SETTING_UP,
+    ),
+    CommandEntry(
+        "doctor",
+        "Check the installation, and say how to mend what is wrong.",
+        "hookrouter.cli.doctor:doctor",
+        SETTING_UP,
+    ),
+    CommandEntry(
+        "storage",
+        "Set up, check and fill the engine that keeps the documents.",
+        "hookrouter.cli.storage:app",
+        SETTING_UP,
+    ),
+    CommandEntry(
+        "completion", "Print the shell completion script.", "hookrouter.cli.completion:completion", SETTING_UP
+    ),
+    CommandEntry(
+        "history",
+        "Show Claude's questions, and what became of them.",
+        "hookrouter.cli.dialogs.history:history",
+        LOOKING,
+    ),
+    CommandEntry(
+        "explain",
+        "Say which plugins a hook call reaches, in which order, and why.",
+        "hookrouter.cli.explain:explain",
+        LOOKING,
+    ),
+    CommandEntry(
+        "demo", "Run the whole question loop in a throw-away sandbox.", "hookrouter._demo.command:demo", LOOKING
+    ),
+    CommandEntry("replay", "Run a journalled hook again, and compare.", "hookrouter.cli.replay:replay", LOOKING),
+    CommandEntry("logs", "Show the journal, and follow it.", "hookrouter.cli.logs:logs", LOOKING),
+    CommandEntry(
+        "stats", "Count hook runs, their times, and what became of questions.", "hookrouter.cli.stats:stats", LOOKING
+    ),
+    CommandEntry(
+        "outbox", "Show the messages that wait for delivery; retry or drop them.", "hookrouter.cli.outbox:app", LOOKING
+    ),
+    CommandEntry(
+        "run",
+        "Handle one hook event: payload on stdin, reply on stdout. Claude Code calls this.",
+        "hookrouter.cli.run:run",
+        RUNNING,
+    ),
+    CommandEntry(
+        "watch",
+        "Watch sessions for dialogs that fire no hook (the resident router does this too).",
+        "hookrouter.cli.watch:watch",
+        RUNNING,
+    ),
+    CommandEntry(
+        "sample", "Print a payload of an event, to try plugins with.", "hookrouter.cli.sample:sample", RUNNING
     ),
     CommandEntry(
         "deliver",
         "Bring the messages that wait to their agents. Hooks start this by themselves.",
         "hookrouter.cli.deliver:deliver",
+        RUNNING,
     ),
     CommandEntry(
-        "contract", "Show what a new version of Claude Code changes for plugins.", "hookrouter.cli.contract:app"
-    ),
-    CommandEntry(
-        "completion",
-        "Print the shell completion script.",
-        "hookrouter.cli.completion:completion",
+        "contract",
+        "Show what a new version of Claude Code changes for plugins.",
+        "hookrouter.cli.contract:app",
+        RUNNING,
     ),
 )
 """The core's own commands, in the order of the help page. Their names are taken: no plugin replaces one."""
@@ -141,16 +196,16 @@ def contributed(commands: Iterable[tuple[str, Command]]) -> tuple[dict[str, Comm
 
 def _entries(commands: Iterable[tuple[str, Command]], problems: list[str]) -> Iterator[CommandEntry]:
     for plugin, command in commands:
-        texts = [getattr(command, name, None) for name in ("name", "help", "target")]
-        name, explanation, target = texts
-        if not isinstance(name, str) or not isinstance(explanation, str) or not isinstance(target, str):
+        texts = [getattr(command, name, None) for name in ("name", "help", "target", "group")]
+        name, explanation, target, group = (text if isinstance(text, str) else "" for text in texts)
+        if not all(isinstance(text, str) for text in texts):
             problems.append(f"plugin {plugin}: {command!r} is not a Command(name, help, target)")
         elif not _is_name(name):
             problems.append(f"plugin {plugin}: {name!r} is not a command name (lower-case words joined by dashes)")
         elif not all(target.partition(":")):
             problems.append(f"plugin {plugin}: the target {target!r} of {name!r} is not 'package.module:function'")
         else:
-            yield CommandEntry(name, explanation, target, plugin)
+            yield CommandEntry(name, explanation, target, group, plugin)
 
 
 def _is_name(text: str) -> bool:

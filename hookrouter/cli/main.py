@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hookrouter import __version__
-from hookrouter._plugins.commands import BUILT_IN, CommandEntry, contributed
+from hookrouter._plugins.commands import BUILT_IN, GROUPS, CommandEntry, contributed
 from hookrouter._plugins.registry import PluginStatus
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.output import OutputLostError, flush_output, prepare_output
@@ -175,6 +175,17 @@ class _Commands(TyperGroup):
                 return _LazyCommand(command)
         entry = self._plugins[0].get(cmd_name)
         return None if entry is None else _LazyCommand(entry)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands to the help page, in their groups."""
+        entries = [
+            *BUILT_IN,
+            *(entry for name in self.list_commands(ctx) if (entry := self._plugins[0].get(name)) is not None),
+        ]
+        for group in dict.fromkeys((*GROUPS, *(entry.group for entry in entries))):
+            rows = [(entry.name, entry.help) for entry in entries if entry.group == group]
+            with formatter.section(printable(group)):
+                formatter.write_dl(rows)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return name, command and the other arguments; ends the program if there is no such command."""

@@ -25,6 +25,8 @@ class Command(NamedTuple):
     target: str
     """``package.module:function``: a function annotated for typer, or a typer application of several commands; imported
     only when the command is used."""
+    group: str = "Plugins"
+    """The title below which ``hookrouter --help`` lists it; one of hookrouter's own, or another one."""
 
 
 class StatisticsSection(Protocol):

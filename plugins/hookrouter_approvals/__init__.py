@@ -155,9 +155,13 @@ def cli_commands() -> list[Command]:
         name="rules",
         help="Show what the permission rules do, and try them on calls of the past.",
         target="hookrouter_approvals.rules_command.command:app",
+        group="Set up",
     )
     return [
-        *(Command(name, told, f"hookrouter.cli.dialogs.deciding:{name}") for name, told in helps.items()),
+        *(
+            Command(name, told, f"hookrouter.cli.dialogs.deciding:{name}", "Answer Claude")
+            for name, told in helps.items()
+        ),
         rules,
     ]
 

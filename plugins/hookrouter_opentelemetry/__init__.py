@@ -21,5 +21,10 @@ def cli_commands() -> list[Command]:
     from hookrouter.hookspecs.commands import Command
 
     return [
-        Command("traces", "Export questions to OpenTelemetry as traces.", "hookrouter_opentelemetry.command:traces")
+        Command(
+            "traces",
+            "Export questions to OpenTelemetry as traces.",
+            "hookrouter_opentelemetry.command:traces",
+            "See what happened",
+        )
     ]

@@ -127,15 +127,18 @@ def cli_commands() -> list[Command]:
             name="send",
             help="Put prompts and commands into a session's queue.",
             target="hookrouter.cli.queue.commands:send",
+            group="Drive sessions",
         ),
         Command(
             name="queue",
             help="Show what waits to be submitted in sessions, and change it.",
             target="hookrouter.cli.queue.commands:app",
+            group="Drive sessions",
         ),
         Command(
             name="sessions",
             help="List the sessions that are known, and what each does.",
             target="hookrouter.cli.queue.commands:sessions",
+            group="Drive sessions",
         ),
     ]

@@ -12,7 +12,7 @@ import pytest
 
 from hookrouter import __version__
 from hookrouter.__main__ import main as front_door
-from hookrouter._plugins.commands import contributed
+from hookrouter._plugins.commands import BUILT_IN, GROUPS, contributed
 from hookrouter._plugins.registry import NOT_INSTALLED
 from hookrouter.cli.main import main
 from hookrouter.hookspecs.commands import Command
@@ -29,7 +29,7 @@ from hookrouter.hookspecs.commands import Command
 def cli_commands():
     return [
         Command("greet", "Say hello to somebody.", "greeter_cli:greet"),
-        Command("lost", "Cannot be imported.", "greeter_missing:lost"),
+        Command("lost", "Cannot be imported.", "greeter_missing:lost", group="Mine"),
         Command("install", "Not to be had.", "greeter_cli:greet"),
     ]
 """
@@ -72,6 +72,17 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     for command in ("run", "install", "uninstall", "plugins", "doctor", "deliver", "answer", "questions"):
         assert f"\n  {command} " in out
+
+
+@pytest.mark.usefixtures("greeter")
+def test_help_lists_the_commands_in_groups_each_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    titles = [line.removesuffix(":") for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Options", *GROUPS, "Plugins", "Mine"]
+    assert out.index("\n  install ") < out.index("\nPlugins:") < out.index("\n  greet ") < out.index("\nMine:")
+    for command in (*(one.name for one in BUILT_IN), "greet", "lost", "send", "allow"):
+        assert out.count(f"\n  {command} ") == 1, command
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ BUDGET = {
     "hookrouter/_mod": 240,
     "hookrouter/_monitor": 444,
     "hookrouter/_page": 2660,
-    "hookrouter/_plugins": 1622,
+    "hookrouter/_plugins": 1677,
     "hookrouter/_routing": 1506,
     "hookrouter/_sandbox": 2219,
     "hookrouter/_serving": 3452,
