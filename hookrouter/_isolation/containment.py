@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrouter.util.system import signal
+from hookrouter.util.time_limit import signal
 
 TYPE_CHECKING = False
 

@@ -19,8 +19,8 @@ import time
 
 from hookrouter._isolation.progress import Call, RunProgress
 from hookrouter.util import fastjson, system
-from hookrouter.util.system import signal
 from hookrouter.util.text import describe_error
+from hookrouter.util.time_limit import signal
 
 TYPE_CHECKING = False
 

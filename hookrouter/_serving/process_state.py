@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrouter.util.system import signal, thread_count
+from hookrouter.util.system import thread_count
+from hookrouter.util.time_limit import signal
 
 __all__ = ["exit_functions", "has_children", "interpreter_state", "process_state"]
 

@@ -95,10 +95,9 @@ def _here(arguments: list[str]) -> list[str] | int:
     try:
         return on_machine(arguments)
     except CommandError as error:
-        if "--json" in arguments:
-            from hookrouter.cli.options import echo_json
-
-            echo_json({"error": printable(str(error))})
+        if not _is_built_in(arguments):
+            # A plugin's command writes its errors itself, and is not run here.
+            _write_error(arguments, str(error))
         raise
 
 
@@ -124,8 +123,17 @@ class _UsageFault(Protocol):
 
 def _echo_error(arguments: Sequence[str], message: str) -> None:
     """Write the JSON document of a built-in command that failed, if it was asked for one."""
+    if _is_built_in(arguments):
+        _write_error(arguments, message)
+
+
+def _is_built_in(arguments: Sequence[str]) -> bool:
     name = next((word for word in arguments if not word.startswith("-")), None)
-    if "--json" in arguments and any(command.name == name for command in BUILT_IN):
+    return any(command.name == name for command in BUILT_IN)
+
+
+def _write_error(arguments: Sequence[str], message: str) -> None:
+    if "--json" in arguments:
         from hookrouter.cli.options import echo_json
 
         echo_json({"error": printable(message)})

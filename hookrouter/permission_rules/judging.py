@@ -8,8 +8,18 @@ gets what the rule says.
 
 from __future__ import annotations
 
-from hookrouter.permission_rules.fits import MAYBE, NO, YES
-from hookrouter.permission_rules.rule import EDITING, EVERY_TOOL, READING, RUNNING, Rule, is_tool, parse
+from hookrouter.permission_rules.rule import (
+    EDITING,
+    EVERY_TOOL,
+    MAYBE,
+    NO,
+    READING,
+    RUNNING,
+    YES,
+    Rule,
+    is_tool,
+    parse,
+)
 from hookrouter.util.glob import fits_glob, has_wildcard
 from hookrouter.util.lazy import cached_property
 from hookrouter.util.system import is_darwin
@@ -33,6 +43,8 @@ ALLOW, DENY, AGENT, PERSON = "allow", "deny", "agent", "person"
 _STRICTEST = (DENY, PERSON, AGENT, ALLOW)
 
 _MOST_CHOSEN = 1000
+_COMMANDS = "Bash("
+"""How a rule begins that is about some commands."""
 
 _INTERPRETERS = frozenset(["python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "Rscript", "lua"])
 _SHELLS = ("bash", "sh", "zsh", "dash", "ash")
@@ -114,13 +126,14 @@ class CompiledRule:
         """What it is about. Of hundreds of rules a call of a hook needs few. Raises RuleError."""
         return parse(self.text)
 
-    @cached_property
-    def name(self) -> str:
-        """The program that a rule for commands names; empty if it names none for certain."""
-        specifier = self.text.partition("(")[2].rpartition(")")[0].removesuffix(":*").split(None, 1)
+    def program(self) -> str:
+        """Return the program that the rule names; empty if it may be about others, a bracket if it is about none."""
+        text = self.text.strip()
+        if not text.startswith(_COMMANDS):
+            return "(" if "(" in text else ""
+        name = text[len(_COMMANDS) : -1].removesuffix(":*").split(None, 1)[0]
         # Where case does not matter every name is tried.
-        is_known = specifier and not has_wildcard(specifier[0]) and not (is_darwin and self.refuses)
-        return specifier[0] if is_known else ""
+        return "" if has_wildcard(name) or (is_darwin and self.refuses) else name
 
     def of_command(self, tool: str, command: Shaped) -> int:
         """Return whether the rule is about a command that a tool runs."""
@@ -192,6 +205,8 @@ class Rules:
         """Hold them."""
         self.rules = tuple(rules)
         self._chosen: dict[tuple[str, frozenset[str] | None], tuple[CompiledRule, ...]] = {}
+        self._programs: list[str] | None = None
+        """What each names; made once."""
 
     @classmethod
     def of(cls, rules: Sequence[ApprovalRule]) -> Rules:
@@ -294,7 +309,14 @@ class Rules:
             return self.rules
         found = self._chosen.get((tool, names))
         if found is None:
-            found = tuple(one for one in self.rules if (not one.name or one.name in names) and is_tool(one.rule, tool))
+            if self._programs is None:
+                self._programs = [one.program() for one in self.rules]
+            wanted = names | {""}
+            found = tuple(
+                one
+                for one, program in zip(self.rules, self._programs, strict=True)
+                if program in wanted and is_tool(one.rule, tool)
+            )
             if len(self._chosen) > _MOST_CHOSEN:
                 self._chosen.clear()
             self._chosen[tool, names] = found

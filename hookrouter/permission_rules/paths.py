@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrouter.permission_rules.fits import MAYBE, NO, YES, folded
+from hookrouter.permission_rules.rule import MAYBE, NO, YES, folded
 from hookrouter.shell.commands import Literal
 from hookrouter.util.glob import fits_glob, has_wildcard
 from hookrouter.util.value import Value

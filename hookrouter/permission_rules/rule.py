@@ -12,16 +12,23 @@ from hookrouter.util.value import Value
 __all__ = [
     "EDITING",
     "EVERY_TOOL",
+    "MAYBE",
+    "NO",
     "READING",
     "RUNNING",
+    "YES",
     "Rule",
     "RuleError",
     "contains",
+    "folded",
     "is_tool",
     "overlaps",
     "parse",
     "tool_names",
 ]
+
+NO, MAYBE, YES = 0, 1, 2
+"""Whether a rule is about something, for all that is known of it: the surer, the greater."""
 
 EVERY_TOOL = "*"
 """The rule for every tool."""
@@ -237,3 +244,10 @@ def _words_contain(outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
 def _is_server(tool: str) -> bool:
     """Whether a rule's tool is a server: all its tools are meant."""
     return tool.startswith("mcp__") and tool.count("__") == 1
+
+
+def folded(text: str) -> str:
+    """Return a text as a file system compares it that takes no account of case and Unicode form, as macOS's does."""
+    import unicodedata
+
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())

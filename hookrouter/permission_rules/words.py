@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from hookrouter.permission_rules.fits import MAYBE, NO, YES, folded
+from hookrouter.permission_rules.rule import MAYBE, NO, YES, folded
 from hookrouter.util.glob import fits_glob, has_wildcard, may_fit_glob
 from hookrouter.util.value import Value
 

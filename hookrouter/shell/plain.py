@@ -7,7 +7,6 @@ by :mod:`hookrouter.shell.reader`; whatever else a line holds, it is left to tha
 from __future__ import annotations
 
 from hookrouter.shell._programs import PROGRAMS, READ_APART, known_name
-from hookrouter.shell._written import written_and_run
 from hookrouter.shell.commands import Literal as Known
 from hookrouter.shell.commands import Reading, Redirection, RunBy, SimpleCommand, Word
 
@@ -65,7 +64,12 @@ def read_plain(line: str, shell: Literal["bash", "zsh"] = "bash") -> Reading | N
         if run is None:
             return None
         commands = run
-    return None if written_and_run(commands) else Reading(line, commands)
+    if any(command.redirections for command in commands):
+        from hookrouter.shell._written import written_and_run
+
+        if written_and_run(commands):
+            return None
+    return Reading(line, commands)
 
 
 def _simple_commands(line: str) -> list[SimpleCommand] | None:

@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.util.detached import inheritable_descriptors
-from hookrouter.util.system import memory_file, signal
+from hookrouter.util.system import memory_file
+from hookrouter.util.time_limit import signal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

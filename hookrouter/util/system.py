@@ -10,18 +10,13 @@ from __future__ import annotations
 import os
 import sys
 
+from hookrouter.util.time_limit import signal
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    import signal as signal
     import socket
     from typing import IO, Any
-else:
-    try:
-        # The module signal wraps every constant in an enum, which takes longer than all that a hook does.
-        import _signal as signal
-    except ImportError:
-        import signal
 
 __all__ = [
     "PATH_ONLY",
@@ -41,7 +36,6 @@ __all__ = [
     "process_environ",
     "process_space",
     "process_status",
-    "signal",
     "sync",
     "thread_count",
 ]

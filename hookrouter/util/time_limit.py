@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import time
 
-from hookrouter.util.system import signal
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import signal as signal
     from types import FrameType
+else:
+    try:
+        # The module signal wraps every constant in an enum, which takes longer than all that a hook does.
+        import _signal as signal
+    except ImportError:
+        import signal
 
-__all__ = ["PluginTimeout", "time_limit"]
+__all__ = ["PluginTimeout", "signal", "time_limit"]
 
 _AGAIN = 0.5
 """Seconds after which a plugin that survived the first interruption is interrupted again."""

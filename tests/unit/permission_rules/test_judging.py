@@ -254,3 +254,11 @@ def test_a_line_gets_the_strictest_of_what_its_commands_get(commands: list[str],
 )
 def test_no_input_breaks_it(tool: str, tool_input: dict[str, Any]) -> None:
     assert RULES.judge(Call(tool, tool_input, "/project", "")).decide in STRICTNESS
+
+
+@pytest.mark.parametrize(
+    "text", ["Bash(rm:*)", " Bash(rm:*) ", "Bash( rm -rf )", "Bash(rm *)", "Bash(r[m]:*)", "Bash(r?:*)", "Bash(*)", "*"]
+)
+def test_a_rule_is_found_by_the_program_however_it_is_written(text: str) -> None:
+    rules = Rules([CompiledRule("Read(x)", "allow"), CompiledRule(text, "deny"), CompiledRule("Bash(ls:*)", "allow")])
+    assert judged("Bash", rules=rules, command="rm -rf").decide == "deny"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.permission_rules.fits import MAYBE, NO, YES
+from hookrouter.permission_rules.rule import MAYBE, NO, YES
 from hookrouter.permission_rules.words import CommandPattern, Shape, Shaped, fit_words
 from hookrouter.shell.reader import read
 
