@@ -83,10 +83,10 @@ def _is_plain_brace(part: Expansion) -> bool:
 
 
 def replaced_in(word: Word, replaced: str) -> Word:
-    """Return a word that is not known if it holds what is replaced."""
-    if replaced and (word.value is None or replaced not in word.value):
+    """Return a word that is not known if it holds, or may hold, what is replaced."""
+    if replaced and word.value is not None and replaced not in word.value:
         return word
-    return word._with(parts=(Expansion("input", word.text),))
+    return word._with(parts=(Expansion("input", word.text, splits=word.splits),))
 
 
 def inputs_of(command: SimpleCommand) -> list[Redirection]:

@@ -377,3 +377,10 @@ def test_only_the_last_command_of_a_list_is_in_a_pipeline_behind_it(line: str) -
     assert [command.run_by for command in found if command.name in ("b", "c", "d")] == [
         (RunBy("pipeline"),) for name in "bcd" if f"| {name}" in line or name == "b"
     ]
+
+
+@pytest.mark.parametrize("word", ["~/a", "x$y", '"$y"', "ab", "$(b)a", "*a"])
+def test_a_word_in_which_xargs_replaces_something_is_not_known(word: str) -> None:
+    found = next(one for one in read(f"xargs -I a rm {word} < f").commands if one.name == "rm")
+    assert (found.words[1].value, found.words[1].prefix, found.words[1].suffix) == (None, "", "")
+    assert found.words[1].splits is (word in ("x$y", "$(b)a", "*a"))
