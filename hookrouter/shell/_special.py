@@ -6,7 +6,7 @@ from os.path import normpath
 
 from hookrouter.shell._lists import FIND_ALONE, FIND_TAKING
 from hookrouter.shell._programs import SHELLS, known_name
-from hookrouter.shell.commands import Expansion, RunBy, SimpleCommand, Why, Word
+from hookrouter.shell.commands import Expansion, Literal, RunBy, SimpleCommand, Why, Word
 from hookrouter.util.lazy_pattern import ASCII, LazyPattern
 
 TYPE_CHECKING = False
@@ -84,9 +84,17 @@ def _is_plain_brace(part: Expansion) -> bool:
 
 def replaced_in(word: Word, replaced: str) -> Word:
     """Return a word that is not known if it holds, or may hold, what is replaced."""
-    if replaced and word.value is not None and replaced not in word.value:
-        return word
-    return word._with(parts=(Expansion("input", word.text, splits=word.splits),))
+    may_hold = not replaced or replaced in (word.value or "") or any(_may_hold(part, replaced) for part in word.parts)
+    return word._with(parts=(Expansion("input", word.text, splits=word.splits),)) if may_hold else word
+
+
+def _may_hold(part: Literal | Expansion, text: str) -> bool:
+    if isinstance(part, Literal):
+        return text in part.text
+    if part.kind in ("tilde", "number", "arithmetic"):
+        # The path of a home is of such characters, and has no `{}` in it.
+        return all(character.isalnum() or character in "/._-" for character in text)
+    return True
 
 
 def inputs_of(command: SimpleCommand) -> list[Redirection]:

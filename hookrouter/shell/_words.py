@@ -208,7 +208,8 @@ class Scanner:
         end = found.end()
         self._check_end(found, end)
         kind: ExpansionKind = "number" if found["number"] else "parameter"
-        splits = found[0] == "$@" or (not quoted and kind == "parameter")
+        # Before the first command in the background `$!` is empty.
+        splits = found[0] == "$@" or (not quoted and (kind == "parameter" or found[0] == "$!"))
         self._expand(kind, at, end, splits=splits)
         return end
 
@@ -256,7 +257,7 @@ class Scanner:
             "number" if is_number else "parameter",
             at,
             end + 1,
-            splits=not is_number and (several or not quoted),
+            splits=(not is_number or (name == "!" and not found["length"])) and (several or not quoted),
         )
         return end + 1
 

@@ -384,3 +384,10 @@ def test_a_word_in_which_xargs_replaces_something_is_not_known(word: str) -> Non
     found = next(one for one in read(f"xargs -I a rm {word} < f").commands if one.name == "rm")
     assert (found.words[1].value, found.words[1].prefix, found.words[1].suffix) == (None, "", "")
     assert found.words[1].splits is (word in ("x$y", "$(b)a", "*a"))
+
+
+@pytest.mark.parametrize("word", ["$!", "${!}"])
+def test_the_last_process_in_the_background_may_be_no_word(word: str) -> None:
+    assert read(f"kill {word}").commands[0].words[1].splits
+    assert not read(f'kill "{word}"').commands[0].words[1].splits
+    assert read(f"npm start & sleep 5; kill {word}").certain
