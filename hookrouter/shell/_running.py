@@ -276,6 +276,9 @@ class _Words:
             found = form.match(word.prefix)
             if found is None:
                 break
+            if word.splits and self._name != "time":
+                # To a program it is a word like others: what it becomes may end in the name of a command.
+                self._doubt(Why.NAME, word)
             assignments.append(Assignment(found[1], (_behind(word, found.end()),), word.start, word.end))
             self._at += 1
         if not self._rest:

@@ -1009,12 +1009,12 @@ def _has_pipeline(node: Node) -> bool:
 
 
 def _stays_whole(node: Node) -> bool:
-    """Whether a here-document stands in no ``$(…)``, or belongs to a simple command, or pipeline of those, that is all.
+    """Whether a here-document stands in no substitution, or belongs to a simple command, or pipeline of those, alone.
 
     bash 5.2 writes out again what it has parsed there, and leaves out a ``;`` or two behind a here-document (measured).
     """
     outer = statement = node.parent
-    while outer is not None and outer.type != "command_substitution":
+    while outer is not None and outer.type not in _SUBSTITUTIONS:
         outer = outer.parent
     if outer is None:
         return True

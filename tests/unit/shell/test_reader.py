@@ -391,3 +391,16 @@ def test_the_last_process_in_the_background_may_be_no_word(word: str) -> None:
     assert read(f"kill {word}").commands[0].words[1].splits
     assert not read(f'kill "{word}"').commands[0].words[1].splits
     assert read(f"npm start & sleep 5; kill {word}").certain
+
+
+def test_an_assignment_to_env_that_splits_may_end_in_a_command() -> None:
+    assert not read("env X=1 X=$Y ls").certain
+    assert read('env X=1 X="$Y" ls').certain
+    assert read("X=$Y ls").certain
+
+
+def test_a_here_document_in_a_process_substitution_is_written_out_by_bash_as_in_a_command_substitution() -> None:
+    loop = "while rm <<EOF\na\nEOF\ndo git a; break; done"
+    assert not read(f"printf x <({loop})").certain
+    assert not read(f"printf x $({loop})").certain
+    assert read("cat <(cat <<EOF\na\nEOF\n)").certain
