@@ -116,27 +116,35 @@ class Oracle:
         except subprocess.TimeoutExpired:
             pass
         finally:
-            self._restore()
+            was_whole = not self._restore()
             _end_session(process.pid)
             process.wait()
         log = self._folder / f"log.{process.pid}"
         if not log.exists():
             return []
+        if not was_whole:
+            # What ran behind that was what the line had written: which files are links, no reader says.
+            log.unlink()
+            return []
         records = log.read_bytes().decode(errors="surrogateescape").split("\0\2\n\3\0")
         log.unlink()
         return [record.split("\0") for record in records if record]
 
-    def _restore(self) -> None:
-        """Put the stub back, if a line has written into it: zsh's `> =a` does, and what is there then may run itself."""
+    def _restore(self) -> bool:
+        """Put the stub back, if a line has written into it; return whether one has.
+
+        zsh's `> =a` does, and `>zz`, which is a link; what is there then may run itself.
+        """
         is_there = self._stub.exists()
         stamp = self._stub.stat() if is_there else None
         if stamp is not None and (stamp.st_mtime_ns, stamp.st_size) == (self._stamp.st_mtime_ns, self._stamp.st_size):
-            return
+            return False
         new = self._folder / "new"
         new.write_bytes(self._program)
         new.chmod(0o755)
         new.replace(self._stub)
         self._stamp = self._stub.stat()
+        return True
 
 
 def _end_session(leader: int) -> None:
