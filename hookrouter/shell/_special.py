@@ -139,7 +139,8 @@ def _shell(reader: Reader, command: SimpleCommand) -> None:
         if not letters or not set(letters) <= set("cleuxsvnfo"):
             reader.doubt_word(Why.OPTION, words[at - 1])
             return
-        is_text = is_text or ("c" in letters and value[0] == "-")
+        # bash, zsh and dash take `+c` for `-c`.
+        is_text = is_text or "c" in letters
         is_input = is_input or "s" in letters
         if "o" in letters:
             if at >= len(words) or words[at].value not in _SET_OPTIONS:

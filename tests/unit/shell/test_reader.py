@@ -404,3 +404,8 @@ def test_a_here_document_in_a_process_substitution_is_written_out_by_bash_as_in_
     assert not read(f"printf x <({loop})").certain
     assert not read(f"printf x $({loop})").certain
     assert read("cat <(cat <<EOF\na\nEOF\n)").certain
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "dash", "sh"])
+def test_a_shell_takes_a_plus_for_a_dash_before_its_text(shell: str) -> None:
+    assert [one.name for one in read(f"{shell} +c 'rm x'").commands] == [shell, "rm"]
