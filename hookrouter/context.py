@@ -211,7 +211,8 @@ class Context(Services):
         self.messages: list[str] = []
         """What the user is told with the reply: see :meth:`tell`."""
         self._after_reply: list[Callable[[], None]] = []
-        self._delivering = False
+        self._delivers_later: bool | None = None
+        """Whether what was asked for is a delivery after the reply; None if none was."""
         self._payload = payload
         self._record = record
 
@@ -311,7 +312,7 @@ class Context(Services):
                 self.journal.write({"level": "warning", "event": self.event, "reason": reason}, self.session_id or None)
 
     def start_delivery(self, *, after_reply: bool = False) -> None:
-        """See :meth:`Services.start_delivery`; for a hook it is done once."""
-        if not self._delivering:
-            self._delivering = True
+        """See :meth:`Services.start_delivery`; done once, but for one who waits after one who does not."""
+        if self._delivers_later is None or (self._delivers_later and not after_reply):
+            self._delivers_later = after_reply
             super().start_delivery(after_reply=after_reply)

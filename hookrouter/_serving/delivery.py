@@ -40,6 +40,8 @@ class WarmDelivery:
         self._deliver = deliver
         self._asked: tuple[Mapping[str, str], Home] | None = None
         """Whose outbox is to be looked at."""
+        self._process = os.getpid()
+        """A process that plugins are called in apart does not come to :meth:`push`."""
         self._wanted: tuple[Mapping[str, str], Home] | None = None
         """Whose outbox is to be delivered."""
         self.shared: Runs = []
@@ -62,7 +64,7 @@ class WarmDelivery:
 
         ``after_reply``: by :meth:`push`. If this process ends before, the router finds what is in the outbox.
         """
-        if after_reply:
+        if after_reply and os.getpid() == self._process:
             self._wanted = services.environ, services.home
         else:
             spawn_delivery(services.environ, services.home, self._fork)

@@ -407,3 +407,35 @@ def pre_tool_use(event, context):
     assert postpone(home, open_store(home, pytest.fail, OUTBOX), LONGEST_PUSH_WAIT)
     with place.router:
         assert place.deny() == "asker: True"
+
+
+@pytest.mark.parametrize("on_error", ["open", "closed"])
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_delivery_after_the_reply_is_started_by_the_call_itself(
+    place: Place, tmp_path: Path, on_error: str, waits: bool
+) -> None:
+    """Also if plugins are called in a process apart, and at once if another one waits for it."""
+    started = tmp_path / "started"
+    place.config(
+        f'[gateways.night]\ntype = "command"\nargv = ["touch", "{started}"]\n'
+        f'[plugins.asker]\ntimeout = 60\non_error = "{on_error}"\n'
+    )
+    there = f"os.path.exists({str(started)!r})"
+    waiting = (
+        "    context.start_delivery()\n    deadline = time.monotonic() + 20\n"
+        f"    while not {there} and time.monotonic() < deadline:\n        time.sleep(0.02)\n"
+    )
+    place.plugin(
+        "asker",
+        "from hookrouter.messaging.gateway import Message\n\n@hookimpl\ndef pre_tool_use(event, context):\n"
+        '    context.outbox.put(Message("question", "night", "night", "s", "1", "", "a subject", "a text"))\n'
+        f"    context.start_delivery(after_reply=True)\n{waiting if waits else ''}"
+        f"    return PreToolUseReply.deny(str({there}))\n",
+    )
+    home = Home.from_environ(place.router.environ)
+    # So that nothing but the call itself starts a deliverer.
+    assert postpone(home, open_store(home, pytest.fail, OUTBOX), LONGEST_PUSH_WAIT)
+    with place.router:
+        told = place.deny()
+        assert not waits or told == "asker: True"
+        eventually(started.exists)
