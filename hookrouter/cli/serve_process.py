@@ -18,8 +18,8 @@ from hookrouter._serving.log import say
 from hookrouter._serving.router import Router, begin_anew
 from hookrouter._serving.sockets import AlreadyServed, RouterSockets
 from hookrouter.cli.deliver_process import main as deliver
-from hookrouter.cli.watch import have_looked
 from hookrouter.config import FILES
+from hookrouter.dialogs.looking import have_looked
 from hookrouter.messaging.spawn import KIND, push
 from hookrouter.sessions.watching import WATCH_SECONDS
 from hookrouter.storage._exposure import exposed_folders

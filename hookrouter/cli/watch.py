@@ -1,28 +1,19 @@
-"""``hookrouter watch``: looks at sessions from outside, on a machine where no resident router does.
-
-What is looked for: dialogs that could not be saved, and what the watchers of plugins know.
-"""
+"""``hookrouter watch``: looks at sessions from outside, on a machine where no resident router does."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
-from hookrouter.dialogs.unsaved import open_unsaved
+from hookrouter.dialogs.looking import have_looked
 from hookrouter.sessions.watching import WATCH_SECONDS
-from hookrouter.storage.interface import StoreBusy, StoreError
-from hookrouter.util.text import describe_error
+from hookrouter.storage.interface import StoreError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hookrouter.context import Services
-
-__all__ = ["have_looked", "watch"]
+__all__ = ["watch"]
 
 _Once = Annotated[bool, typer.Option("--once", help="Look once, and end, as for a timer: two looks must see a dialog.")]
 
@@ -53,22 +44,3 @@ def watch(once: _Once = False) -> int:
         if once:
             return 0
         time.sleep(WATCH_SECONDS)
-
-
-def have_looked(services: Services) -> None:
-    """Look once for all that no hook tells of. What fails is a warning in the journal, and stops nothing else.
-
-    Raises StoreError if the state folder cannot be used.
-    """
-    looks: dict[str, Callable[[Services], object]] = {"unsaved-dialogs": open_unsaved}
-    looks |= {name: watcher.look for name, watcher in services.plugins.session_watchers().items()}
-    try:
-        with services.store.lock("watch", "look", 0.0):
-            for name, look in looks.items():
-                try:
-                    look(services)
-                except Exception as error:  # noqa: BLE001 - it may be a plugin's
-                    services.warn(f"the watcher {name} failed: {describe_error(error)}")
-    except StoreBusy:
-        # Another process looks just now.
-        return
