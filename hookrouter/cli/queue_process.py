@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._config.cache import file_key
 from hookrouter.cli.application import Application
-from hookrouter.queue.deliverer import QueueDeliverer
+from hookrouter.queue.delivery.loop import QueueDeliverer
 from hookrouter.storage.home import HOME_VARIABLE, HomeError
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.process_log import begin, tell

@@ -22,10 +22,9 @@ from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.context import Context
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import hookimpl
-from hookrouter.queue import deliverer
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
-from hookrouter.queue.deliverer import QueueDeliverer
-from hookrouter.queue.delivery import attempts, evidence, lasting, requests, session_channels
+from hookrouter.queue.delivery import attempt, evidence, loop
+from hookrouter.queue.delivery.loop import QueueDeliverer
 from hookrouter.queue.documents import Queue, change_queue, ended_items, read_queue
 from hookrouter.queue.items import Item, new_item
 from hookrouter.storage import documents
@@ -46,7 +45,7 @@ SESSION = "claude-00000001"
 
 PROOF_SECONDS = 0.03
 
-_TIMED = (attempts, clock, deliverer, evidence, failing, lasting, requests, ringing, session_channels)
+_TIMED = (attempt, clock, evidence, failing, loop, ringing)
 
 TYPED, ENTERED = "typed", "entered"
 

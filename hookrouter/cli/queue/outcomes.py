@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.messaging.pauses import is_paused
-from hookrouter.queue.delivery.readiness import waits_for
+from hookrouter.queue.delivery.sight import waits_for
 from hookrouter.queue.documents import ended_items, list_queues, read_queue, watch_queue
 from hookrouter.queue.items import DONE, DROPPED, FAILED, QUEUED, STARTED
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.queue import transitions
-from hookrouter.queue.delivery.readiness import client_mark
+from hookrouter.queue.delivery.sight import client_mark
 from hookrouter.queue.items import DELIVERING, STARTED
 from hookrouter.queue.proof import Proof, proof_by_reply
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.queue.delivery.readiness import look_at, why_not
+from hookrouter.queue.delivery.sight import look_at, why_not
 from hookrouter.queue.documents import read_queue
 from hookrouter.queue.items import DELIVERING
 from hookrouter.queue.proof import doorbell_text

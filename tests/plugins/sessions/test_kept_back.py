@@ -184,14 +184,14 @@ def test_a_draft_is_told_once_and_waited_for(make: Make) -> None:
 
 @pytest.mark.parametrize("waiting_for", ["dialog open", "permission prompt"])
 def test_a_dialog_of_which_no_hook_tells_is_told(make: Make, monkeypatch: pytest.MonkeyPatch, waiting_for: str) -> None:
-    from hookrouter.queue.delivery import readiness
+    from hookrouter.queue.delivery import sight
     from hookrouter.sessions.running_clients import RunningClient
 
     one = make(keys=None)
     client = RunningClient(
         pid=one.world.pid, session_id=one.world.session_id, folder="", status="waiting", waiting_for=waiting_for
     )
-    monkeypatch.setattr(readiness, "running_client", lambda *_of: client)
+    monkeypatch.setattr(sight, "running_client", lambda *_of: client)
     one.world.send("go on")
     one.world.deliver_for(MINUTE)
     assert one.told == [f"the session waits: {waiting_for}"]
@@ -199,9 +199,9 @@ def test_a_dialog_of_which_no_hook_tells_is_told(make: Make, monkeypatch: pytest
 
 
 def test_a_client_that_is_suspended_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hookrouter.queue.delivery import readiness
+    from hookrouter.queue.delivery import sight
 
-    monkeypatch.setattr(readiness, "is_client_suspended", lambda _record: True)
+    monkeypatch.setattr(sight, "is_client_suspended", lambda _record: True)
     one = make(keys=None)
     one.world.send("go on")
     one.world.deliver_for(MINUTE)

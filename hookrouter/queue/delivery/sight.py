@@ -1,7 +1,8 @@
-"""When the next item of a queue may be delivered, and what one delivery is given.
+"""What a deliverer sees of a session, when the next item of its queue may be delivered, and the queue as it changes it.
 
 The rule stands here alone: the queue is not held, the session is not paused and no dialog of it is open, hooks say that
-its turn is over, and so does the client's registry, where there is one. A channel looks at the screen besides.
+its turn is over, and so does the client's registry, where there is one. A channel looks at the screen besides. Nothing
+here knows a channel or a transcript.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs.documents import near
 from hookrouter.messaging.pauses import is_paused
-from hookrouter.queue.documents import read_queue
+from hookrouter.queue import transitions
+from hookrouter.queue.documents import change_queue, read_queue
+from hookrouter.queue.telling import queue_emptied, queue_stopped, queue_waits, turn_failed
 from hookrouter.sessions.records import (
     BUSY,
     GONE,
@@ -22,11 +25,16 @@ from hookrouter.sessions.records import (
 from hookrouter.sessions.running_clients import WAITING, process_environ, running_client
 from hookrouter.util.clock import seconds
 from hookrouter.util.system import boot_id
+from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrouter.answering.interfaces import Screen, TerminalBackend
     from hookrouter.context import Services
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.queue.documents import Queue
+    from hookrouter.queue.failures import FailedTurn
     from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.sessions.running_clients import RunningClient
@@ -34,9 +42,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AT_REST",
     "LAG_SECONDS",
+    "SessionQueue",
     "Sight",
     "age",
+    "backend_of",
     "client_mark",
+    "is_held_for_good",
     "is_over_unsaid",
     "kept_untold",
     "look_at",
@@ -207,3 +218,109 @@ def age(record: SessionRecord, at: float) -> float:
     """Return the seconds since a record's last change, at a time in seconds since 1970."""
     since = seconds(record.since)
     return 0.0 if since is None else max(0.0, at - since)
+
+
+def is_held_for_good(queue: Queue) -> bool:
+    """Whether a queue goes on only if somebody resumes it."""
+    return queue.hold is not None and not queue.hold.until
+
+
+def backend_of(services: Services, record: SessionRecord | None) -> TerminalBackend | None:
+    """Return the backend of a session's terminal; None outside any known one."""
+    address = None if record is None else record.terminal
+    return None if address is None else services.plugins.terminal_backends().get(address.backend)
+
+
+def _screen_of(services: Services, session: str, record: SessionRecord | None) -> Screen | None:
+    """Return what a session shows, for a person; None if that cannot be looked at, which is a warning if it fails."""
+    backend = backend_of(services, record)
+    if backend is None or record is None or record.terminal is None:
+        return None
+    try:
+        return backend.capture(record.terminal)
+    except Exception as error:  # noqa: BLE001 - it is a plugin's, and what it would show is for a person only
+        services.warn(f"the screen of session {session} could not be looked at: {describe_error(error)}")
+        return None
+
+
+class SessionQueue:
+    """The queue of one session. Its methods raise StoreError."""
+
+    def __init__(self, services: Services, session: str) -> None:
+        """``session`` is the session's name."""
+        self.services = services
+        self.session = session
+        self.store = services.store
+
+    def look(self) -> Sight:
+        """Return what is known of the session now."""
+        return look_at(self.services, self.session)
+
+    def item(self, name: str) -> Item | None:
+        """Return the item of an id as it is now; None if it has ended."""
+        return read_queue(self.store, self.session).item(name)
+
+    def change(self, change: Callable[[Queue], Queue]) -> Queue:
+        """Change the queue, and tell nobody; return it as it is then, ended items left out."""
+        return change_queue(self.store, self.session, change)
+
+    def put_back(self, item: Item, reason: str) -> None:
+        """Make an item of which nothing was submitted the next one again."""
+        self.change(lambda queue: transitions.not_now(queue, item.id, reason))
+
+    def change_and_tell(self, change: Callable[[Queue], Queue], record: SessionRecord) -> None:
+        """Change the queue by something of which no hook tells; tell if that has held it, or ended the last item."""
+        before, after = self._changed(change)
+        ended = _ended(before, after)
+        if after.hold is not None and after.hold != before.hold:
+            queue_stopped(self.services, after, record, items=ended)
+        elif ended and not after.items:
+            queue_emptied(self.services, after, record, ended)
+
+    def fail_turn(self, record: SessionRecord, change: FailedTurn) -> None:
+        """Change the queue by a turn that ended in an error of which no hook has told, and tell."""
+        before, after = self._changed(change)
+        turn_failed(self.services, after, record, change.decision, _ended(before, after))
+
+    def tell_kept_back(self, sight: Sight, record: SessionRecord, reason: str) -> None:
+        """Say that the next item is kept back, by something that is not the queue's; with what the session shows."""
+        screen = _screen_of(self.services, self.session, record)
+        queue_waits(self.services, sight.queue, record, reason, status=_status(sight), screen=screen)
+
+    def stop_at(self, sight: Sight, change: Callable[[Queue], Queue]) -> None:
+        """Hold the queue because of an item, and tell; with what the session shows."""
+        self.stop(sight, change, _screen_of(self.services, self.session, sight.record))
+
+    def stop(self, sight: Sight, change: Callable[[Queue], Queue], screen: Screen | None = None) -> None:
+        """Hold the queue by a change, and tell if that has changed anything."""
+        before, after = self._changed(change)
+        if after.hold is None or after == before:
+            return
+        items, status = _ended(before, after), _status(self.look())
+        queue_stopped(self.services, after, sight.record, items=items, status=status, screen=screen)
+
+    def write_journal(self, record: SessionRecord, item: Item, outcome: str, **more: object) -> None:
+        """Write down what has come of an item."""
+        entry: dict[str, object] = {"level": "info", "event": "queue", "session": self.session, "item": item.id}
+        entry |= {"session_id": record.session_id, "outcome": outcome, **more}
+        self.services.journal.write(entry, record.session_id or None)
+
+    def _changed(self, change: Callable[[Queue], Queue]) -> tuple[Queue, Queue]:
+        """Change the queue; return it as it was under the lock, and with the change, ended items left out."""
+        seen: list[Queue] = []
+
+        def apply(queue: Queue) -> Queue:
+            seen.append(queue)
+            return change(queue)
+
+        after = self.change(apply)
+        return seen[0], after
+
+
+def _status(sight: Sight) -> str:
+    """Return what the client's registry says of the session, in words."""
+    return "" if sight.client is None else f"{sight.client.status} {sight.client.waiting_for}".strip()
+
+
+def _ended(before: Queue, after: Queue) -> tuple[Item, ...]:
+    return tuple(item for item in before.items if after.item(item.id) is None)

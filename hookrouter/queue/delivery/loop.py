@@ -5,7 +5,8 @@ be killed at any moment. What it does is noted before it is done, and the next o
 starts, goes on from there: an item that it finds under way is submitted again only if its channel can tell that it was
 not submitted.
 
-This module has the loop, and says whose turn it is. What each does stands in ``hookrouter.queue.delivery``.
+This module has the loop, and says whose turn it is: see, in the order of their knowledge, ``sight``, ``evidence`` and
+``attempt``. Of a hold that has a time it knows the end.
 """
 
 from __future__ import annotations
@@ -15,28 +16,23 @@ import time
 from typing import TYPE_CHECKING
 
 from hookrouter.queue import transitions
-from hookrouter.queue.delivery.attempts import Attempts
-from hookrouter.queue.delivery.evidence import Evidence
-from hookrouter.queue.delivery.following import Following
-from hookrouter.queue.delivery.holds import is_held_for_good, wait_for_end
-from hookrouter.queue.delivery.intervals import RECORD_LOOK
-from hookrouter.queue.delivery.lasting import Lasting
-from hookrouter.queue.delivery.recovery import Recovery
-from hookrouter.queue.delivery.requests import PromptRequests
-from hookrouter.queue.delivery.session_channels import SessionChannels
-from hookrouter.queue.delivery.session_queue import SessionQueue
-from hookrouter.queue.delivery.unreported_ends import UnreportedEnds
+from hookrouter.queue.delivery.attempt import IDLE_LOOK, Attempts, SessionChannels
+from hookrouter.queue.delivery.evidence import LOOK, RECORD_LOOK, Evidence, Following
+from hookrouter.queue.delivery.sight import SessionQueue, is_held_for_good
 from hookrouter.queue.documents import prune_ended, watch_queue
+from hookrouter.queue.failures import CONTINUATION_SECONDS, LIMITED, goes_on_by_itself
 from hookrouter.queue.items import DELIVERING
 from hookrouter.queue.spawn import LOCK, start_queue
 from hookrouter.storage.interface import StoreBusy
+from hookrouter.util.clock import now, seconds
+from hookrouter.util.regular_file import last_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrouter.context import Services
-    from hookrouter.queue.delivery.readiness import Sight
-    from hookrouter.queue.documents import Queue
+    from hookrouter.queue.delivery.sight import Sight
+    from hookrouter.queue.documents import Hold, Queue
     from hookrouter.storage.interface import DocumentWatch
 
 __all__ = ["QueueDeliverer"]
@@ -52,14 +48,11 @@ class QueueDeliverer:
         self._session = session
         self._is_outdated = is_outdated
         self._watches: tuple[DocumentWatch, ...] = ()
-        lasting = Lasting()
         self._queue = SessionQueue(services, session)
         evidence = Evidence(self._queue, self._wait)
-        self._channels = SessionChannels(self._queue, PromptRequests(self._queue, evidence))
+        self._channels = SessionChannels(self._queue, evidence)
         self._attempts = Attempts(self._queue, self._channels, evidence)
-        self._recovery = Recovery(self._queue, self._channels, evidence, self._attempts)
-        self._ends = UnreportedEnds(self._queue, lasting)
-        self._following = Following(self._queue, evidence, self._ends, lasting)
+        self._following = Following(self._queue, evidence)
 
     def run(self) -> None:
         """Deliver. Returns at once if another process does. Raises StoreError."""
@@ -104,23 +97,23 @@ class QueueDeliverer:
         if sight.record is None:
             return None
         if sight.is_gone:
-            self._ends.end_client(sight)
+            self._following.end_client(sight)
             return None
         if sight.client is not None and sight.client.parked_job and not is_held_for_good(queue):
             self._queue.stop(sight, transitions.session_parked)
             return None
         item = queue.under_way
         if item is not None and item.state == DELIVERING:
-            return self._recovery.recover(sight, item)
+            return self._attempts.recover(sight, item)
         if item is not None:
             self._channels.prepare(queue, sight.record)
             return self._following.follow(sight, item, sight.record)
         if is_held_for_good(queue):
             return None
-        if self._ends.is_turn_over(sight):
-            return self._ends.end_turn(sight)
+        if self._following.is_turn_over(sight):
+            return self._following.end_turn(sight)
         if queue.hold is not None:
-            return wait_for_end(self._queue, queue.hold)
+            return _wait_for_end(self._queue, queue.hold)
         return self._attempts.deliver_next(sight, sight.record)
 
     def _wait(self, patience: float) -> None:
@@ -149,3 +142,21 @@ class QueueDeliverer:
 def _is_delivering(queue: Queue) -> bool:
     item = queue.under_way
     return item is not None and item.state == DELIVERING
+
+
+def _wait_for_end(queue: SessionQueue, hold: Hold) -> float:
+    """End a hold whose time has come. Returns the seconds until the next look. Raises StoreError."""
+    until = seconds(hold.until)
+    left = 0.0 if until is None else until - now()
+    if left > 0:
+        return min(left, IDLE_LOOK)
+    if left > -CONTINUATION_SECONDS and _goes_on_by_itself(queue, hold):
+        return LOOK
+    queue.change(lambda there: there._replace(hold=None) if there.hold == hold else there)
+    return 0.0
+
+
+def _goes_on_by_itself(queue: SessionQueue, hold: Hold) -> bool:
+    """Whether the client itself is about to go on after a usage limit: nothing may come in its way then."""
+    record = queue.look().record
+    return hold.cause == LIMITED and record is not None and goes_on_by_itself(last_lines(record.transcript_path))
