@@ -13,7 +13,7 @@ import typer
 from hookrouter.cli.completion import event_words, plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, Since, earliest
-from hookrouter.cli.terminal import BOLD, DIM, RED, YELLOW, Progress, Style, shortened, width
+from hookrouter.cli.terminal import BOLD, DIM, RED, YELLOW, Progress, Style, width
 from hookrouter.storage.home import Home, ensure
 from hookrouter.storage.journal import Journal
 from hookrouter.storage.journal_query import (
@@ -31,6 +31,7 @@ from hookrouter.storage.journal_query import (
 from hookrouter.util.clock import local
 from hookrouter.util.folder_watch import FolderWatch, wait_while_read
 from hookrouter.util.text import printable
+from hookrouter.util.text_width import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

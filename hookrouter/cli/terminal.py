@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.util.text_width import column_widths
+from hookrouter.util.text_width import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,6 @@ __all__ = [
     "Waiting",
     "has_unicode",
     "is_attended",
-    "shortened",
     "width",
 ]
 
@@ -80,19 +79,6 @@ def has_unicode(stream: TextIO | None = None) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def shortened(text: str, columns: int) -> str:
-    """Return a printable text cut so that it takes at most so many columns; ``…`` shows where it was cut."""
-    widths = list(column_widths(text))
-    if sum(widths) <= columns:
-        return text
-    used = 0
-    for index, needed in enumerate(widths):
-        used += needed
-        if used >= columns:
-            return f"{text[:index]}…"
-    return text
 
 
 class Progress:

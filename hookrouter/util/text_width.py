@@ -1,4 +1,4 @@
-"""How many columns text takes on a terminal, as tmux 3.3a draws it."""
+"""How many columns text takes on a terminal, as tmux 3.3a draws it, and a text cut to so many."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["column_widths", "text_width"]
+__all__ = ["column_widths", "shortened", "text_width"]
 
 _JOINER = "\u200d"
 
@@ -31,6 +31,19 @@ def text_width(line: str) -> int:
     if line.isascii():
         return len(line)
     return sum(column_widths(line) if _JOINER in line else map(_width, line))
+
+
+def shortened(text: str, columns: int) -> str:
+    """Return a printable text cut so that it takes at most so many columns; ``…`` shows where it was cut."""
+    widths = list(column_widths(text))
+    if sum(widths) <= columns:
+        return text
+    used = 0
+    for index, needed in enumerate(widths):
+        used += needed
+        if used >= columns:
+            return f"{text[:index]}…"
+    return text
 
 
 @lru_cache(maxsize=4096)

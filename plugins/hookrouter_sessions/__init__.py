@@ -126,19 +126,19 @@ def cli_commands() -> list[Command]:
         Command(
             name="send",
             help="Put prompts and commands into a session's queue.",
-            target="hookrouter.cli.queue.commands:send",
+            target="hookrouter_sessions.commands.send:send",
             group="Drive sessions",
         ),
         Command(
             name="queue",
             help="Show what waits to be submitted in sessions, and change it.",
-            target="hookrouter.cli.queue.commands:app",
+            target="hookrouter_sessions.commands.queue:app",
             group="Drive sessions",
         ),
         Command(
             name="sessions",
             help="List the sessions that are known, and what each does.",
-            target="hookrouter.cli.queue.commands:sessions",
+            target="hookrouter_sessions.commands.sessions:sessions",
             group="Drive sessions",
         ),
     ]

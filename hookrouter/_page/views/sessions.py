@@ -13,8 +13,8 @@ from hookrouter._page.state import state_of
 from hookrouter._page.views.access import acting, fields_of, redirect, seeing
 from hookrouter._page.views.answering import unreachable
 from hookrouter.cli.fleet.option import OPTION
-from hookrouter.cli.queue.showing import first_line, hold_line, item_line, state_words
 from hookrouter.queue.items import QUEUED
+from hookrouter.queue.words import first_line, hold_line, item_line, state_words
 from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.cli.terminal import COMPLETION_VARIABLE, RED, Progress, Style, Waiting, has_unicode, shortened, width
+from hookrouter.cli.terminal import COMPLETION_VARIABLE, RED, Progress, Style, Waiting, has_unicode, width
+from hookrouter.util.text_width import shortened
 
 
 class Screen(io.StringIO):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.cli.dialogs.person.menu import Menu
 from hookrouter.cli.dialogs.person.plain import Gone, Left
 from hookrouter.cli.dialogs.person.view import FormView, described
-from hookrouter.cli.terminal import is_attended, shortened
+from hookrouter.cli.terminal import is_attended
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.decisions import DecisionError, check_decisions
 from hookrouter.dialogs.messages.formatting import one_line
@@ -16,6 +16,7 @@ from hookrouter.dialogs.messages.words import read_words
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import now, seconds
 from hookrouter.util.text import duration, printable
+from hookrouter.util.text_width import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.cli.dialogs.person.form import CHAT, LEAVE, OWN, SEND, answer_of, fault_of, press, rows, type_text
-from hookrouter.cli.terminal import shortened
 from hookrouter.dialogs.messages.words import has_previews
 from hookrouter.util.text import printable
-from hookrouter.util.text_width import column_widths, text_width
+from hookrouter.util.text_width import column_widths, shortened, text_width
 
 if TYPE_CHECKING:
     from hookrouter.cli.dialogs.person.form import Page, State

@@ -5,27 +5,28 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import Kept, echo_others, with_others
 from hookrouter.cli.fleet.errand import refuse_endless
-from hookrouter.cli.options import echo_json
-from hookrouter.cli.queue.showing import session_entry, session_lines
+from hookrouter.cli.options import Json, echo_json, on_any_machine
 from hookrouter.queue.overview import overview, overview_elsewhere
 from hookrouter.sessions.records import read_record, watch_records
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import local
 from hookrouter.util.folder_watch import wait_while_read
 from hookrouter.util.text import printable
+from hookrouter_sessions.commands.options import known_sessions
+from hookrouter_sessions.commands.showing import session_entry, session_lines
 
 if TYPE_CHECKING:
     from hookrouter.queue.overview import SessionView
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["list_sessions", "show_guidance"]
+__all__ = ["sessions"]
 
 _LOOK_SECONDS = 1.0
 """How often to look although no hook has told of anything: the registry, a queue, a pause."""
@@ -33,7 +34,58 @@ _LOOK_SECONDS = 1.0
 _Key = tuple[str, int]
 
 
-def list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: bool) -> int:
+@on_any_machine
+def sessions(
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="NAME", help="Only this session.", autocompletion=known_sessions),
+    ] = None,
+    to_watch: Annotated[bool, typer.Option("--watch", help="Stay, and write a session again when it changes.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also those whose client has ended long ago.")] = False,
+    advice: Annotated[
+        bool,
+        typer.Option("--guidance", help="Show the advice on how to judge a finished turn, which an agent gets once."),
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """List the sessions that are known, and what each does.
+
+    Of each session: its name; what it does and since when; the model and how much of its context is used; its folder;
+    its agent; how much waits in its queue, what is under way and what holds it; a pause; the first line of what Claude
+    said last. It is idle, busy, waiting (and for what: question, permission, plan, elicitation, blocked, or what Claude
+    Code calls it), limited (until when, if that is known), stopped (its last turn ended in an error), gone (its client
+    has ended; left out after an hour) or unknown (its client does not tell).
+
+    This is weighed from hooks, from Claude Code's own registry of sessions and from the dialogs that are open. How much
+    of the context is used is shown in percent only if the size of the model's window is known.
+
+    With --watch this goes on until it is interrupted (exit code 130) or nobody reads its output any more: first every
+    session, then each again whenever its state, queue, hold, pause or model changes. With --json each line then is a
+    JSON document: "event" is "session", or "left" for one that is not listed any more.
+
+    \b
+    With --json: {"sessions": [...]}, each with session, session_id, state, since, waiting_for, limited_until, error
+    (of one that is stopped or limited), context (tokens, window, percent; the last two are null if the window is not
+    known), model, cwd, permission_mode, client_pid, terminal, queue (length, under_way, hold), paused, agent,
+    last_message and background. What is not known is null.
+
+    With --guidance nothing is listed: the advice on how to judge a finished turn is shown, for the project of the
+    session, or of the current folder.
+
+    \b
+    Examples:
+      hookrouter sessions
+      hookrouter sessions --json | jq -r '.sessions[] | select(.state == "idle") | .session'
+      hookrouter sessions --watch --json | while read -r event; do ...; done
+
+    Exit codes: 0 listed; 1 the state folder cannot be read; 2 wrong arguments.
+    """
+    if advice:
+        return _show_guidance(session)
+    return _list_sessions(session, every=every, to_watch=to_watch, as_json=as_json)
+
+
+def _list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: bool) -> int:
     """List the sessions, or those of one name; return the exit code."""
     app = Application.from_environ()
     try:
@@ -67,7 +119,7 @@ def list_sessions(session: str | None, *, every: bool, to_watch: bool, as_json: 
     return 0
 
 
-def show_guidance(session: str | None) -> int:
+def _show_guidance(session: str | None) -> int:
     """Show the advice for the project of a session, or of the current folder; return the exit code."""
     from hookrouter.queue.messages.guidance import guidance
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.cli.main import main
-from hookrouter.cli.queue import commands
 from hookrouter.messaging import pauses
 from hookrouter.queue.documents import change_queue, ended_items
 from hookrouter.queue.items import DELIVERING, DONE, STARTED
+from hookrouter_sessions.commands import changing
 from support.sessions import Machine
 
 if TYPE_CHECKING:
@@ -310,8 +310,8 @@ def test_many_items_are_found_by_one_look_at_the_queues(
 ) -> None:
     items = machine.put("work", *(f"prompt {number}" for number in range(50)))
     looks = []
-    found = commands.list_queues
-    monkeypatch.setattr(commands, "list_queues", lambda store: looks.append(store) or found(store))
+    found = changing.list_queues
+    monkeypatch.setattr(changing, "list_queues", lambda store: looks.append(store) or found(store))
     document = told(capsys, "queue", "drop", *(item.id for item in items))
     assert document["dropped"] == [item.id for item in items]
     assert len(looks) == 1

@@ -12,29 +12,31 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.errand import NO_FILES, is_errand
-from hookrouter.cli.queue.choosing import choose
-from hookrouter.cli.queue.outcomes import Sent, Waiting
-from hookrouter.cli.queue.showing import hold_line, item_entry
-from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, is_person_there, login_name
+from hookrouter.dialogs.answers.identity import AGENT, Author
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue.documents import Queue, change_queue
 from hookrouter.queue.editing import added, new_items
 from hookrouter.queue.items import LONGEST, ItemError
 from hookrouter.queue.spawn import start_queue
+from hookrouter.queue.words import hold_line
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import printable
+from hookrouter_sessions.commands.authors import record, sender
+from hookrouter_sessions.commands.choosing import choose
+from hookrouter_sessions.commands.outcomes import Sent, Waiting
+from hookrouter_sessions.commands.showing import item_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrouter.cli.queue.choosing import Chosen
-    from hookrouter.cli.queue.outcomes import ItemOutcome
     from hookrouter.messaging.pauses import Pause
     from hookrouter.queue.items import Item
+    from hookrouter_sessions.commands.choosing import Chosen
+    from hookrouter_sessions.commands.outcomes import ItemOutcome
 
-__all__ = ["Sending", "read_text", "run", "sender"]
+__all__ = ["Sending", "read_text", "run"]
 
 _MOST_BYTES = 4 * LONGEST
 """Bytes of the longest text in UTF-8."""
@@ -155,16 +157,6 @@ def _line(sending: Sending) -> tuple[list[str], str]:
     return [*words, "--", *sending.texts], ""
 
 
-def sender(author: str | None) -> Author:
-    """Return who sends: as ``--as`` says, else a person on a terminal, else an agent. Raises ValueError."""
-    if author is not None:
-        return author_option(author)
-    from hookrouter.cli.dialogs.person.asking import Terminal
-
-    is_person = is_person_there(at_terminal=Terminal.here(os.environ).can_ask)
-    return Author("person", login_name()) if is_person else AGENT
-
-
 def read_text(file: str) -> str:
     """Return the text of a file, or of stdin for ``-``, as one item. Raises ValueError, whose message names it."""
     shown = f"--file {printable(file)}"
@@ -213,7 +205,7 @@ def _sent(sending: Sending) -> _Result:
     session = chosen.session
     queue = change_queue(app.store, session, lambda queue: added(queue, items, first=sending.first))
     pause = is_paused(app.store, session)
-    _record(app, session, items, author)
+    record(app, "sent", session, author, [item.id for item in items])
     if queue.hold is None and pause is None:
         start_queue(app, session)
     result = _Result(
@@ -297,8 +289,3 @@ def _awaited(app: Application, sending: Sending, result: _Result, items: Sequenc
         queue=result.queue and result.queue._replace(hold=last.hold),
         pause=last.pause,
     )
-
-
-def _record(app: Application, session: str, items: Sequence[Item], author: Author) -> None:
-    record = {"level": "info", "event": "queue", "outcome": "sent", "session": session, "by": author.by}
-    app.journal.write({**record, "who": author.name, "items": [item.id for item in items]}, None)

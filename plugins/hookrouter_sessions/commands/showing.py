@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.cli.terminal import shortened
-from hookrouter.util.clock import local, now, seconds
-from hookrouter.util.text import duration, printable
+from hookrouter.queue.words import first_line, hold_line, item_line, state_words
+from hookrouter.util.clock import local
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from hookrouter.messaging.pauses import Pause
-    from hookrouter.queue.documents import Hold, Queue
+    from hookrouter.queue.documents import Queue
     from hookrouter.queue.items import Item
     from hookrouter.queue.overview import SessionView
 
 __all__ = [
-    "first_line",
-    "hold_line",
     "item_entry",
-    "item_line",
     "item_lines",
     "queue_entry",
     "queue_lines",
     "session_entry",
     "session_lines",
-    "state_words",
 ]
 
-_COLUMNS = 100
-"""Columns of a text that is shown in one line."""
 
 _TIMES = (
     ("queued", "queued_at"),
@@ -38,25 +32,9 @@ _TIMES = (
 )
 
 
-def first_line(text: str) -> str:
-    """Return the first line of a text that holds something, safe to show, cut with ``…`` if there is more."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    shown = shortened(printable(lines[0]), _COLUMNS) if lines else ""
-    return f"{shown} …" if len(lines) > 1 and not shown.endswith("…") else shown
-
-
 def item_entry(session: str, item: Item) -> dict[str, Any]:
     """Return an item for a program."""
     return {"session": session, **item._asdict(), "proof": dict(item.proof)}
-
-
-def item_line(item: Item) -> str:
-    """Return one line about an item."""
-    by = f"person {item.who}" if item.who else item.by
-    facts = [item.state, item.kind, f"by {by}"]
-    facts += [f"{duration(age)} old" if (age := _age(item.queued_at)) is not None else ""]
-    why = f"  ({printable(item.reason)})" if item.reason else ""
-    return f"{item.id}  {printable(', '.join(filter(None, facts)))}: {first_line(item.text)}{why}"
 
 
 def item_lines(session: str, item: Item) -> list[str]:
@@ -68,13 +46,6 @@ def item_lines(session: str, item: Item) -> list[str]:
     lines += [f"  sends again: {item.repeats}"] if item.repeats else []
     lines += [f"  proof, {key}: {first_line(str(value))}" for key, value in item.proof.items()]
     return [*map(printable, lines), "", printable(item.text, keep_newlines=True)]
-
-
-def hold_line(hold: Hold) -> str:
-    """Return one line that says what holds a queue."""
-    until = f", until {local(hold.until)}" if hold.until else ""
-    since = f" since {local(hold.at)}" if hold.at else ""
-    return printable(f"held{since}{until} ({hold.cause}): {hold.reason or 'nobody has said why'}")
 
 
 def queue_entry(queue: Queue, pause: Pause | None) -> dict[str, Any]:
@@ -128,18 +99,6 @@ def session_entry(view: SessionView) -> dict[str, Any]:
     }
 
 
-def state_words(view: SessionView) -> str:
-    """Return what a session does, in words."""
-    state = view.state
-    words = [state.state]
-    words += [f"for {state.waiting_for}"] if state.waiting_for else []
-    words += [f"until {local(state.until)}"] if state.until else []
-    words += [f"({view.error})"] if view.error else []
-    age = _age(state.since)
-    for_so_long = f", for {duration(age)}" if age is not None else ""
-    return printable(f"{' '.join(words)}{for_so_long}")
-
-
 def session_lines(view: SessionView, *, is_one_of_several: bool = False) -> list[str]:
     """Return the lines about a session; ``is_one_of_several``: it shares its name, so its process is named."""
     head = [
@@ -169,8 +128,3 @@ def _context_words(view: SessionView) -> str:
     if used.percent is None:
         return f"context {used.tokens:,} tokens"
     return f"context {used.percent} % ({used.tokens:,} of {used.window:,} tokens)"
-
-
-def _age(when: str) -> float | None:
-    then = seconds(when)
-    return None if then is None else max(0.0, now() - then)

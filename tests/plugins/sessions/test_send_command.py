@@ -43,7 +43,7 @@ def machine(hookrouter_home: Path) -> Iterator[Machine]:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The sessions whose queues were to be delivered: none really is."""
     names: list[str] = []
-    monkeypatch.setattr("hookrouter.cli.queue.sending.start_queue", lambda _, session: names.append(session))
+    monkeypatch.setattr("hookrouter_sessions.commands.sending.start_queue", lambda _, session: names.append(session))
     return names
 
 
@@ -390,7 +390,7 @@ def test_not_in_time(
 ) -> None:
     # What is sent is changed before the wait begins, so that no time matters.
     monkeypatch.setattr(
-        "hookrouter.cli.queue.sending.start_queue",
+        "hookrouter_sessions.commands.sending.start_queue",
         lambda app, session: change and change_queue(app.store, session, change),
     )
     document = sent(capsys, "--session", "work", "a", "--wait", "done", "--timeout", "0", code=5)
@@ -413,7 +413,7 @@ def test_a_named_pipe_is_refused(machine: Machine, capsys: pytest.CaptureFixture
 def test_what_still_waits_says_for_what(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookrouter.cli.queue.sending.start_queue", lambda app, session: None)
+    monkeypatch.setattr("hookrouter_sessions.commands.sending.start_queue", lambda app, session: None)
     machine.record("work", state="busy")
 
     def reason() -> str:
@@ -445,7 +445,7 @@ def test_the_queue_may_go_on_under_another_name(
         change_queue(app.store, "claude-2", lambda queue: queue._replace(items=moved.items))
         change_queue(app.store, "claude-2", STARTED_NOW)
 
-    monkeypatch.setattr("hookrouter.cli.queue.sending.start_queue", renamed)
+    monkeypatch.setattr("hookrouter_sessions.commands.sending.start_queue", renamed)
     document = sent(capsys, "--session", "work", "a", "--wait", "started", *IN_TIME)
     assert (document["outcome"], document["session"]) == ("started", "claude-2")
 
@@ -456,7 +456,7 @@ def test_an_interrupted_wait_leaves_the_items(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hookrouter.cli.queue.outcomes.outcome_of", interrupt)
+    monkeypatch.setattr("hookrouter_sessions.commands.outcomes.outcome_of", interrupt)
     document = sent(capsys, "--session", "work", "a", "--wait", "done", code=130)
     assert (document["outcome"], document["items"][0]["state"]) == ("interrupted", "queued")
     assert machine.texts("work") == ["a"]

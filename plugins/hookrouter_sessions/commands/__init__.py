@@ -1,0 +1,1 @@
+"""The commands ``hookrouter send``, ``hookrouter queue`` and ``hookrouter sessions``."""
