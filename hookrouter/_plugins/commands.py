@@ -40,13 +40,13 @@ BUILT_IN = (
     CommandEntry(
         "answer",
         "Answer the question that a Claude Code session is asking.",
-        "hookrouter.cli.dialogs.commands:answer",
+        "hookrouter.cli.dialogs.answer:answer",
         ANSWERING,
     ),
     CommandEntry(
         "questions",
         "List the questions that wait for an answer.",
-        "hookrouter.cli.dialogs.commands:questions",
+        "hookrouter.cli.dialogs.questions:questions",
         ANSWERING,
     ),
     CommandEntry(

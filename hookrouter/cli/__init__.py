@@ -1,1 +1,23 @@
-"""The command line for people and agents. Nothing here is on the way of ``hookrouter run``."""
+"""The command line. Commands of plugins stand on the modules that :data:`PUBLIC` names; the others are the core's own.
+
+``application`` has the services, ``errors`` what a command raises, ``options`` the options that several commands have
+and their results, ``terminal`` what may be written to a terminal, ``completion`` the words that options offer to a
+shell, ``answering`` decides on an open dialog, ``config_file`` adds to the user's config.toml, ``registered`` tells for
+which tools hooks are installed, and ``fleet`` has other machines run a command.
+"""
+
+PUBLIC = (
+    "answering",
+    "application",
+    "completion",
+    "config_file",
+    "errors",
+    "fleet.asking",
+    "fleet.errand",
+    "fleet.option",
+    "fleet.routing",
+    "options",
+    "registered",
+    "terminal",
+)
+"""The modules of this package that plugins may import."""

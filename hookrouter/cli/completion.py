@@ -14,7 +14,16 @@ from hookrouter.cli.terminal import COMPLETION_VARIABLE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Shell", "answer_to_the_shell", "completion", "event_words", "hook_names", "plain", "plugin_names"]
+__all__ = [
+    "Shell",
+    "answer_to_the_shell",
+    "completion",
+    "event_words",
+    "hook_names",
+    "open_sessions",
+    "plain",
+    "plugin_names",
+]
 
 _typer: Any = typer.completion
 """Its functions are not exported in a way that type checkers accept."""
@@ -88,3 +97,11 @@ def event_words() -> list[str]:
     from hookrouter._contract.tables import EVENTS
 
     return plain(EVENTS)
+
+
+def open_sessions() -> list[str]:
+    """Return the sessions in which a dialog waits for an answer."""
+    from hookrouter.cli.application import Application
+    from hookrouter.dialogs import documents
+
+    return plain(one.session for one in documents.list_questions(Application.from_environ().store))

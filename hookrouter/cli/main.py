@@ -92,13 +92,7 @@ def _here(arguments: list[str]) -> list[str] | int:
         return arguments
     from hookrouter.cli.fleet.option import on_machine
 
-    try:
-        return on_machine(arguments)
-    except CommandError as error:
-        if not _is_built_in(arguments):
-            # A plugin's command writes its errors itself, and is not run here.
-            _write_error(arguments, str(error))
-        raise
+    return on_machine(arguments)
 
 
 def command_line() -> Any:
@@ -122,18 +116,9 @@ class _UsageFault(Protocol):
 
 
 def _echo_error(arguments: Sequence[str], message: str) -> None:
-    """Write the JSON document of a built-in command that failed, if it was asked for one."""
-    if _is_built_in(arguments):
-        _write_error(arguments, message)
-
-
-def _is_built_in(arguments: Sequence[str]) -> bool:
-    name = next((word for word in arguments if not word.startswith("-")), None)
-    return any(command.name == name for command in BUILT_IN)
-
-
-def _write_error(arguments: Sequence[str], message: str) -> None:
-    if "--json" in arguments:
+    """Write the JSON document of a command that failed, if it was asked for one."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--json" in options:
         from hookrouter.cli.options import echo_json
 
         echo_json({"error": printable(message)})

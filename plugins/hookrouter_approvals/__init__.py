@@ -159,7 +159,7 @@ def cli_commands() -> list[Command]:
     )
     return [
         *(
-            Command(name, told, f"hookrouter.cli.dialogs.deciding:{name}", "Answer Claude")
+            Command(name, told, f"hookrouter_approvals.deciding:{name}", "Answer Claude")
             for name, told in helps.items()
         ),
         rules,

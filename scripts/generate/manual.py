@@ -25,6 +25,7 @@ import attrs
 import hookrouter
 from hookrouter._config.schema import SchemaKey, SchemaTable, schema
 from hookrouter._plugins.commands import BUILT_IN, CommandEntry, contributed
+from hookrouter.cli import PUBLIC
 from hookrouter.cli.main import command_line
 from hookrouter.storage.home import HOME_VARIABLE
 from scripts.generate.files import write_or_compare
@@ -232,7 +233,7 @@ def _default(default: object) -> str:
     return ""
 
 
-_COMMANDS = ("hookspecs.commands", "cli.application", "cli.errors", "cli.options", "cli.terminal", "cli.completion")
+_COMMANDS = ("hookspecs.commands", *(f"cli.{name}" for name in PUBLIC))
 """What a plugin needs that adds commands."""
 
 API = (

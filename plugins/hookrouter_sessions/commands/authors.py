@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.cli.errors import CommandError
+from hookrouter.cli.terminal import is_attended
 from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, is_person_there, login_name
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ def sender(author: str | None) -> Author:
     """Return who sends: as ``--as`` says, else a person on a terminal, else an agent. Raises ValueError."""
     if author is not None:
         return author_option(author)
-    from hookrouter.cli.dialogs.person.asking import Terminal
-
-    is_person = is_person_there(at_terminal=Terminal.here(os.environ).can_ask)
+    is_person = is_person_there(at_terminal=is_attended())
     return Author("person", login_name()) if is_person else AGENT
 
 

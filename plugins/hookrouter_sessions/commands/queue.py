@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -31,7 +30,7 @@ from hookrouter_sessions.commands.changing import (
 from hookrouter_sessions.commands.options import AnySession, File, ItemId, ItemIds, OfSession, Who, item_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hookrouter.messaging.pauses import Pause
     from hookrouter.queue.documents import Queue
@@ -49,26 +48,8 @@ app = typer.Typer(
 )
 
 
-def _command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add a function to the group; what it cannot do is a JSON document too, if one was asked for."""
-
-    def add(function: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(function)
-        def command(*arguments: Any, **options: Any) -> None:
-            try:
-                function(*arguments, **options)
-            except CommandError as error:
-                if options.get("as_json"):
-                    echo_json({"error": printable(str(error))})
-                raise
-
-        app.command(name)(on_any_machine(command))
-        return function
-
-    return add
-
-
-@_command("list")
+@app.command("list")
+@on_any_machine
 def list_items(
     session: AnySession = None,
     every: Annotated[bool, typer.Option("--all", help="Also the items that have ended, of the last 14 days.")] = False,
@@ -145,7 +126,8 @@ def _listed(store: DocumentStore, session: str | None, *, every: bool) -> _Liste
     return _Listed([(queue, is_paused(store, queue.session)) for queue in queues], ended)
 
 
-@_command("show")
+@app.command("show")
+@on_any_machine
 def show(name: ItemId, as_json: Json = False) -> None:
     """Show one item with its whole text, its times and its proof, also one that has ended.
 
@@ -169,7 +151,8 @@ def show(name: ItemId, as_json: Json = False) -> None:
         typer.echo(line)
 
 
-@_command("edit")
+@app.command("edit")
+@on_any_machine
 def edit(
     name: ItemId,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="What is to be submitted instead.")] = None,
@@ -207,7 +190,8 @@ def edit(
     tell_item(services, "edited", session, item.id, as_json)
 
 
-@_command("move")
+@app.command("move")
+@on_any_machine
 def move(
     name: ItemId,
     before: Annotated[
@@ -241,7 +225,8 @@ def move(
     tell_item(services, "moved", session, item.id, as_json)
 
 
-@_command("drop")
+@app.command("drop")
+@on_any_machine
 def drop(names: ItemIds, author: Who = None, as_json: Json = False) -> None:
     """Take items that wait out of their queues, without submitting them. All of them, or none if one cannot be.
 
@@ -271,7 +256,8 @@ def drop(names: ItemIds, author: Who = None, as_json: Json = False) -> None:
     tell("dropped", ids, as_json)
 
 
-@_command("hold")
+@app.command("hold")
+@on_any_machine
 def hold(
     session: OfSession,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; shown wherever it is in the way.")] = "",
@@ -306,7 +292,8 @@ def hold(
         typer.echo(printable(f"{name}: ") + hold_line(held))
 
 
-@_command("resume")
+@app.command("resume")
+@on_any_machine
 def resume(session: OfSession, author: Who = None, as_json: Json = False) -> None:
     """End what holds a session's queue, and go on with it.
 
@@ -344,7 +331,8 @@ def resume(session: OfSession, author: Who = None, as_json: Json = False) -> Non
         typer.echo(printable(f"{pause.described()}; 'hookrouter resume' ends that."))
 
 
-@_command("clear")
+@app.command("clear")
+@on_any_machine
 def clear(session: OfSession, author: Who = None, as_json: Json = False) -> None:
     """Drop every item of a session's queue that waits. One whose delivery has begun stays.
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from hookrouter.cli.dialogs.commands import questions
-from hookrouter.cli.dialogs.deciding import allow, approve
 from hookrouter.cli.dialogs.history import history, story_lines
+from hookrouter.cli.dialogs.questions import questions
 from hookrouter.cli.stats import stats
 from hookrouter.dialogs.messages.formatting import question_message
 from hookrouter.dialogs.stories.history import history as stories
 from hookrouter.dialogs.stories.statistics import DialogStatistics
 from hookrouter.replies import ElicitationReply
+from hookrouter_approvals.deciding import allow, approve
 from plugins.approvals.conftest import RULES
 
 COMMAND = {"command": "touch x", "description": "Make a file"}

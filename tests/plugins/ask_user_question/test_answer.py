@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
-from hookrouter.cli.dialogs import commands as cli
+from hookrouter.cli.dialogs.answer import answer as answer_command
 from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.answer import answer
@@ -829,7 +829,7 @@ def test_the_old_name_of_previews_reaches_channels(ask_session: Any) -> None:
 
 
 def command(capsys: pytest.CaptureFixture[str], *, as_json: bool = True, **options: Any) -> tuple[int, Any, str]:
-    code = cli.answer(**{"session": "main", "as_json": as_json, **options})
+    code = answer_command(**{"session": "main", "as_json": as_json, **options})
     out, err = capsys.readouterr()
     return code, json.loads(out) if as_json else out, err
 
@@ -914,7 +914,7 @@ def test_a_verified_answer_keeps_its_exit_code_whatever_stdout_is(
         stream.close()
     monkeypatch.setattr("sys.stdout", stream)
     monkeypatch.setattr("hookrouter.cli.dialogs.answer_command._shown", lambda _: ["\u2713 verifié"])
-    assert cli.answer(session="main", words=[json.dumps(RIGHT)]) == 0
+    assert answer_command(session="main", words=[json.dumps(RIGHT)]) == 0
     stream.close()
 
 

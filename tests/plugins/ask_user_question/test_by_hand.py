@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
-from hookrouter.cli.dialogs import commands as cli
+from hookrouter.cli.dialogs.answer import answer as answer_command
 from hookrouter.cli.dialogs.history import story_lines
 from hookrouter.cli.dialogs.person import plain
 from hookrouter.cli.dialogs.person.asking import Terminal
@@ -59,7 +59,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, typed: str = "") -> None:
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: str, **options: Any) -> tuple[int, str, str]:
-    code = cli.answer(words=list(words), **options)
+    code = answer_command(words=list(words), **options)
     return (code, *capsys.readouterr())
 
 

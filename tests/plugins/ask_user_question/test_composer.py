@@ -380,7 +380,7 @@ def test_questions_shows_one_question_and_the_advice(
     ask_session: Any, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.questions.push", lambda *_: False)
     (project / "STATE.md").write_text("")
     ask_session.ask(cwd=str(project))
     ask_session.ask(tool_use_id="toolu_2", agent_id="sub", tool_input={"questions": [SEVERAL]})

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
-from hookrouter.cli.dialogs import commands as cli
 from hookrouter.cli.dialogs import pause as cli_pause
+from hookrouter.cli.dialogs.questions import questions
 from hookrouter.config import Agent, Config
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.answer import answer
@@ -282,12 +282,12 @@ def test_questions_shows_pauses_and_what_was_missed(commands: Any, capsys: pytes
     commands.record_answers(ANSWERS)
     commands.ask(tool_use_id="toolu_2")
     capsys.readouterr()
-    assert cli.questions(as_json=True) == 0
+    assert questions(as_json=True) == 0
     document = shown(capsys)
     assert [entry["missed"] for entry in document["questions"]] == [True]
     assert [(one["session"], one["reason"]) for one in document["paused"]] == [("main", "lunch")]
     assert [story["outcome"] for story in document["missed"]] == ["answered_by_person", "open"]
-    assert cli.questions() == 0
+    assert questions() == 0
     text = capsys.readouterr().out
     assert "missed: the agent was not woken" in text
     assert "Session main is paused since" in text

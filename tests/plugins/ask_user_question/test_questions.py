@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hookrouter.cli.dialogs import commands as cli
+from hookrouter.cli.dialogs.questions import questions
 from hookrouter.config import AnswerConfig, Config
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import PendingAnswer
@@ -34,7 +34,7 @@ def waiting(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def show(capsys: pytest.CaptureFixture[str], **options: Any) -> str:
-    assert cli.questions(**options) == 0
+    assert questions(**options) == 0
     out, err = capsys.readouterr()
     assert err == ""
     return out
@@ -79,7 +79,7 @@ def test_nothing_waits(waiting: Any, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_notice_is_dismissed(waiting: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Notice" not in show(capsys, dismiss=["n-1"])
-    assert cli.questions(dismiss=["n-1"]) == 1
+    assert questions(dismiss=["n-1"]) == 1
     assert "there is no notice n-1" in capsys.readouterr().err
 
 
@@ -129,7 +129,7 @@ def test_several_notices_are_dismissed_at_once(
 ) -> None:
     monkeypatch.setattr("hookrouter.cli.application.Application.from_environ", lambda *_: ask_session.app)
     keep_notices(ask_session, "work", "other", "work")
-    assert cli.questions(dismiss=dismissed, session=session) == 0
+    assert questions(dismiss=dismissed, session=session) == 0
     assert [notice["id"] for notice in notices.listing(ask_session.app.store)] == left
 
 
@@ -138,7 +138,7 @@ def test_the_notices_that_do_not_exist_are_named(
 ) -> None:
     monkeypatch.setattr("hookrouter.cli.application.Application.from_environ", lambda *_: ask_session.app)
     keep_notices(ask_session, "work")
-    assert cli.questions(dismiss=["n0", "lost", "gone"]) == 1
+    assert questions(dismiss=["n0", "lost", "gone"]) == 1
     assert "there is no notice lost, gone" in capsys.readouterr().err
     assert notices.listing(ask_session.app.store) == []
 
@@ -160,6 +160,6 @@ def test_questions_are_listed_from_a_folder_that_cannot_be_written(
     monkeypatch.setattr("hookrouter.cli.application.Application.from_environ", lambda *_: ask_session.app)
     monkeypatch.setattr("hookrouter.storage.documents.ensure_once", refuse)
     monkeypatch.setattr("hookrouter.storage.documents.replace_file", refuse)
-    assert cli.questions(as_json=True) == 0
+    assert questions(as_json=True) == 0
     (entry,) = json.loads(capsys.readouterr().out)["questions"]
     assert (entry["tool_use_id"], entry["pending_answer"]["running"]) == ("toolu_1", False)

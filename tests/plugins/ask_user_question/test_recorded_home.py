@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
-from hookrouter.cli.dialogs import commands as cli
+from hookrouter.cli.dialogs.questions import questions
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.answer import answer
 from hookrouter.dialogs.stories.history import history
@@ -36,7 +36,7 @@ def form_of(tool_use_id: str, ask: Any) -> list[dict[str, Any]]:
 
 
 def test_its_questions_and_notices_are_listed(carried_on: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.questions(as_json=True) == 0
+    assert questions(as_json=True) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["tool_use_id"] for one in found["questions"]] == ["toolu_a1", "toolu_a2", "toolu_d1", "toolu_f1"]
     assert [one["pending_answer"] is not None for one in found["questions"]] == [False, False, True, False]

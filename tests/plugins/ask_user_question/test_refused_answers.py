@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from hookrouter.cli.dialogs import commands
+from hookrouter.cli.dialogs.questions import questions
 from hookrouter.dialogs.answers.answer import answer
 from hookrouter.dialogs.answers.identity import Author
 
 
-def questions(ask_session: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, str]:
+def listed(ask_session: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, str]:
     monkeypatch.setattr("hookrouter.cli.application.Application.from_environ", lambda *_: ask_session.app)
     capsys.readouterr()
-    commands.questions(as_json=True)
+    questions(as_json=True)
     [entry] = json.loads(capsys.readouterr().out)["questions"]
-    commands.questions()
+    questions()
     return entry["refused_answers"], capsys.readouterr().out
 
 
@@ -29,7 +29,7 @@ def test_an_answer_that_does_not_fit_is_journalled_and_listed(
     ask_session: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     ask_session.ask()
-    assert questions(ask_session, capsys, monkeypatch)[0] is None
+    assert listed(ask_session, capsys, monkeypatch)[0] is None
     for _ in range(2):
         refused = answer(ask_session.app, "main", said)
         assert refused.exit_code == 2
@@ -37,8 +37,8 @@ def test_an_answer_that_does_not_fit_is_journalled_and_listed(
     assert [(one["outcome"], one["reason"], one["tool_use_id"], one["by"]) for one in records] == [
         ("invalid", refused.reason, "toolu_1", "agent")
     ] * 2
-    listed, shown = questions(ask_session, capsys, monkeypatch)
-    assert (listed["count"], listed["reason"]) == (2, refused.reason)
+    refusals, shown = listed(ask_session, capsys, monkeypatch)
+    assert (refusals["count"], refusals["reason"]) == (2, refused.reason)
     assert re.search("an answer refused 2 times, .* ago: ", shown)
 
 
@@ -49,6 +49,6 @@ def test_what_a_person_mistypes_and_a_dry_run_are_no_refused_answers(
     assert answer(ask_session.app, "main", "nonsense", dry_run=True).exit_code == 2
     assert [one for one in ask_session.app.journal.records("s-1") if one.get("event") == "answer"] == []
     assert answer(ask_session.app, "main", "nonsense", author=Author("person", "eve", is_present=True)).exit_code == 2
-    assert questions(ask_session, capsys, monkeypatch)[0] is None
+    assert listed(ask_session, capsys, monkeypatch)[0] is None
     answer(ask_session.app, "main", "nonsense")
-    assert questions(ask_session, capsys, monkeypatch)[0]["count"] == 1
+    assert listed(ask_session, capsys, monkeypatch)[0]["count"] == 1

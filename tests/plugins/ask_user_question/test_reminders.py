@@ -177,7 +177,7 @@ def test_questions_says_how_often_the_agent_was_reminded(
 ) -> None:
     ask_session.config = config_of(ask_session, REMINDING)
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.questions.push", lambda *_: False)
     ask_session.ask()
     deliver(ask_session, 0, monkeypatch)
 

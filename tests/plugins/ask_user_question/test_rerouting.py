@@ -90,7 +90,7 @@ def test_a_session_that_only_the_corrected_file_manages_is_not_left_behind(
     assert ask_session.wakes() == []
     Path(ask_session.home.config_file).write_text("broken")
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.questions.push", lambda *_: False)
     assert main(["questions"]) == 0
     assert "agent not known yet" in capsys.readouterr().out
     ask_session.config = RIGHT
@@ -135,9 +135,9 @@ def test_the_command_that_lists_questions_brings_them_too(
     text = '[[agents]]\nid = "night"\ngateway = "chat"\n[gateways.chat]\ntype = "command"\nargv = ["true"]\n'
     Path(ask_session.home.config_file).write_text(text)
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.questions.push", lambda *_: False)
     started: list[object] = []
-    monkeypatch.setattr("hookrouter.cli.dialogs.commands.spawn_delivery", lambda *given: started.append(given))
+    monkeypatch.setattr("hookrouter.cli.dialogs.questions.spawn_delivery", lambda *given: started.append(given))
     assert main(["questions", "--json"]) == 0
     [entry] = json.loads(capsys.readouterr().out)["questions"]
     assert (entry["agent"], entry["gateway"]) == ("night", "chat")

@@ -47,7 +47,7 @@ def full(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     Path(ask_session.home.root).mkdir(exist_ok=True)
     Path(ask_session.home.config_file).write_text('[[agents]]\nid = "night"\n')
     monkeypatch.setenv("HOOKROUTER_HOME", ask_session.home.root)
-    monkeypatch.setattr("hookrouter.cli.dialogs.commands.push", lambda *_: False)
+    monkeypatch.setattr("hookrouter.cli.dialogs.questions.push", lambda *_: False)
 
     def no_space(*_arguments: object, **_options: object) -> None:
         raise StoreError(f"cannot write: {os.strerror(errno.ENOSPC)}")

@@ -44,7 +44,7 @@ def in_process(asking: AskSession) -> Run:
             stack.enter_context(
                 patch("hookrouter.cli.application.Application.from_environ", lambda *_, **__: asking.app)
             )
-            for module in ("commands", "history"):
+            for module in ("questions", "history"):
                 stack.enter_context(patch(f"hookrouter.cli.dialogs.{module}.push"))
             stack.enter_context(patch("hookrouter.cli.outbox.push"))
             stack.enter_context(patch("hookrouter.cli.dialogs.pause.spawn_delivery"))

@@ -41,8 +41,13 @@ import typer
 
 print("imported greeter_cli")
 
-def greet(name: str, loud: Annotated[bool, typer.Option(help="Shout.")] = False) -> int:
+from hookrouter.cli.errors import CommandError
+from hookrouter.cli.options import Json
+
+def greet(name: str, loud: Annotated[bool, typer.Option(help="Shout.")] = False, as_json: Json = False) -> int:
     """Greet NAME, and exit with 7."""
+    if name == "nobody":
+        raise CommandError("there is nobody")
     print(f"hello {name}".upper() if loud else f"hello {name}")
     return 7
 '''
@@ -158,6 +163,23 @@ def test_a_plugins_command_runs_and_its_number_is_the_exit_code(capsys: pytest.C
     assert "Greet NAME, and exit with 7." in out
     assert main(["greet"]) == 2
     assert "name" in capsys.readouterr().err.lower()
+
+
+@pytest.mark.usefixtures("greeter")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["greet", "nobody", "--json"], "there is nobody"), (["greet", "--json"], "Missing argument")],
+)
+def test_what_a_plugins_command_cannot_do_is_a_json_document_too(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert said in json.loads(captured.out.removeprefix("imported greeter_cli\n"))["error"]
+    assert said in captured.err
+    # What stands behind -- is no option.
+    assert main(["greet", "nobody", "--", "--json"]) == 2
+    assert "{" not in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("greeter")

@@ -5,46 +5,19 @@ Each is a decision of ``hookrouter answer``, said in words instead of JSON.
 
 from __future__ import annotations
 
-import json
-import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from hookrouter.cli.dialogs.commands import open_sessions
-from hookrouter.cli.options import Machine  # noqa: TC001 - typer reads it
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from hookrouter.cli.answering import DryRun, Session, ToolUseId, Wait, Who, decide
+from hookrouter.cli.options import Json, Machine  # noqa: TC001 - typer reads them
 
 __all__ = ["allow", "approve", "deny", "revise"]
 
-_Session = Annotated[
-    str,
-    typer.Option(
-        "--session",
-        metavar="NAME",
-        help="The session that asks; without it, whichever has the one open dialog.",
-        autocompletion=open_sessions,
-    ),
-]
-_ToolUseId = Annotated[
-    str | None, typer.Option("--tool-use-id", metavar="ID", help="Decide on this dialog and no other.")
-]
-_Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for the proof; 0: not.")]
-_As = Annotated[
-    str | None,
-    typer.Option(
-        "--as", metavar="WHO", help="Who decides: agent, person, or person:NAME. By default a person on a terminal."
-    ),
-]
-_Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
-_DryRun = Annotated[bool, typer.Option("--dry-run", help="Check the decision and show the plan; do nothing.")]
-
 
 def allow(
-    session: _Session = "",
-    tool_use_id: _ToolUseId = None,
+    session: Session = "",
+    tool_use_id: ToolUseId = None,
     tool_input: Annotated[
         str | None, typer.Option("--input", metavar="JSON", help="Have the tool get this, in place of its whole input.")
     ] = None,
@@ -52,11 +25,11 @@ def allow(
         int | None,
         typer.Option("--always", metavar="N", help="Take the client's own proposal too that is option N."),
     ] = None,
-    wait: _Wait = 10.0,
-    dry_run: _DryRun = False,
-    author: _As = None,
+    wait: Wait = 10.0,
+    dry_run: DryRun = False,
+    author: Who = None,
     machine: Machine = None,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> int:
     """Allow the tool call that Claude asks permission for.
 
@@ -78,19 +51,29 @@ def allow(
             raise typer.BadParameter(str(error), param_hint="--input") from None
     if always is not None:
         decision["always"] = always
-    return _decide("allow", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)
+    return decide(
+        "allow",
+        decision,
+        session=session,
+        tool_use_id=tool_use_id,
+        wait=wait,
+        author=author,
+        machine=machine,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
 
 
 def deny(
     text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]", help="What Claude is told.")] = None,
-    session: _Session = "",
-    tool_use_id: _ToolUseId = None,
+    session: Session = "",
+    tool_use_id: ToolUseId = None,
     stop: Annotated[bool, typer.Option("--stop", help="End Claude's turn as well.")] = False,
-    wait: _Wait = 10.0,
-    dry_run: _DryRun = False,
-    author: _As = None,
+    wait: Wait = 10.0,
+    dry_run: DryRun = False,
+    author: Who = None,
     machine: Machine = None,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> int:
     """Refuse the tool call that Claude asks permission for, and say why.
 
@@ -103,23 +86,33 @@ def deny(
     """
     said = " ".join(text or ()) or "The user does not want this."
     decision = {"action": "deny", "text": said, **({"stop": True} if stop else {})}
-    return _decide("deny", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)
+    return decide(
+        "deny",
+        decision,
+        session=session,
+        tool_use_id=tool_use_id,
+        wait=wait,
+        author=author,
+        machine=machine,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
 
 
 def approve(
-    session: _Session = "",
-    tool_use_id: _ToolUseId = None,
+    session: Session = "",
+    tool_use_id: ToolUseId = None,
     mode: Annotated[
         str | None, typer.Option("--mode", metavar="MODE", help="The mode that follows: default, acceptEdits or auto.")
     ] = None,
     plan: Annotated[
         str | None, typer.Option("--plan", metavar="FILE", help="Put the plan in this file in place of Claude's own.")
     ] = None,
-    wait: _Wait = 10.0,
-    dry_run: _DryRun = False,
-    author: _As = None,
+    wait: Wait = 10.0,
+    dry_run: DryRun = False,
+    author: Who = None,
     machine: Machine = None,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> int:
     """Approve the plan that Claude has made.
 
@@ -137,18 +130,28 @@ def approve(
                 decision["plan"] = file.read()
         except (OSError, ValueError) as error:
             raise typer.BadParameter(f"{plan}: {error}", param_hint="--plan") from None
-    return _decide("approve", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)
+    return decide(
+        "approve",
+        decision,
+        session=session,
+        tool_use_id=tool_use_id,
+        wait=wait,
+        author=author,
+        machine=machine,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
 
 
 def revise(
     text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What is missing in the plan.")],
-    session: _Session = "",
-    tool_use_id: _ToolUseId = None,
-    wait: _Wait = 10.0,
-    dry_run: _DryRun = False,
-    author: _As = None,
+    session: Session = "",
+    tool_use_id: ToolUseId = None,
+    wait: Wait = 10.0,
+    dry_run: DryRun = False,
+    author: Who = None,
     machine: Machine = None,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> int:
     """Send Claude's plan back, and say what is missing.
 
@@ -159,40 +162,14 @@ def revise(
     Exit codes: 0 it happened as meant; 2 refused, by the decision or a rule; 3, 4, 5: as for `hookrouter answer`.
     """
     decision = {"action": "revise", "text": " ".join(text)}
-    return _decide("revise", decision, session, tool_use_id, wait, author, machine, dry_run=dry_run, as_json=as_json)
-
-
-def _decide(
-    command: str,
-    decision: dict[str, Any],
-    session: str,
-    tool_use_id: str | None,
-    wait: float,
-    author: str | None,
-    machine: str | None,
-    *,
-    dry_run: bool,
-    as_json: bool,
-) -> int:
-    from hookrouter.cli.dialogs.answer_command import run
-    from hookrouter.cli.dialogs.answer_request import Request
-    from hookrouter.cli.dialogs.person.asking import Terminal
-    from hookrouter.dialogs.answers.identity import is_person_there
-
-    if author is None and is_person_there(at_terminal=Terminal.here(os.environ).can_ask):
-        author = "person"
-    words: Sequence[str] = (json.dumps([decision]),)
-    return run(
-        Request(
-            words=words,
-            session=session,
-            any_session=not session and tool_use_id is None,
-            tool_use_id=tool_use_id,
-            wait=wait,
-            dry_run=dry_run,
-            as_json=as_json,
-            author=author,
-            command=command,
-            machine=machine,
-        )
+    return decide(
+        "revise",
+        decision,
+        session=session,
+        tool_use_id=tool_use_id,
+        wait=wait,
+        author=author,
+        machine=machine,
+        dry_run=dry_run,
+        as_json=as_json,
     )

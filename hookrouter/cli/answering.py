@@ -1,0 +1,77 @@
+"""Decides on an open dialog as ``hookrouter answer`` does, for the short commands of plugins; and their options."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hookrouter.cli.completion import open_sessions
+from hookrouter.cli.terminal import is_attended
+from hookrouter.dialogs.answers.identity import is_person_there
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["DryRun", "Session", "ToolUseId", "Wait", "Who", "decide"]
+
+Session = Annotated[
+    str,
+    typer.Option(
+        "--session",
+        metavar="NAME",
+        help="The session that asks; without it, whichever has the one open dialog.",
+        autocompletion=open_sessions,
+    ),
+]
+ToolUseId = Annotated[
+    str | None, typer.Option("--tool-use-id", metavar="ID", help="Decide on this dialog and no other.")
+]
+Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for the proof; 0: not.")]
+Who = Annotated[
+    str | None,
+    typer.Option(
+        "--as", metavar="WHO", help="Who decides: agent, person, or person:NAME. By default a person on a terminal."
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check the decision and show the plan; do nothing.")]
+
+
+def decide(
+    command: str,
+    decision: Mapping[str, Any],
+    *,
+    session: str = "",
+    tool_use_id: str | None = None,
+    wait: float = 10.0,
+    author: str | None = None,
+    machine: str | None = None,
+    dry_run: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Decide on the dialog that the options name, write the result as ``hookrouter answer`` does, return its exit code.
+
+    ``command`` is what was typed, for what is written on stderr; ``decision`` the one decision, as an agent gives it.
+    Without ``session`` and ``tool_use_id`` the one open dialog is meant. ``wait`` is in seconds. Without ``author`` a
+    person at a terminal decides, else an agent. Nothing is raised: a decision that is refused is exit code 2.
+    """
+    from hookrouter.cli.dialogs.answer_command import run
+    from hookrouter.cli.dialogs.answer_request import Request
+
+    if author is None and is_person_there(at_terminal=is_attended()):
+        author = "person"
+    return run(
+        Request(
+            words=(json.dumps([decision]),),
+            session=session,
+            any_session=not session and tool_use_id is None,
+            tool_use_id=tool_use_id,
+            wait=wait,
+            dry_run=dry_run,
+            as_json=as_json,
+            author=author,
+            command=command,
+            machine=machine,
+        )
+    )
