@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Annotated, Any
 
 __all__ = [
     "Agent",
@@ -59,26 +59,32 @@ ORDER, LAST = "order", "last"
 
 
 class Agent(Value):
-    """One ``[[agents]]`` entry: which sessions an agent answers for, and how it is woken."""
+    """Which sessions an agent answers for, and how it is woken. Of several that fit a session the first one counts;
+    without any table there is one agent called default, for all sessions, which is woken by the inbox."""
 
-    id: str
-    sessions: tuple[str, ...] = ()
-    """Globs on the session's name (case-sensitive); empty for any."""
-    workdirs: tuple[str, ...] = ()
-    """Globs on the session's working folder; empty for any."""
-    enabled: bool = True
-    gateway: str = INBOX
-    """A name in :attr:`Config.gateways`."""
+    id: Annotated[str, "text", '"ops"']
+    """The agent's name, in messages and journal."""
+    sessions: Annotated[tuple[str, ...], "texts", '["work-*", "deploy"]'] = ()
+    """Globs on the session's name; empty for all sessions. Capitals count."""
+    workdirs: Annotated[tuple[str, ...], "folders", '["~/projects/**"]'] = ()
+    """Globs on the session's working folder, or on one above it; empty for all. `*` stays within one folder's name,
+    `**` stands for any number of folders, `~` for your home."""
+    enabled: Annotated[bool, "flag", "false"] = True
+    """`false` switches the agent off: the next one that fits a session counts."""
+    gateway: Annotated[str, "text", '"chat"'] = INBOX
+    """The gateway that wakes the agent: `inbox`, or a name of a `[gateways.NAME]` table. Without it: `inbox`."""
     fallbacks: tuple[str, ...] = ()
     """The names of the gateways that are asked if that one fails, in order."""
-    fallback_after: float = 60.0
-    """Seconds for which a gateway fails before the next one is asked too."""
-    kind: str = AGENT
-    """Who reads the messages: ``agent``, a program that decides by JSON, or ``person``."""
-    wake_on: tuple[str, ...] = ("*", "queue_done", "queue_held")
-    """What it hears of: kinds of dialogs, a plugin's among them, or ``*`` for all of them, and of
-    :data:`SESSION_KINDS`. By default all dialogs, and how a queue ends that somebody has filled; a session without a
-    queue tells of nothing but its dialogs."""
+    fallback_after: Annotated[float, "seconds", "120"] = 60.0
+    """How long a gateway fails before the next one is asked too."""
+    kind: Annotated[str, ("agent", "person"), '"person"'] = AGENT
+    """Who reads the messages: a program that decides by JSON, or a person, who gets no JSON to read."""
+    wake_on: Annotated[tuple[str, ...], "wake kinds", '["question", "plan", "turn_ended"]'] = (
+        "*",
+        "queue_done",
+        "queue_held",
+    )
+    """What the agent hears of. Of a dialog that is not named it is not told: a person at the terminal decides."""
 
     @property
     def is_person(self) -> bool:
@@ -91,27 +97,30 @@ class Agent(Value):
 
 
 class AnswerConfig(Value):
-    """``[answer]``: how answers reach Claude Code."""
+    """How answers reach Claude Code, and when a person is reminded of a question."""
 
-    channels: tuple[str, ...] = ("reply", "keys")
-    """Answer channels in the order in which they are tried."""
-    planner: str = "grammar"
-    """The keystroke planner of the keys channel."""
-    terminal: str = "tmux"
-    """The terminal backend that is asked first where a session runs."""
-    wait: float = 24 * 3600.0
-    """Seconds for which a hook may wait for an answer, before the question is left to whoever sees it; 0: never."""
-    remind_after: float = 600.0
-    """Seconds from the wake's delivery to the first reminder of a question that is still open; 0: no reminders."""
-    remind_every: float = 0.0
-    """Seconds from one reminder to the next; 0: as ``remind_after``."""
-    reminders: int = 3
-    """How many reminders there are at most."""
-    escalate_after: float = 3600.0
-    """Seconds for which a question may be open before ``escalate_to`` is told; and for which an agent that took a
-    question may give no sign before it counts as silent."""
-    escalate_to: str = ""
-    """The gateway that is told, by its name in :attr:`Config.gateways`; empty for none."""
+    channels: Annotated[tuple[str, ...], "channels", '["keys"]'] = ("reply", "keys")
+    """The channels by which an answer is brought, in the order in which they are tried."""
+    planner: Annotated[str, "text", '"grammar"'] = "grammar"
+    """The planner that finds the keys for the keys channel."""
+    terminal: Annotated[str, "text", '"tmux"'] = "tmux"
+    """The terminal backend that is asked first in which pane a session runs."""
+    wait: Annotated[float, "seconds or 0", "3600"] = 24 * 3600.0
+    """How long a hook waits for an answer beside the open dialog; after it the dialog can be answered by keys and by
+    hand. 0: never."""
+    remind_after: Annotated[float, "seconds or 0", "1200"] = 600.0
+    """How long after its delivery the first reminder of a question that is still open is sent. 0: no reminders. The
+    inbox gets none: nobody would see them."""
+    remind_every: Annotated[float, "seconds or 0", "1800"] = 0.0
+    """How long after a reminder the next one is sent. 0: as `remind_after`."""
+    reminders: Annotated[int, "count", "5"] = 3
+    """How many reminders are sent at most."""
+    escalate_after: Annotated[float, "seconds", "7200"] = 3600.0
+    """How long a question may be open before `escalate_to` is told, and how long an agent that took it may give no sign
+    before `hookrouter questions` calls it silent."""
+    escalate_to: Annotated[str, "text", '"chat"'] = ""
+    """The gateway that is told of a question that nobody has answered. It leads to a person, unless an entry of
+    `[[agents]]` with `kind = "agent"` has this gateway or this id. Without it: none."""
 
     @property
     def reminds(self) -> bool:
@@ -120,49 +129,57 @@ class AnswerConfig(Value):
 
 
 class ApprovalRule(Value):
-    """One ``[[approvals.rules]]`` entry: who decides on the calls that it is about."""
+    """Who decides on the calls that a rule is about: the first rule that is about a call counts, and without any the
+    person at the terminal decides. A command line of several commands gets the strictest of what its commands get."""
 
-    tool: str
-    """Which calls, in the syntax of Claude Code's permission rules: see :mod:`hookrouter.permission_rules.rule`."""
-    decide: str
-    """``allow``, ``deny``, ``agent`` or ``person``."""
-    ask: str = "client"
-    """When the agent is asked: ``client``, if Claude Code asks, or ``always``."""
+    tool: Annotated[str, "rule", '"Bash(npm run *)"']
+    """Which calls, as in Claude Code's permission rules: `Bash(git push:*)`, `Edit(/src/**)`, `mcp__github`,
+    `ExitPlanMode` for plans, `Elicitation` for the forms of MCP servers, `*` for every tool."""
+    decide: Annotated[str, ("allow", "deny", "agent", "person"), '"agent"']
+    """`allow` and `deny` decide at once; `agent` asks the session's agent; `person` leaves it to a person, and no
+    agent's answer is taken."""
+    ask: Annotated[str, ("client", "always"), '"always"'] = "client"
+    """When the agent is asked, with `decide = "agent"`: `"client"` if Claude Code asks, `"always"` in every mode."""
 
 
 class ApprovalsConfig(Value):
-    """``[approvals]``: who decides what Claude asks permission for."""
+    """Who decides what Claude asks permission for."""
 
     rules: tuple[ApprovalRule, ...] = ()
     """The first one that is about a call says who decides; of none the person at the terminal."""
-    rows: str = PERSON
-    """Who may choose a row of the client's own dialogs, of which no hook tells: ``agent`` or ``person``."""
-    mirror: bool = False
-    """Whether ``hookrouter install`` writes what is refused into Claude Code's own ``permissions.deny``, too."""
+    rows: Annotated[str, ("agent", "person"), '"agent"'] = PERSON
+    """Who may choose a row of a dialog of the client that no hook tells of, such as workspace trust: `"agent"`, the
+    session's agent too, or `"person"`, a person alone."""
+    mirror: Annotated[bool, "flag", "true"] = False
+    """Whether `hookrouter install` also writes the rules that refuse into Claude Code's own `permissions.deny`, as far
+    as both read them alike and no rule before them decides otherwise. Those hold in every session that reads the
+    settings file, an agent's or not."""
 
 
 class SessionsConfig(Value):
-    """``[sessions]``: how prompts and commands of a session's queue are submitted."""
+    """How prompts and commands of a session's queue (`hookrouter send`) are submitted."""
 
-    channels: tuple[str, ...] = ("mod", "keys", "doorbell", "stop")
-    """Prompt channels in the order in which they are tried."""
-    proof_wait: float = 20.0
-    """Seconds that the client has, after an item was submitted, to prove it by an event or a record."""
+    channels: Annotated[tuple[str, ...], "channels", '["keys"]'] = ("mod", "keys", "doorbell", "stop")
+    """The prompt channels by which an item is submitted, in the order in which they are tried."""
+    proof_wait: Annotated[float, "seconds", "60"] = 20.0
+    """How long Claude Code has to prove by an event or a record that an item was submitted. Without a proof the queue
+    is held, the agent is told, and nothing is submitted again."""
 
 
 class PluginConfig(Value):
-    """``[plugins.NAME]``: how one plugin is run."""
+    """How one plugin is run. NAME is the plugin's name as `hookrouter plugins list` shows it."""
 
-    enabled: bool = True
-    on_error: str = "open"
-    """``open``: a failure is recorded and the call goes on; ``closed``: a failure refuses the call."""
-    timeout: float = 10.0
-    """Seconds that one call of the plugin may take."""
-    settings: Mapping[str, object] = NO_ITEMS
-    """The plugin's own table, ``[plugins.NAME.settings]``, as JSON values, as it is written. What a plugin gets of it
-    is what ``context.settings(NAME)`` returns."""
-    breaker: int = 5
-    """Runs that fail one after the other after which the plugin is switched off for a while; 0: never."""
+    enabled: Annotated[bool, "flag", "false"] = True
+    """`false` switches the plugin off."""
+    on_error: Annotated[str, ("open", "closed"), '"closed"'] = "open"
+    """What a failure of the plugin means: `"open"` records it and lets the call go on, `"closed"` refuses the call."""
+    timeout: Annotated[float, "seconds", "30"] = 10.0
+    """How long one call of the plugin may take."""
+    settings: Annotated[Mapping[str, object], "table", '{ folder = "~/notes" }'] = NO_ITEMS
+    """The plugin's own settings; `hookrouter plugins info NAME` lists them."""
+    breaker: Annotated[int, "count", "3"] = 5
+    """After how many failures in a row the plugin is switched off for ten minutes. 0: never. A plugin that is set to
+    fail closed is never switched off."""
 
     @property
     def is_strict(self) -> bool:
@@ -171,16 +188,16 @@ class PluginConfig(Value):
 
 
 class ServeConfig(Value):
-    """``[serve]``: how the resident router runs."""
+    """How the resident router runs, which makes hooks start faster. Without one every call runs by itself."""
 
-    auto: bool = False
-    """Whether a hook call that finds no router starts one."""
-    idle: float = 1800.0
-    """Seconds without a call after which a router ends that was started so."""
-    http: str = ""
-    """The loopback address, ``127.0.0.1:PORT``, at which it takes Claude Code's http hooks; empty for none."""
-    mod: bool = False
-    """Whether it takes calls of the client's module over HTTP on its own socket."""
+    auto: Annotated[bool, "flag", "true"] = False
+    """`true`: a hook call that finds no router starts one, and does not wait for it."""
+    idle: Annotated[float, "seconds", "600"] = 1800.0
+    """How long a router that was started so goes on without a call before it ends."""
+    http: Annotated[str, "loopback", '"127.0.0.1:8787"'] = ""
+    """The address at which the router takes Claude Code's http hooks. Without it: none."""
+    mod: Annotated[bool, "flag", "true"] = False
+    """`true`: the router takes calls over HTTP on a socket of this user alone, for a module inside the client."""
 
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -193,26 +210,29 @@ def origin_at(scheme: str, place: str) -> str:
 
 
 class PageConfig(Value):
-    """``[page]``: the page for people, which the resident router serves."""
+    """The page for people: what waits, answered from a browser or a phone. The resident router serves it, where the
+    extra `hookrouter[serve]` is installed."""
 
-    enabled: bool = True
-    """Whether it is served, where the extra ``hookrouter[serve]`` is installed."""
-    address: str = "127.0.0.1:8790"
-    """``HOST:PORT`` at which it is served."""
-    url: str = ""
-    """How people reach it, without a slash at the end; empty: at its address."""
-    user_header: str = ""
-    """The header in which a proxy names the user; empty: there is no such proxy."""
-    certificate: str = ""
-    """The file of a TLS certificate with its chain; empty: no TLS."""
-    private_key: str = ""
-    """The file of its key."""
-    secret_file: str = ""
-    """The file of the secret that signs logins and links; empty: one of this home's own."""
-    login_days: float = 30.0
+    enabled: Annotated[bool, "flag", "false"] = True
+    """`false`: it is not served."""
+    address: Annotated[str, "address", '"127.0.0.1:8790"'] = "127.0.0.1:8790"
+    """Where it is served. Another host than this one needs `certificate` or `user_header`."""
+    url: Annotated[str, "page url", '"https://claude.example.org"'] = ""
+    """How people reach it, if that is not its address: links in messages begin so. Messages have links if this is set,
+    or if `address` is not this machine's to itself alone."""
+    user_header: Annotated[str, "header", '"X-Forwarded-User"'] = ""
+    """The header in which a proxy in front of it names the user. Requests without it are refused then."""
+    certificate: Annotated[str, "file", '"~/page.pem"'] = ""
+    """The file of a TLS certificate."""
+    private_key: Annotated[str, "file", '"~/page.key"'] = ""
+    """The file of the certificate's key."""
+    secret_file: Annotated[str, "file", '"~/page.secret"'] = ""
+    """The file of a secret that signs logins and links, of 32 characters or more, mode 0600: the same for pages that
+    are one to those who use them. Without it each home makes its own."""
+    login_days: Annotated[float, "days", "7"] = 30.0
     """How many days a login holds."""
-    link_hours: float = 24.0
-    """How many hours the link to one question holds that is in a message."""
+    link_hours: Annotated[float, "hours", "8"] = 24.0
+    """How many hours the link to one question holds that is in a message to a person."""
 
     @property
     def base_url(self) -> str:
@@ -221,17 +241,18 @@ class PageConfig(Value):
 
 
 class MonitorConfig(Value):
-    """``[monitor]``: where the resident router tells other programs how it stands."""
+    """Where the resident router tells programs how it stands: `/metrics` for Prometheus, `/healthz` and `/readyz` for
+    probes. Needs the extra `hookrouter[serve]`."""
 
-    address: str = ""
-    """``HOST:PORT`` of ``/metrics``, ``/healthz`` and ``/readyz``; empty for none."""
-    token_env: str = ""
-    """The environment variable that holds the token which ``/metrics`` asks for; empty for none."""
-    token_file: str = ""
-    """The file that holds it; empty for none."""
+    address: Annotated[str, "address", '"127.0.0.1:9464"'] = ""
+    """Where it is told. Without it: nowhere. Another host than this one needs `token_env` or `token_file`."""
+    token_env: Annotated[str, "variable", '"HOOKROUTER_METRICS_TOKEN"'] = ""
+    """The environment variable that holds the token with which `/metrics` is asked. Probes need none."""
+    token_file: Annotated[str, "file", '"~/.config/hookrouter/metrics-token"'] = ""
+    """The file that holds it, in place of `token_env`."""
 
-    traces: bool = False
-    """Whether messages hand a trace context on to agents."""
+    traces: Annotated[bool, "flag", "true"] = False
+    """`true`: messages hand a W3C trace context on, as the header `traceparent` and the variable `TRACEPARENT`."""
 
     @property
     def asks_for_token(self) -> bool:
@@ -240,12 +261,13 @@ class MonitorConfig(Value):
 
 
 class StorageConfig(Value):
-    """``[storage]``: what keeps the documents that the machines of a fleet share."""
+    """What keeps questions, answers, queues and messages. Files in the state folder do by default; several machines
+    share an engine that a plugin offers. What is about one machine alone stays in its files."""
 
-    engine: str = FILES
-    """``files``, or the name of an engine that a plugin offers."""
-    machine: str = ""
-    """What this machine is called beside the others; empty: its host name."""
+    engine: Annotated[str, "text", '"postgresql"'] = FILES
+    """`files`, or the name of an engine that a plugin offers; `hookrouter config check` lists those that there are."""
+    machine: Annotated[str, "machine", '"build-3"'] = ""
+    """What this machine is called beside the others. Without it: its host name."""
     settings: Mapping[str, object] = NO_ITEMS
     """The engine's own keys of the table, as JSON values, as they are written."""
 
@@ -268,12 +290,12 @@ class Config(Value):
     problems: tuple[str, ...] = ()
     """What is wrong with the file, one line each. If there is any, all the rest is what the last file without problems
     said (the defaults if there was none), but that plugins which this file closes or switches off are so."""
-    plugin_order: tuple[str, ...] = ()
-    """``[plugins] order``: the plugins that are called first, in this order; the others follow by name."""
-    plugin_last: tuple[str, ...] = ()
-    """``[plugins] last``: the plugins that are called last, in this order."""
-    journal_payloads: bool = False
-    """``[journal] payloads``: whether payloads are kept beside the journal, for ``hookrouter replay``."""
+    plugin_order: Annotated[tuple[str, ...], "first plugins", '["rewriter"]'] = ()
+    """The plugins that are called first, in this order."""
+    plugin_last: Annotated[tuple[str, ...], "last plugins", '["bash-guard"]'] = ()
+    """The plugins that are called last, in this order: a guard, for example, that must see what a tool really gets."""
+    journal_payloads: Annotated[bool, "flag", "true"] = False
+    """Whether whole payloads are kept beside the journal, for `hookrouter replay`. They hold all that tools get."""
     serve: ServeConfig = ServeConfig()
     page: PageConfig = PageConfig()
     monitor: MonitorConfig = MonitorConfig()

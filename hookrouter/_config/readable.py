@@ -6,11 +6,13 @@ import copy
 import re
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._config.schema import CONVERTER, ConfigFile
+from hookrouter._config.schema import structure
 from hookrouter._config.validation import FAULTS, problems_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from hookrouter._config.schema import ConfigFile
 
 __all__ = ["readable"]
 
@@ -28,7 +30,7 @@ def readable(raw: Mapping[str, object]) -> ConfigFile | None:
     rest = copy.deepcopy(dict(raw))
     for _ in range(_ROUNDS):
         try:
-            return CONVERTER.structure(rest, ConfigFile)
+            return structure(rest)
         except FAULTS as error:
             keys = sorted({problem.key for problem in problems_of(error)}, reverse=True)
             changes = [_leave_out(rest, key) for key in keys]

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import cattrs
 
+from hookrouter._config.checks import OWN_HOSTS
 from hookrouter._config.readable import readable
 from hookrouter._config.salvage import salvaged
-from hookrouter._config.schema import CONVERTER, ConfigFile
+from hookrouter._config.schema import keys_of, structure
 from hookrouter._config.validation import Fault, Problem, problems_of
-from hookrouter.config import INBOX, LAST, ORDER
+from hookrouter.config import FILES, INBOX, LAST, ORDER, StorageConfig
 from hookrouter.storage.own_file import is_out_of_means, read_trusted
 from hookrouter.util.text import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from hookrouter._config.schema import ConfigFile
     from hookrouter.config import Config
 
 __all__ = ["decoded", "examine", "parse", "read", "survey"]
@@ -93,7 +95,7 @@ def survey(content: bytes) -> tuple[list[Problem], Config | None]:
 def _check(raw: Mapping[str, object]) -> tuple[Config | None, list[Problem]]:
     """Return the config, or None and what is wrong."""
     try:
-        file = CONVERTER.structure(raw, ConfigFile)
+        file = structure(raw)
     except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
         rest = readable(raw)
         return None, problems_of(error) + ([] if rest is None else _cross_check(rest, _gateway_names(raw)))
@@ -114,31 +116,49 @@ def _cross_check(file: ConfigFile, gateway_names: Iterable[str]) -> list[Problem
     gateways = {INBOX, *gateway_names}
     first: dict[str, int] = {}
     for index, agent in enumerate(file.agents):
-        key = f"agents[{index}]"
-        if agent.id in first:
-            text = f"found {agent.id!r} again; agents[{first[agent.id]}] has it already"
-            problems.append(Problem(f"{key}.id", text, repr(agent.id)))
-        first.setdefault(agent.id, index)
+        key, name = f"agents[{index}]", agent.agent.id
+        if name in first:
+            text = f"found {name!r} again; agents[{first[name]}] has it already"
+            problems.append(Problem(f"{key}.id", text, repr(name)))
+        first.setdefault(name, index)
         if agent.gateway is not None and agent.gateways is not None:
             problems.append(
                 _problem(key, Fault("gateway and gateways", "gateway for one, or gateways for several in order"))
             )
-        names = ["gateway"] if agent.gateways is None else [f"gateways[{at}]" for at in range(len(agent.route()))]
-        for name, gateway in zip(names, agent.route(), strict=True):
+        names = ["gateway"] if agent.gateways is None else [f"gateways[{at}]" for at in range(len(agent.route))]
+        for name, gateway in zip(names, agent.route, strict=True):
             if gateway not in gateways:
                 problems.append(_problem(f"{key}.{name}", _unknown(gateway, gateways)))
-        if len(set(agent.route())) != len(agent.route()):
-            problems.append(_problem(f"{key}.gateways", Fault(repr(list(agent.route())), "each gateway once")))
+        if len(set(agent.route)) != len(agent.route):
+            problems.append(_problem(f"{key}.gateways", Fault(repr(list(agent.route)), "each gateway once")))
     if file.answer.escalate_to and file.answer.escalate_to not in gateways:
         problems.append(_problem("answer.escalate_to", _unknown(file.answer.escalate_to, gateways)))
-    problems += [_problem(f"page.{key}", fault) for key, fault in file.page.faults()]
-    problems += [_problem(f"monitor.{key}", fault) for key, fault in file.monitor.faults()]
-    problems += [_problem(f"storage.{key}", fault) for key, fault in file.storage.faults()]
+    problems += [_problem(key, fault) for key, fault in _faults(file)]
     for index, name in enumerate(file.plugins.last):
         if name in file.plugins.order:
             fault = Fault(repr(name), f"a plugin in {ORDER} or in {LAST}, not in both")
             problems.append(_problem(f"plugins.{LAST}[{index}]", fault))
     return problems
+
+
+def _faults(file: ConfigFile) -> Iterator[tuple[str, Fault]]:
+    """Yield each key that is right by itself and wrong beside the others of its table, with what is wrong."""
+    page, monitor, storage = file.page, file.monitor, file.storage
+    if bool(page.certificate) != bool(page.private_key):
+        given = "certificate" if page.certificate else "private_key"
+        yield f"page.{given}", Fault(f"{given} alone", "certificate and private_key, or none of the two")
+    hosts = ", ".join(OWN_HOSTS)
+    if page.address.rpartition(":")[0] not in OWN_HOSTS and not page.certificate and not page.user_header:
+        allowed = f"{hosts}; others only with certificate and private_key, or with user_header"
+        yield "page.address", Fault(repr(page.address), allowed)
+    if monitor.token_env and monitor.token_file:
+        yield "monitor.token_env", Fault("token_env and token_file", "one of them")
+    if monitor.address.rpartition(":")[0] not in ("", *OWN_HOSTS) and not monitor.asks_for_token:
+        yield "monitor.address", Fault(repr(monitor.address), f"{hosts}; others only with token_env or token_file")
+    known = keys_of(StorageConfig)
+    for key in storage.settings if storage.engine == FILES else ():
+        allowed = f"{', '.join(known)}; others only with another engine than {FILES}"
+        yield f"storage.{key}", Fault(repr(key), allowed, closest(key, known) or "")
 
 
 def _problem(key: str, fault: Fault) -> Problem:

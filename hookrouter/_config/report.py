@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
-
 from hookrouter._config.reader import decoded, parse, survey
-from hookrouter._config.schema import HOLDING, PluginTable
+from hookrouter._config.schema import HOLDING
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
 from hookrouter.config import (
@@ -23,6 +21,7 @@ from hookrouter.config import (
     ApprovalsConfig,
     MonitorConfig,
     PageConfig,
+    PluginConfig,
     ServeConfig,
     SessionsConfig,
     StorageConfig,
@@ -366,9 +365,9 @@ def _held(app: Services, value: object, default: object) -> str:
 def _plugin_values(app: Services, name: str) -> Iterator[tuple[str, object, str]]:
     entry = app.config.plugin(name)
     kept = KEPT if app.config.problems and name in app.config.plugins else BUILT_IN
-    for field in attrs.fields(PluginTable):
-        if field.name != "settings":
-            yield f"plugins.{name}.{field.name}", getattr(entry, field.name), kept
+    for field in PluginConfig._fields:
+        if field != "settings":
+            yield f"plugins.{name}.{field}", getattr(entry, field), kept
     for key, value in app.plugins.settings(name).items():
         yield f"plugins.{name}.settings.{key}", value, KEPT if kept == KEPT and key in entry.settings else PLUGIN
 

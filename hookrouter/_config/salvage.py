@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
-from hookrouter._config.schema import CONVERTER, ConfigFile, PluginTable, plugin_config
+from hookrouter._config.schema import TABLES, plugin_table
 from hookrouter._config.validation import FAULTS
 from hookrouter.config import LAST, ORDER, Config, PluginConfig
 from hookrouter.util.text import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["salvaged"]
 
@@ -44,7 +42,7 @@ def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, Plug
     found = {}
     for name, table in _plugin_tables(raw.get(PLUGINS)):
         try:
-            entry = plugin_config(CONVERTER.structure(table, PluginTable))
+            entry = plugin_table(table)
             if entry.is_strict or last_good.plugin(name).is_strict:
                 found[name] = entry
         except FAULTS:
@@ -53,7 +51,7 @@ def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, Plug
                 former = last_good.plugin(name)
                 found[name] = former._with(enabled=not disabled, on_error="closed" if closed else "open")
     for key, tables in raw.items():
-        if key != PLUGINS and _is_meant(key, PLUGINS, ConfigFile):
+        if key != PLUGINS and _is_meant(key, PLUGINS, TABLES):
             for name, table in _plugin_tables(tables):
                 if _is_closed(table):
                     former = found.get(name) or last_good.plugin(name)
@@ -69,14 +67,14 @@ def _plugin_tables(tables: object) -> Iterator[tuple[str, dict[str, object]]]:
             yield name, table
 
 
-def _is_meant(found: str, key: str, kind: type[attrs.AttrsInstance]) -> bool:
-    """Whether what was found is a key of a kind of table, or was probably meant for it."""
-    return found == key or closest(found, [field.name for field in attrs.fields(kind)]) == key
+def _is_meant(found: str, key: str, keys: Iterable[str]) -> bool:
+    """Whether what was found is a key of some, or was probably meant for it."""
+    return found == key or closest(found, keys) == key
 
 
 def _is_closed(table: Mapping[str, object]) -> bool:
     """Whether a table with mistakes says what to do on a failure, by whatever key and word, and not plainly "open"."""
-    said = [value for key, value in table.items() if _is_meant(key, ON_ERROR, PluginTable)]
+    said = [value for key, value in table.items() if _is_meant(key, ON_ERROR, PluginConfig._fields)]
     return any(not isinstance(value, str) or value.strip().casefold() != "open" for value in said)
 
 
@@ -108,7 +106,6 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
     A header counts without its bracket, and a value without its quotes. A line that names no table of this file ends
     none, as it may be a line of a list. A key that was probably meant for another one counts as that, but closes only.
     """
-    tables = {field.name for field in attrs.fields(ConfigFile)}
     closed: set[str] = set()
     disabled: set[str] = set()
     table: list[str] = []
@@ -120,9 +117,9 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
         keys = [key.strip("\"'") for key in re.findall(_KEY, match[0])]
         rest = match.string[match.end() :].lstrip()
         if not rest.startswith("="):
-            if keys[0] in tables:
+            if keys[0] in TABLES:
                 table, meant = keys, [keys]
-            elif _is_meant(keys[0], PLUGINS, ConfigFile):
+            elif _is_meant(keys[0], PLUGINS, TABLES):
                 header = [PLUGINS, *keys[1:]]
                 # One word alone may be a line of a list, in the table that was begun before.
                 table, meant = (table, [*meant, header]) if len(keys) == 1 else ([], [header])
@@ -132,7 +129,7 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
         if path[:1] == [PLUGINS] and path[2:] == ["enabled"] and value.startswith("false"):
             disabled.add(path[1])
         paths = [[*header, *keys] for header in meant]
-        if len(keys) > 1 and _is_meant(keys[0], PLUGINS, ConfigFile):
+        if len(keys) > 1 and _is_meant(keys[0], PLUGINS, TABLES):
             paths = [[PLUGINS, *keys[1:]]]
         closed.update(path[1] for path in paths if _closes(path, value))
     return closed, disabled
@@ -143,5 +140,5 @@ def _closes(path: list[str], value: str) -> bool:
     if len(path) not in (2, 3) or path[0] != PLUGINS or path[1] in (ORDER, LAST):
         return False
     if len(path) == 3:
-        return _CLOSED.match(value) is not None and _is_meant(path[2], ON_ERROR, PluginTable)
-    return any(_is_meant(key.strip("\"'"), ON_ERROR, PluginTable) for key in _ASSIGNED.findall(value))
+        return _CLOSED.match(value) is not None and _is_meant(path[2], ON_ERROR, PluginConfig._fields)
+    return any(_is_meant(key.strip("\"'"), ON_ERROR, PluginConfig._fields) for key in _ASSIGNED.findall(value))

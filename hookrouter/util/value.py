@@ -152,7 +152,7 @@ def decode(kind: type[V], document: object) -> V:
 
     Fields that are missing have their defaults. Understood are the annotations ``str``, ``bool``, ``int``, ``float``,
     ``object``, ``None``, a class of values, and ``X | Y``, ``tuple[X, ...]``, ``tuple[X, Y]``, ``Mapping[str, X]`` and
-    ``dict[str, X]`` of them. A list is read as the fields in their order.
+    ``dict[str, X]`` of them; ``Annotated[X, ...]`` is X. A list is read as the fields in their order.
     """
     readers = _READERS_OF.get(kind)
     if readers is None:
@@ -197,6 +197,9 @@ def _reader(annotation: str, names: Mapping[str, Any]) -> Callable[[object], obj
         return _PLAIN[annotation]
     if annotation in _PLAIN_ROWS:
         return _PLAIN_ROWS[annotation]
+    if annotation.startswith("Annotated["):
+        # The rest may be anything, brackets in texts among it.
+        return _reader(_first(annotation.removeprefix("Annotated[")), names)
     arms = _split(annotation, "|")
     if len(arms) > 1:
         return _either([_reader(arm, names) for arm in arms])
@@ -228,6 +231,16 @@ def _split(text: str, separator: str) -> list[str]:
         else:
             parts[-1] += character
     return [part.strip() for part in parts]
+
+
+def _first(items: str) -> str:
+    """Return the first of several arguments of an annotation."""
+    depth = 0
+    for at, character in enumerate(items):
+        depth += (character == "[") - (character == "]")
+        if character == "," and not depth:
+            return items[:at]
+    return items
 
 
 def _either(readers: Sequence[Callable[[object], object]]) -> Callable[[object], object]:

@@ -9,10 +9,9 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
-from hookrouter._config.schema import AgentTable, AnswerTable, ConfigFile, JournalTable, PluginTable
+from hookrouter._config.schema import TABLES, schema
 from hookrouter._diagnostics.doctor import examine
 from hookrouter._isolation import circuit_breaker
 from hookrouter.cli.application import Application
@@ -384,14 +383,13 @@ def test_show_says_where_each_value_comes_from(file: Path, run: Any) -> None:
 
 def test_show_leaves_out_no_key_that_there_is(file: Path, run: Any) -> None:
     keys = {value["key"] for value in run("config", "show", "--all", "--json").json["values"]}
-    assert {f"answer.{field.name}" for field in attrs.fields(AnswerTable)} <= keys
-    assert {f"journal.{field.name}" for field in attrs.fields(JournalTable)} <= keys
-    assert {f"plugins.guard.{field.name}" for field in attrs.fields(PluginTable)} - keys == {"plugins.guard.settings"}
+    tables = {table.header: [key.name for key in table.keys] for table in schema()}
+    assert {f"answer.{name}" for name in tables["[answer]"]} <= keys
+    assert {f"journal.{name}" for name in tables["[journal]"]} <= keys
+    assert {f"plugins.guard.{name}" for name in tables["[plugins.NAME]"]} - keys == {"plugins.guard.settings"}
     # One gateway has its name under gateway, several have theirs under gateways.
-    assert {f"agents[0].{field.name}" for field in attrs.fields(AgentTable)} - keys == {"agents[0].gateways"}
-    assert {key.partition(".")[0].partition("[")[0] for key in keys} == {
-        field.name for field in attrs.fields(ConfigFile)
-    }
+    assert {f"agents[0].{name}" for name in tables["[[agents]]"]} - keys == {"agents[0].gateways"}
+    assert {key.partition(".")[0].partition("[")[0] for key in keys} == set(TABLES)
 
 
 def test_show_does_not_pretend_that_a_broken_file_holds(file: Path, run: Any) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._config.reader import examine
-from hookrouter._config.schema import CONVERTER, ConfigFile, schema
+from hookrouter._config.schema import schema, structure
 from hookrouter._setup.choices import Choices, NewGateway
 from hookrouter._setup.config_text import new_file, new_tables
 from hookrouter_command.program import CommandSettings
@@ -53,7 +53,7 @@ def test_the_file_says_what_was_chosen(chosen: Choices) -> None:
     text = new_file(chosen, CLASSES)
     assert text == new_file(chosen, CLASSES)
     assert examine(text.encode()) == []
-    config = CONVERTER.structure(tomllib.loads(text), ConfigFile).value()
+    config = structure(tomllib.loads(text)).value()
     (agent,) = config.agents
     assert (agent.id, agent.sessions, agent.gateway) == (chosen.agent, chosen.sessions, chosen.gateway_name)
     who = "person" if chosen.is_person else "agent"

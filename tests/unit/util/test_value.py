@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
+from typing import Annotated
 
 import pytest
 from hypothesis import given
@@ -152,3 +153,15 @@ def test_an_annotation_that_is_not_understood_is_an_error_of_the_class():
 
     with pytest.raises(TypeError, match="bytes"):
         decode(Odd, {"when": "x"})
+
+
+class Noted(Value):
+    name: Annotated[str, 'a [text, as "it is"', ("x", "y")] = ""
+    names: Annotated[Mapping[str, tuple[str, ...]] | None, "names"] = None
+
+
+def test_what_an_annotation_says_beside_the_type_changes_nothing():
+    noted = Noted("a", {"b": ("c",)})
+    assert decode(Noted, json.loads(json.dumps(encode(noted)))) == noted
+    with pytest.raises(TypeError):
+        decode(Noted, {"name": 1})

@@ -1,0 +1,238 @@
+"""What is allowed for keys of ``config.toml``: the checks that :mod:`hookrouter.config` names, in words and code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hookrouter import config as values
+from hookrouter._config.validation import Fault, each, plain, wrong
+from hookrouter.util.text import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["OWN_HOSTS", "Check", "check_of"]
+
+OWN_HOSTS = ("127.0.0.1", "[::1]", "localhost")
+"""The hosts that are this machine to itself alone."""
+
+_WAKE_KINDS = (*values.DIALOG_KINDS, *values.SESSION_KINDS)
+_WAKE_WORDS = ", ".join([f'"{values.EVERY_KIND}" for all dialogs', *_WAKE_KINDS])
+
+_MAX_SECONDS = 86400
+_MAX_COUNT = 100
+_MAX_PORT = 65535
+_LONGEST_MACHINE = 64
+_MACHINE_MARKS = str.maketrans("", "", "._-")
+
+
+class Check(NamedTuple):
+    """What is allowed for a key."""
+
+    words: str
+    read: Callable[[Any], Any]
+    """Returns the value as it is kept. Raises what :data:`hookrouter._config.validation.FAULTS` names."""
+
+
+def check_of(name: str | tuple[str, ...]) -> Check:
+    """Return the check of this name, or the one that allows only these words. Raises KeyError for an unknown name."""
+    return _CHECKS[name] if isinstance(name, str) else _one_of(name)
+
+
+def _one_of(choices: tuple[str, ...]) -> Check:
+    *others, last = (f'"{one}"' for one in choices)
+    words = f"{', '.join(others)} or {last}"
+
+    def read(value: object) -> str:
+        if value not in choices:
+            raise wrong(value, words)
+        return str(value)
+
+    return Check(words, read)
+
+
+def _number(kind: str, least: float, most: float, *, is_over: bool = False) -> Check:
+    """Return the check of a number of a ``kind``: at least ``least``, or with ``is_over`` more than that."""
+    words = f"{kind}, {'more than' if is_over else 'at least'} {least:g} and at most {most}"
+
+    def read(value: object) -> float:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not least <= value <= most or (is_over and value == least):  # type: ignore[operator] # a number
+            raise wrong(value, words)
+        return float(value)  # type: ignore[arg-type] # as above
+
+    return Check(words, read)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(value, _TEXT.words)
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise wrong(value, _FLAG.words)
+    return value
+
+
+def _folder(value: object) -> str:
+    text = _text(value)
+    if not text.startswith(("/", "~/", "*")) and text != "~":
+        raise wrong(value, "an absolute folder, or one that begins with ~/ or *")
+    return text
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MAX_COUNT:
+        raise wrong(value, _COUNT.words)
+    return value
+
+
+def _wake_kind(value: object) -> str:
+    """Return a kind that wakes an agent. A plugin's own may not look like a typing error in one of hookrouter's."""
+    if value == values.EVERY_KIND or value in _WAKE_KINDS:
+        return str(value)
+    if not isinstance(value, str) or not _is_kind(value) or closest(value, _WAKE_KINDS):
+        raise wrong(value, f"{_WAKE_WORDS}, or the kind of a dialog that a plugin brings")
+    return value
+
+
+def _is_kind(value: str) -> bool:
+    return value.isascii() and value[:1].isalpha() and value.replace("_", "").replace("-", "").isalnum()
+
+
+def _rule(value: object) -> str:
+    from hookrouter.permission_rules.rule import RuleError, parse
+
+    text = _text(value)
+    try:
+        parse(text)
+    except RuleError as error:
+        raise Fault(repr(text), str(error).removeprefix("allowed: ")) from None
+    return text
+
+
+def _loopback(value: object) -> str:
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    if host not in OWN_HOSTS or not (port.isascii() and port.isdigit()):
+        raise wrong(value, _LOOPBACK.words)
+    if not 1 <= int(port) <= _MAX_PORT:
+        raise wrong(value, _LOOPBACK.words)
+    return str(value)
+
+
+def _address(value: object) -> str:
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    if not host or (":" in host and not host.startswith("[")) or not (port.isascii() and port.isdigit()):
+        raise wrong(value, _ADDRESS.words)
+    if not 1 <= int(port) <= _MAX_PORT or not all(character.isprintable() and character != "/" for character in host):
+        raise wrong(value, _ADDRESS.words)
+    return str(value)
+
+
+def _page_url(value: object) -> str:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(value if isinstance(value, str) else "")
+        port = parts.port
+    except ValueError:
+        raise wrong(value, _PAGE_URL.words) from None
+    text = str(value)
+    is_plain = text.isascii() and text.isprintable() and " " not in text
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or not is_plain:
+        raise wrong(value, _PAGE_URL.words)
+    if parts.path not in ("", "/") or "@" in parts.netloc or port == 0:
+        raise wrong(value, _PAGE_URL.words)
+    # As browsers write it: in small letters, and without the port that goes without saying.
+    return values.origin_at(parts.scheme, parts.netloc.removesuffix(":"))
+
+
+def _header(value: object) -> str:
+    text = _text(value)
+    if not (text.isascii() and text.replace("-", "").isalnum()):
+        raise wrong(value, _HEADER.words)
+    return text
+
+
+def _file(value: object) -> str:
+    text = _text(value)
+    if not text.startswith(("/", "~/")):
+        raise wrong(value, _FILE.words)
+    return text
+
+
+def _variable(value: object) -> str:
+    text = _text(value)
+    if not text.isascii() or not text.isidentifier():
+        raise wrong(value, _VARIABLE.words)
+    return text
+
+
+def _machine(value: object) -> str:
+    text = _text(value)
+    if len(text) > _LONGEST_MACHINE or not text.isascii() or not text.translate(_MACHINE_MARKS).isalnum():
+        raise wrong(value, _MACHINE.words)
+    return text
+
+
+def _table(value: object) -> dict[str, object]:
+    table = plain(value)
+    if not isinstance(table, dict):
+        raise wrong(value, _TABLE.words)
+    return table
+
+
+def _list_of(words: str, item: Callable[[Any], Any] = _text, *, least: int = 0, once: str = "") -> Check:
+    """Return the check of a list; with ``once``, which says what, no item may come twice."""
+
+    def read(value: object) -> tuple[Any, ...]:
+        if not isinstance(value, list) or len(value) < least:
+            raise wrong(value, words)
+        items = tuple(each(enumerate(value), item, tuple))
+        if once and len(set(items)) != len(items):
+            raise Fault(repr(list(items)), f"each {once} once")
+        return items
+
+    return Check(words, read)
+
+
+_TEXT = Check("a text that is not empty", _text)
+_FLAG = Check("true or false", _flag)
+_COUNT = Check(f"a whole number, at least 0 and at most {_MAX_COUNT}", _count)
+_LOOPBACK = Check(f"127.0.0.1:PORT, with a port from 1 to {_MAX_PORT}", _loopback)
+_TABLE = Check("a table", _table)
+_ADDRESS = Check(f"HOST:PORT, with a port from 1 to {_MAX_PORT}", _address)
+_PAGE_URL = Check("http:// or https:// and a host, perhaps with a port, and no path", _page_url)
+_HEADER = Check("the name of a header: letters, digits and dashes", _header)
+_FILE = Check("an absolute path, or one that begins with ~/", _file)
+_VARIABLE = Check("the name of an environment variable", _variable)
+_MACHINE = Check(f"a name of letters, digits, dots, dashes and underscores, at most {_LONGEST_MACHINE}", _machine)
+
+_CHECKS = {
+    "address": _ADDRESS,
+    "channels": _list_of("one or more channel names", least=1, once="channel"),
+    "count": _COUNT,
+    "days": _number("days", 0.01, 366),
+    "file": _FILE,
+    "first plugins": _list_of("a list of plugin names; no plugin can be called order", once="plugin"),
+    "flag": _FLAG,
+    "folders": _list_of("a list of folders", _folder),
+    "gateways": _list_of("a list of one or more gateway names", least=1),
+    "header": _HEADER,
+    "hours": _number("hours", 0.1, 720),
+    "last plugins": _list_of("a list of plugin names; no plugin can be called last", once="plugin"),
+    "loopback": _LOOPBACK,
+    "machine": _MACHINE,
+    "page url": _PAGE_URL,
+    "rule": Check("a permission rule, as in Claude Code's settings", _rule),
+    "seconds": _number("seconds", 0, _MAX_SECONDS, is_over=True),
+    "seconds or 0": _number("seconds", 0, _MAX_SECONDS),
+    "table": _TABLE,
+    "text": _TEXT,
+    "texts": _list_of("a list of texts"),
+    "variable": _VARIABLE,
+    "wake kinds": _list_of(f"a list of {_WAKE_WORDS}, or kinds of plugins", _wake_kind, once="kind"),
+}
+"""The checks by the names that the fields of :mod:`hookrouter.config` have."""
