@@ -129,7 +129,7 @@ def try_client(program: str, app: Services, terminal: str = TMUX) -> ClientRepor
     except TmuxError as error:
         findings.append(Finding(ERROR, TMUX, str(error), "install tmux 3.2 or newer"))
     except (TerminalUnavailableError, TerminalError) as error:
-        findings.append(Finding(ERROR, terminal, str(error), "choose another --terminal, or mend its plugin"))
+        findings.append(Finding(ERROR, terminal, str(error), "choose another --terminal, or fix its plugin"))
     except ClientError as error:
         fix = "name the claude program itself: hookrouter doctor --client PATH"
         findings.append(Finding(ERROR, "client", str(error), fix))

@@ -78,7 +78,7 @@ def examine(
         try:
             findings.extend(check.examine(place))
         except StoreError as error:
-            findings.append(Finding(ERROR, check.name, str(error), "mend that, and run doctor again"))
+            findings.append(Finding(ERROR, check.name, str(error), "fix that, and run doctor again"))
         except Exception as error:  # noqa: BLE001 - a check that fails is a finding, and the others still count
             fault = f"the check failed: {describe_error(error)}"
             findings.append(Finding(ERROR, check.name, fault, "report this as a bug of hookrouter"))

@@ -76,7 +76,7 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
     """
     record = event_facts(str(payload["hook_event_name"]))
     if record is None:
-        raise ValueError(f"{payload['hook_event_name']!r} is no event of the contract")
+        raise ValueError(f"{payload['hook_event_name']!r} is not an event of the contract")
     tool = payload.get("tool_name") if record.is_tool else None
     tool = tool if isinstance(tool, str) else None
     hooks = hook_names(record.name, tool)

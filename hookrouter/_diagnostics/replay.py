@@ -73,7 +73,9 @@ def choose(app: Services, name: str, read: Callable[[int], None] = lambda _bytes
     (entry,) = found
     record = entry.record
     if not is_hook_run(record):
-        raise ReplayError(f"{entry.id} is no hook run, it tells of {text(record, 'event') or 'something else'}")
+        raise ReplayError(
+            f"{entry.id} is not a hook run; it is a record of {text(record, 'event') or 'something else'}"
+        )
     if "payload" not in record:
         raise ReplayError(
             f"the payload of {entry.id} was not kept; to keep those of coming runs, set payloads = true in [journal] "

@@ -208,7 +208,7 @@ def refusal(words: Sequence[str]) -> str:
     if tuple(words) == PAGE_ANSWER:
         return ""
     if not words or words[0] not in COMMANDS or tuple(words[:2]) == _INTERNAL:
-        return f"{' '.join(words)!r} is no command for another machine; allowed: {', '.join(COMMANDS)}"
+        return f"{' '.join(words)!r} is not a command for another machine; allowed: {', '.join(COMMANDS)}"
     if _WATCH in (words[: words.index("--")] if "--" in words else words):
         return f"{_WATCH}: {words[0]!r} would never end on another machine; without it, it shows what is there now"
     return ""

@@ -32,7 +32,7 @@ _NOT_THIS_HOME = (
 )
 
 _IN_USE = (
-    "another process brings documents under the name {machine!r} ({holder}); if it is another home's, give this one "
+    "another process writes documents under the name {machine!r} ({holder}); if it is another home's, give this one "
     "another name: [storage] machine in {config}"
 )
 
@@ -302,7 +302,7 @@ class Replica:
             last, following = self._count(self._number), self._count(self._number + 1)
             if not self._own.replace(FLEET, _BROUGHT, following, unchanged=last):
                 # As one may that goes on with a copy which lagged behind, and says nothing of it.
-                raise StoreError(f"the engine has lost what was brought last under the name {self._machine!r}")
+                raise StoreError(f"the engine has lost what was written last under the name {self._machine!r}")
         self._number += 1
         self._remembered.note(self._id, self._number, is_done=True)
         for change in batch:

@@ -1,7 +1,7 @@
 // __HEADER__
 // Generated: change hookrouter/_mod/bridge.js or the generator beside it, not the installed copy.
 //
-// Brings hook events to hookrouter's router over its Unix socket, without a process for each. Claude Code scans the
+// Passes hook events to hookrouter's router over its Unix socket, without a process for each. Claude Code scans the
 // source before it loads it: event names are literals, and calls are spelled $.noun.method.
 const SETUP = __SETUP__
 

@@ -30,7 +30,7 @@ __all__ = ["MAX_SOCKET_PATH", "ModError", "gate_socket", "mod_files", "mod_folde
 MAX_SOCKET_PATH = 103
 """Bytes of a Unix socket's path that every system takes; the mod, unlike a front, cannot shorten it."""
 
-_ABOUT = "Brings hook events to hookrouter's router"
+_ABOUT = "Passes hook events to hookrouter's router"
 
 
 class ModError(HookrouterError):

@@ -191,7 +191,7 @@ def _engine(services: Services, ready: Readiness) -> Iterator[Metric]:
     if age is not None:
         yield _gauge("engine_seconds_since_reached", "Seconds since the shared engine was reached.", age)
     documents = CounterMetricFamily(
-        "hookrouter_engine_documents", "Documents that were brought to the shared engine.", labels=("change",)
+        "hookrouter_engine_documents", "Documents that were written to the shared engine.", labels=("change",)
     )
     documents.add_metric(("written",), progress.written)
     documents.add_metric(("deleted",), progress.deleted)

@@ -41,7 +41,7 @@ def open_page(
     ] = "full",
     logins: Annotated[bool, typer.Option("--logins", help="List the logins that hold, and open nothing.")] = False,
     end: Annotated[
-        str, typer.Option("--end", metavar="ID", help="End one login, of those that --logins lists, and open nothing.")
+        str, typer.Option("--end", metavar="ID", help="End one of the logins that --logins lists, and open nothing.")
     ] = "",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open nothing.")] = False,
     as_json: Json = False,

@@ -63,7 +63,7 @@ BUILT_IN = (
     ),
     CommandEntry(
         "open",
-        "Open the page for people: what waits, answered from a browser or a phone.",
+        "Open the web page: answer questions from a browser or a phone.",
         "hookrouter._page.command:open_page",
         ANSWERING,
     ),
@@ -103,7 +103,7 @@ BUILT_IN = (
     ),
     CommandEntry(
         "doctor",
-        "Check the installation, and say how to mend what is wrong.",
+        "Check the installation, and say how to fix what is wrong.",
         "hookrouter.cli.doctor:doctor",
         SETTING_UP,
     ),
@@ -156,7 +156,7 @@ BUILT_IN = (
     ),
     CommandEntry(
         "deliver",
-        "Bring the messages that wait to their agents. Hooks start this by themselves.",
+        "Deliver the messages in the outbox to their agents. Hooks start this by themselves.",
         "hookrouter.cli.deliver:deliver",
         RUNNING,
     ),
@@ -186,8 +186,8 @@ def contributed(commands: Iterable[tuple[str, Command]]) -> tuple[dict[str, Comm
             )
         elif entry.name in usable:
             problems.append(
-                f"plugin {entry.plugin}: the command {entry.name!r} is brought by the plugin "
-                f"{usable[entry.name].plugin} too, whose one is used"
+                f"plugin {entry.plugin}: the command {entry.name!r} is also provided by the plugin "
+                f"{usable[entry.name].plugin}, whose command is used"
             )
         else:
             usable[entry.name] = entry

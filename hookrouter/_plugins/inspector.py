@@ -109,7 +109,10 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         "files": _stamped(files),
         "hints": [
             *(f"{name} has a hook's name but no @hookimpl" for name in unmarked),
-            *(f"{hook} is no hook of this version, and is not called: it is marked as optional" for hook in optional),
+            *(
+                f"{hook} is not a hook of this version, and is not called: it is marked as optional"
+                for hook in optional
+            ),
             *_marked_in_vain(found),
         ],
         "settings": settings,

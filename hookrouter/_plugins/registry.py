@@ -414,6 +414,6 @@ def remedy(plugin: PluginInfo, home: Home) -> str:
     if plugin.problems:
         return f"correct [plugins.{plugin.name}.settings] in {home.config_file} (hookrouter config check)"
     return (
-        f"mend, upgrade or uninstall {plugin.distribution}, or disable the plugin: "
+        f"fix, upgrade or uninstall {plugin.distribution}, or disable the plugin: "
         f"[plugins.{plugin.name}] enabled = false in {home.config_file}"
     )

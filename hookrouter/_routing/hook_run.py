@@ -390,7 +390,7 @@ class _HookRun:
         try:
             self._wiring.push_outbox(self._environ, self._home)
         except Exception as error:  # noqa: BLE001 - somebody else's messages must not take this run's answer away
-            self._record.warn(f"the outbox was not looked at: {describe_error(error)}")
+            self._record.warn(f"the outbox was not checked: {describe_error(error)}")
 
     def _start_router(self) -> None:
         """Have a router started for the calls to come, if the user wants that. Raises nothing."""
@@ -409,7 +409,7 @@ class _HookRun:
         try:
             self._wiring.start_sharing(self._environ, self._home, self._loaded.all_config.storage.settings)
         except OSError as error:
-            reason = f"no process could be started that brings documents to the engine: {describe_error(error)}"
+            reason = f"no process could be started to write documents to the engine: {describe_error(error)}"
             self._journal.write({"level": "warning", "reason": reason}, self._call.session_id)
 
     def _announce(self, plugins: Plugins) -> list[str]:

@@ -90,7 +90,7 @@ def find_client(environ: Mapping[str, str] | None = None) -> str | None:
     if os.access(local, os.X_OK):
         return local
     if wanted:
-        raise ClientError(f"HOOKROUTER_CLIENT_VERSION: {local} is not there; `client install {wanted}` brings it")
+        raise ClientError(f"HOOKROUTER_CLIENT_VERSION: {local} is missing; run `client install {wanted}`")
     return shutil.which("claude", path=environ.get("PATH"))
 
 
@@ -149,7 +149,7 @@ def check_client(program: str, environ: Mapping[str, str], timeout: float = 20.0
     said = done.stdout.strip()
     if "Claude Code" not in said:
         what = repr(said.splitlines()[0][:80]) if said else "nothing"
-        raise ClientError(f"{program} is no Claude Code client: its --version says {what}")
+        raise ClientError(f"{program} is not a Claude Code client: its --version says {what}")
     return said
 
 

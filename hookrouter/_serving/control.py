@@ -46,7 +46,7 @@ def ask(folder: str, command: str = "status") -> dict[str, Any]:
     except OSError as error:
         raise NotServedError(f"no router runs for this home ({error.strerror or error})") from None
     except ValueError:
-        raise NotServedError("what answers is no router of this version", is_hung=True) from None
+        raise NotServedError("what answers is not a router of this version", is_hung=True) from None
     if not isinstance(status, dict):
-        raise NotServedError("what answers is no router of this version", is_hung=True)
+        raise NotServedError("what answers is not a router of this version", is_hung=True)
     return status

@@ -92,7 +92,7 @@ def service(home: Home, environ: Mapping[str, str], program: Sequence[str], plat
     variables = _variables(home, environ)
     for text in (socket_path, *program, *variables.values()):
         if not text.isprintable():
-            raise UnitError(f"{text!r} holds a character that cannot stand in such a file")
+            raise UnitError(f"{text!r} holds a character that such a file cannot hold")
     if platform == "darwin":
         return _launchd(home, environ, [*program, "serve"], variables, socket_path)
     return _systemd(environ, [*program, "serve"], variables, socket_path)

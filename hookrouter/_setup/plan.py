@@ -74,7 +74,7 @@ def check_gateway(app: Services, gateway: NewGateway) -> None:
     """Have the gateway's own plugin check the table. Raises ChoiceError."""
     offered = app.plugins.gateways().get(gateway.type)
     if offered is None:
-        raise ChoiceError(f"{gateway.option}: no active plugin brings gateways of the type {gateway.type!r}")
+        raise ChoiceError(f"{gateway.option}: no active plugin provides gateways of the type {gateway.type!r}")
     try:
         problems = app.plugins.read_gateway_settings(offered, gateway.name, gateway.table)[1]
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a problem of that plugin
@@ -136,7 +136,7 @@ def _check_escalation(choices: Choices, gateways: Mapping[str, Any]) -> None:
     if isinstance(choices.escalation, str) and choices.escalation and choices.escalation not in gateways:
         known = ", ".join(sorted(gateways)) or "none"
         hint = did_you_mean(choices.escalation, gateways, f"there are: {known}")
-        raise ChoiceError(f"--escalate-to: found {choices.escalation!r}, which is no gateway of config.toml; {hint}")
+        raise ChoiceError(f"--escalate-to: found {choices.escalation!r}, which is not a gateway of config.toml; {hint}")
 
 
 def _check_reachable(path: str, agents: list[dict[str, Any]], choices: Choices) -> None:

@@ -65,12 +65,13 @@ def _woken(config: Config, agent: Agent) -> str:
     others = f"; if that fails, {' or '.join(agent.fallbacks)}" if agent.fallbacks else ""
     if config.gateways.get(agent.gateway, {}).get("type") == INBOX:
         return (
-            "nobody is told. The question stands on Claude's screen and in `hookrouter questions`, and can be answered "
+            "nobody is told. The question is shown on Claude's screen and in `hookrouter questions`, and can be "
+            "answered "
             f"there or with `hookrouter answer`{others}."
         )
     return (
         f"{agent.id} is told: {_means(agent.gateway, config.gateways)}{others}. The answer comes with `hookrouter "
-        "answer`, is given to Claude, and is compared with what Claude recorded. Whoever sits at the keyboard may "
+        "answer`, is given to Claude, and is compared with what Claude recorded. A person at the keyboard may "
         "answer first."
     )
 

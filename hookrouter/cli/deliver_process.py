@@ -118,8 +118,8 @@ def _left_to_another(outbox: Outbox) -> str:
     count = outbox.count()
     messages = "1 message waits" if count == 1 else f"{count} messages wait"
     return (
-        "hookrouter deliver: another deliverer is at work, so this one delivered nothing; what waits for a next try is "
-        f"due for it now; {messages}, see: hookrouter outbox list"
+        "hookrouter deliver: another deliverer is at work, so this one delivered nothing; "
+        f"those that wait for another attempt are due now; {messages}, see: hookrouter outbox list"
     )
 
 

@@ -61,7 +61,7 @@ _TokenFile = Annotated[
 ]
 _Webhook = Annotated[
     str | None,
-    typer.Option("--webhook", metavar="URL", help="A service behind this address answers; or tells you."),
+    typer.Option("--webhook", metavar="URL", help="The service at this address answers, or tells you."),
 ]
 _Person = Annotated[
     bool, typer.Option("--person", help="Only you answer; told by --command or --webhook, else by nobody.")
@@ -97,7 +97,7 @@ _Preset = Annotated[
     ),
 ]
 _Yes = Annotated[
-    bool, typer.Option("--yes", help="Ask nothing: take the default for whatever no option says, and write.")
+    bool, typer.Option("--yes", help="Ask nothing: take the default where no option says otherwise, and write.")
 ]
 _Test = Annotated[bool, typer.Option("--test/--no-test", help="Whether to send test messages.")]
 

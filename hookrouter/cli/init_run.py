@@ -42,8 +42,8 @@ __all__ = ["set_up"]
 _DONE, _FAULT, _NOT_ARRIVED, _STOPPED = 0, 1, 3, 130
 
 _NOT_ARRIVED_TEXT = (
-    "The test message did not arrive through {gateways}: config.toml and the hooks stay as they are. Mend that and run "
-    "hookrouter init again, which tests once more."
+    "The test message did not arrive through {gateways}: config.toml and the hooks stay as they are. Fix that and "
+    "run hookrouter init again, which tests once more."
 )
 
 

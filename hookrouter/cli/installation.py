@@ -38,7 +38,7 @@ _FrontOption = Annotated[
     Front | None,
     typer.Option(
         "--front",
-        help="What Claude Code starts for a hook. native: a small program that brings the call to the router "
+        help="What Claude Code starts for a hook. native: a small program that passes the call to the router "
         "(hookrouter serve); python: the same in Python; both run hookrouter themselves if no router is there. "
         "cold: hookrouter alone; http: nothing, Claude Code sends the call to the address of [serve] http; "
         "mod: a module within Claude Code, beside entries with the fastest front. "

@@ -325,7 +325,7 @@ def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
     services = Application.from_environ(share=False)
     _known_plugin(services, name)
     if name in (ORDER, LAST):
-        raise CommandError(f"{name!r} is a key of [plugins] in config.toml, so no plugin can be called so")
+        raise CommandError(f"{name!r} is a key of [plugins] in config.toml, so no plugin can have that name")
     config = services.config
     changed = bool(config.problems) or config.plugin(name).enabled != enabled
     if changed:

@@ -30,7 +30,7 @@ def new(
             "--event",
             metavar="E",
             help="What the plugin listens to: an event (PreToolUse, stop), or a hook of one tool (post_tool_use_edit); "
-            "may be repeated. Or the part that it brings: gateway, terminal_backend, keystroke_planner, "
+            "may be repeated. Or the part that it provides: gateway, terminal_backend, keystroke_planner, "
             "answer_channel, prompt_channel, storage_engine, cli_commands, statistics_section, web_pages. Default: "
             "pre_tool_use_bash, with a guard.",
         ),

@@ -28,6 +28,6 @@ def unregistered(app: Services, event: str, tools: Iterable[str], folder: str) -
     """Return those of the tools whose calls start no hook of hookrouter at an event, for a session in a folder."""
     record = event_facts(event)
     if record is None:
-        raise ValueError(f"{event!r} is no event of the contract")
+        raise ValueError(f"{event!r} is not an event of the contract")
     starts = registered_calls(app, record, folder)
     return [tool for tool in tools if not starts(tool)]

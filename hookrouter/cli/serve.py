@@ -22,22 +22,22 @@ __all__ = ["serve"]
 
 
 def serve(
-    status: Annotated[bool, typer.Option("--status", help="Ask the router that runs, and show what it says.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show the state of the running router.")] = False,
     stop: Annotated[
-        bool, typer.Option("--stop", help="Have the router that runs end; calls that it has go on.")
+        bool, typer.Option("--stop", help="Stop the running router; calls that it has taken are finished.")
     ] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Restart the running router; no call is lost.")] = False,
     idle: Annotated[
-        float, typer.Option("--idle", min=0, metavar="SECONDS", help="End after so long without a call; 0: never.")
+        float, typer.Option("--idle", min=0, metavar="SECONDS", help="Stop after this long without a call; 0: never.")
     ] = 0.0,
     install_unit: Annotated[
         bool,
         typer.Option(
             "--install-unit",
-            help="Have the system start the router at the first call: a user unit of systemd, or of launchd on macOS.",
+            help="Let the system start the router at the first call: a systemd user unit, or a launchd agent on macOS.",
         ),
     ] = False,
-    remove_unit: Annotated[bool, typer.Option("--remove-unit", help="Take that unit away again.")] = False,
+    remove_unit: Annotated[bool, typer.Option("--remove-unit", help="Remove that unit.")] = False,
     revoke: Annotated[
         bool, typer.Option("--revoke", help="End all logins at the page, and all links in messages.")
     ] = False,
@@ -168,5 +168,5 @@ def _lines(status: dict[str, Any]) -> list[str]:
             else f"no monitor: {monitor['problem']}"
         )
     if status.get("changed"):
-        lines.append(f"begins anew soon, because this has changed: {status['changed']}")
+        lines.append(f"restarts soon, because this has changed: {status['changed']}")
     return lines

@@ -82,7 +82,7 @@ def main(argv: Sequence[str]) -> int:
         try:
             begin_anew(os.environ, sockets, router)
         except OSError as error:
-            say(f"cannot begin anew: {error}", event="restart", level="error")
+            say(f"cannot restart: {error}", event="restart", level="error")
     sockets.remove()
     return 0
 

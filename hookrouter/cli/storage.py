@@ -143,10 +143,10 @@ def check(as_json: Json = False) -> None:
 @app.command("copy")
 def copy(
     source: Annotated[
-        Engine | None, typer.Option("--from", help="files: bring this machine's documents to the engine, now.")
+        Engine | None, typer.Option("--from", help="files: copy this machine's documents to the engine, now.")
     ] = None,
     target: Annotated[
-        Engine | None, typer.Option("--to", help="files: bring this machine's documents from the engine back.")
+        Engine | None, typer.Option("--to", help="files: copy this machine's documents back from the engine.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --from: say what would be done, and do nothing.")
@@ -187,7 +187,7 @@ def copy(
         return
     would = "would be " if dry_run else ""
     gone = f", {brought.deleted} {would}deleted there" if brought.deleted else ""
-    process = f"; by the process that brings documents ({printable(by)})" if by else ""
+    process = f"; by the process that writes documents ({printable(by)})" if by else ""
     typer.echo(f"{brought.written} {would}written{gone}, {brought.same} there already{process}")
 
 
@@ -248,7 +248,8 @@ def _brought(application: Application, storage: Storage, *, is_back: bool, dry_r
             counts = comparing.compared(application.store, _COMPARE_SECONDS)
         except TimeoutError:
             raise CommandError(
-                f"the process that brings documents ({by}) has not brought all in {_COMPARE_SECONDS:g} seconds; "
+                f"the process that writes documents ({by}) has not written all of them in {_COMPARE_SECONDS:g} "
+                "seconds; "
                 "see: hookrouter doctor"
             ) from None
         if counts is not None:

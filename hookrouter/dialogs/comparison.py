@@ -140,7 +140,7 @@ _MISSING = object()
 
 _FAULTS = {
     "different": "the recorded answer is not the intended one",
-    "ambiguous": "the recorded answer may stand for another choice of options, so it does not tell which was chosen",
+    "ambiguous": "the recorded answer may mean another choice of options, so it does not tell which was chosen",
     "missing": "no answer was recorded",
     "empty": "an empty answer was recorded",
     "notes_only": "a note was recorded without a choice",

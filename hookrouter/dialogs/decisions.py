@@ -74,7 +74,7 @@ def load_json(text: str) -> object:
     except ValueError as error:
         fault = f"the decisions are not JSON: {error}"
         if "'" in text:
-            fault += " (JSON strings stand in double quotes; give the array with --file - to keep the shell out of it)"
+            fault += " (JSON strings need double quotes; give the array with --file - to keep the shell out of it)"
         raise DecisionError([fault]) from None
     return document
 

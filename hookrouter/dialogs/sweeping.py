@@ -164,7 +164,7 @@ def close_older(question: Dialog, context: Context) -> None:
 def remove_left_behind(session: str, context: Context) -> None:
     """Remove answers that have nothing left to be compared with."""
     for tool_use_id in documents.remove_left_behind(context.store, session):
-        context.warn(f"the pending answer to {tool_use_id}, which has ended, was left behind and was removed")
+        context.warn(f"the pending answer to {tool_use_id}, which has ended, was left over and was removed")
 
 
 def open_dialogs(context: Context, kinds: Collection[str]) -> list[Dialog]:
@@ -189,7 +189,7 @@ def _settled(
     try:
         moved = reroute(context, documents.list_questions(context.store))
     except Exception as error:  # noqa: BLE001 - what this event is about matters more
-        context.warn(f"a question could not be brought to its agent: {type(error).__name__}: {error}")
+        context.warn(f"a question could not be delivered to its agent: {type(error).__name__}: {error}")
     if moved:
         context.note("rerouted", [question.tool_use_id for question in moved])
         context.start_delivery()

@@ -30,7 +30,7 @@ def say_unmanaged(context: Context) -> None:
     nearest = _nearest(agents, context.session)
     hint = f"; the nearest is sessions = [{nearest!r}]" if nearest else ""
     context.note("level", "warning")
-    context.note("reason", f"{reason}{hint}; its questions are left to whoever sits at its terminal")
+    context.note("reason", f"{reason}{hint}; its questions are left to the person at its terminal")
     context.note(KEY, {"session": context.session, "cwd": context.cwd, "nearest": nearest})
 
 

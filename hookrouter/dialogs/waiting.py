@@ -175,7 +175,7 @@ def _made(
         # What other programs and versions hand over may be anything.
         reply, reason = None, describe_error(error)
     if reply is None:
-        context.warn(f"the answer that was handed over cannot be used: {reason}")
+        context.warn(f"the answer that was passed on cannot be used: {reason}")
         handover.refuse(token, reason)
     return reply
 

@@ -36,23 +36,23 @@ _DEFAULTS_HOLD = (
 )
 
 _AFTERWARDS = (
-    "What is asked meanwhile is brought to the agent that the corrected file names, as soon as hookrouter runs again: "
+    "What is asked meanwhile goes to the agent that the corrected file names, as soon as hookrouter runs again: "
     "`hookrouter config check` is enough."
 )
-_TO_DO = "There is nothing to answer. Correct the file if that is your task, or tell whoever looks after it."
-_ONCE = "This is not said again while the problem is the same."
+_TO_DO = "There is nothing to answer. Correct the file if that is your task, or tell the person who maintains it."
+_ONCE = "This message is not repeated while the problem is the same."
 
 _GATEWAY_TEXT = f"""\
 # A gateway of hookrouter cannot be used
 
-`[gateways.{{gateway}}]` in `{{file}}` cannot be used as it stands:
+`[gateways.{{gateway}}]` in `{{file}}` cannot be used as it is:
 
 > {{reason}}
 
 What was to go through the gateway goes to the agent's next one, or waits. It is tried at once when the table was \
 corrected and hookrouter runs again: `hookrouter config check` is enough.
 
-{_TO_DO} This is said again only if the problem is still there after another change of the file.
+{_TO_DO} This message is repeated only if the problem is still there after another change of the file.
 """
 
 _SHOWN = 5

@@ -70,7 +70,7 @@ def parse(text: str) -> Rule:
         raise RuleError("a * in a tool's name is allowed for tools of MCP servers only, as in mcp__github__*")
     if specifier is None or specifier.strip() in ("", "*"):
         if specifier is not None and not specifier.strip():
-            raise RuleError("nothing stands in the brackets; leave them out for every call of the tool")
+            raise RuleError("the brackets are empty; leave them out to match every call of the tool")
         return Rule(tool)
     specifier = specifier.strip()
     if tool not in _TAKING_PATHS and tool not in _OTHERS:

@@ -84,7 +84,7 @@ def moved(queue: Queue, name: str, *, before: str | None = None, first: bool = F
     at = len(others)
     if before is not None:
         if before == name:
-            raise EditError(f"item {name} cannot stand before itself")
+            raise EditError(f"item {name} cannot be moved before itself")
         _waiting(queue, before)
         at = next(index for index, one in enumerate(others) if one.id == before)
     elif first:

@@ -128,9 +128,9 @@ def new_item(text: str, *, by: str, who: str = "", repeats: str = "") -> Item:
             )
     kind = kind_of(kept)
     if kind != PROMPT and not kept[1:].strip():
-        raise ItemError(f"found {kept!r}: a {kept[0]} alone is no command")
+        raise ItemError(f"found {kept!r}: a {kept[0]} alone is not a command")
     if kind == COMMAND and kept[1].isspace():
-        raise ItemError(f"found {kept[:20]!r}: a command's name stands directly behind its slash")
+        raise ItemError(f"found {kept[:20]!r}: a command's name comes directly after its slash")
     moment = iso()
     return Item(
         id=f"{moment[:19].replace('-', '').replace(':', '')}-{os.urandom(4).hex()}",

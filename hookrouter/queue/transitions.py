@@ -183,7 +183,7 @@ def session_resumed(queue: Queue, session_id: str, pid: int) -> Queue:
 
 def session_parked(queue: Queue) -> Queue:
     """The client has handed its session to the background, where it goes on in another process."""
-    return _cut_off(queue, RESUMED, "the session goes on in the background, because its view of agents was opened")
+    return _cut_off(queue, RESUMED, "the session continues in the background, because its view of agents was opened")
 
 
 def client_began(queue: Queue, session_id: str, pid: int, *, left_until: str = "") -> Queue:

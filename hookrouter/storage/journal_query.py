@@ -109,7 +109,8 @@ def find(journal: Journal, name: str, read: Callable[[int], None] = _nothing) ->
         return latest((entry for entry in entries(journal, read=read) if is_hook_run(entry.record)), 1)
     if len(name) < _SHORTEST_ID or not set(name) <= set("0123456789abcdef"):
         raise ValueError(
-            f"{name!r} is no record: allowed are the id that 'hookrouter logs' shows, its first {_SHORTEST_ID} digits "
+            f"{name!r} is not a record: allowed are the id that 'hookrouter logs' shows, its first {_SHORTEST_ID} "
+            "digits "
             "or more, and last"
         )
     found = {}

@@ -90,7 +90,7 @@ def write_own_json(path: str, document: Mapping[str, object]) -> None:
 def read_trusted(path: str) -> bytes:
     """Return the content of a file that a person writes, such as config.toml. Raises OSError if it cannot be read.
 
-    Also if it is no file but a pipe, for example, which would have this process wait for a writer; ``/dev/null`` alone
+    Also if it is not a file but a pipe, for example, for whose writer this process would wait; ``/dev/null`` alone
     counts as an empty file. PermissionError also
     if it belongs to another user: in a folder that others may write, anybody could put one there. Files of root count
     for all, and root reads everybody's.
@@ -103,7 +103,7 @@ def read_trusted(path: str) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             import errno
 
-            raise OSError(errno.EINVAL, "it is no regular file", path)
+            raise OSError(errno.EINVAL, "it is not a regular file", path)
         owner = status.st_uid
         if user != 0 and owner not in (user, 0):
             import errno

@@ -524,7 +524,7 @@ class Hooks:
         error = next((call.error for call in result.calls if call.error is not None), None)
         raise PluginFailed(
             f"{result.event} was fired, and not every plugin did its part:{lines}\n"
-            "(fire(..., check=False) returns the result all the same)"
+            "(fire(..., check=False) returns the result anyway)"
         ) from error
 
 

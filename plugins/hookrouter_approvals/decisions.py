@@ -55,7 +55,7 @@ def parse(question: Dialog, text: str) -> list[dict[str, Any]]:
         shown = printable(json.dumps(action, ensure_ascii=False))[:60] if "action" in item else "missing"
         raise DecisionError([f'"action" is {shown}{f", {hint}" if hint else ""}; allowed are {_actions(question)}'])
     faults = [
-        f'"{printable(key)[:60]}" is no key of {action}; allowed are {", ".join(keys) or "none"}'
+        f'"{printable(key)[:60]}" is not a key of {action}; allowed are {", ".join(keys) or "none"}'
         for key in item
         if key not in ("action", *keys)
     ]
@@ -133,7 +133,7 @@ def _check_plan(question: Dialog, item: Mapping[str, Any]) -> list[str]:
     if "plan" in item and (not isinstance(item["plan"], str) or not item["plan"].strip()):
         faults.append('"plan" must be a text that is not empty')
     if "plan" in item and not isinstance(question.request.get("input", {}).get("plan"), str):
-        faults.append('"plan": there is no plan to be replaced')
+        faults.append('"plan": there is no plan to replace')
     return faults
 
 
@@ -142,7 +142,7 @@ def _check_elicitation(question: Dialog, item: Mapping[str, Any]) -> list[str]:
         return []
     if question.request.get("mode") == "url":
         if item.get("content") not in (None, {}):
-            return ['"content": what is asked is to visit an address, so there is no form']
+            return ['"content": this request is to visit an address, so it has no form']
         return []
     if not isinstance(item.get("content"), dict):
         return ['"content" must be an object with the values of the form']
@@ -160,7 +160,7 @@ _CHECKS: dict[str, Callable[[Dialog, Mapping[str, Any]], list[str]]] = {
 def _text_faults(item: Mapping[str, Any]) -> list[str]:
     text = item.get("text")
     if not isinstance(text, str) or not text.strip():
-        return ['"text" must be a text that is not empty: what Claude is told']
+        return ['"text" must be a string that is not empty: what Claude is told']
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
         return ['"text" holds a character that is none']
     return []

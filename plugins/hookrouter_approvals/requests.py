@@ -33,7 +33,7 @@ _TEXT_TOOLS = {"Edit": ("old_string", "new_string"), "Write": ("", "content")}
 
 _TEXT = {"type": "string", "minLength": 1, "pattern": r"\S"}
 
-_DENY = {"label": "Deny", "description": "Claude is told that it may not; your own words say why"}
+_DENY = {"label": "Deny", "description": "Claude reads that it may not; your own words say why"}
 
 
 def permission_request(
@@ -62,7 +62,7 @@ def permission_request(
                     way(f'{{"action": "allow", "always": {number}}}', "this call, and the client's own proposal", told)
                     for number, told in proposed.items()
                 ),
-                way('{"action": "deny", "text": "..."}', "Claude is told the text and goes on"),
+                way('{"action": "deny", "text": "..."}', "Claude reads the text and continues"),
                 way('{"action": "deny", "text": "...", "stop": true}', "and its turn ends"),
             ],
             "answer_schema": action_schema(
@@ -104,7 +104,7 @@ def plan_request(
                 way(
                     '{"action": "approve", "plan": "..."}', "with this plan in place of its own; `mode` may go with it"
                 ),
-                way('{"action": "revise", "text": "..."}', "Claude is told the text and plans on"),
+                way('{"action": "revise", "text": "..."}', "Claude reads the text and goes on planning"),
             ],
             "answer_schema": action_schema(
                 {"approve": {"mode": {"enum": modes}, "plan": _TEXT}, "revise": {"text": _TEXT}},
@@ -163,7 +163,7 @@ def proposal(request: Mapping[str, Any], number: int) -> Mapping[str, Any]:
     """Return the client's proposal that is option ``number`` of a permission's form. Raises LookupError for none."""
     suggestions: Sequence[Mapping[str, Any]] = request.get("suggestions") or ()
     if not 1 <= number <= len(suggestions):
-        raise LookupError(f"option {number} is no proposal of the client; allowed: 1 to {len(suggestions)}")
+        raise LookupError(f"option {number} is not a proposal of the client; allowed: 1 to {len(suggestions)}")
     return suggestions[number - 1]
 
 

@@ -31,7 +31,9 @@ def content_faults(content: Mapping[str, Any], schema: Mapping[str, Any]) -> lis
     for name, value in content.items():
         shown = f'"{printable(name)[:60]}"'
         if name not in known:
-            faults.append(f"{shown} is no field of the form; allowed are {', '.join(map(printable, known)) or 'none'}")
+            faults.append(
+                f"{shown} is not a field of the form; allowed are {', '.join(map(printable, known)) or 'none'}"
+            )
         elif fault := _fault(value, known[name]):
             faults.append(f"{shown} {fault}")
     return faults

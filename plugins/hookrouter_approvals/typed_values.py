@@ -41,7 +41,7 @@ def read_values(text: str, schema: Mapping[str, Any]) -> object:
     values: dict[str, Any] = {}
     faults = []
     if before := text[: found[0][1]].strip(" \t\n,"):
-        faults.append(f'"{printable(before)[:60]}" stands before the first value')
+        faults.append(f'"{printable(before)[:60]}" comes before the first value')
     for index, (name, _, start) in enumerate(found):
         is_last = index == len(found) - 1
         said = text[start : len(text) if is_last else found[index + 1][1]].strip()

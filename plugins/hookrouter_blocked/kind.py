@@ -49,7 +49,7 @@ class BlockedKind:
         if item.get("action") != "row":
             raise DecisionError([f'"action" is {_shown(item.get("action"))}; allowed is row'])
         if unknown := [name for name in item if name not in ("action", "index")]:
-            raise DecisionError([f'"{printable(name)[:60]}" is no key of row; allowed is index' for name in unknown])
+            raise DecisionError([f'"{printable(name)[:60]}" is not a key of row; allowed is index' for name in unknown])
         return [{"action": "row", "index": _row(question, item.get("index"))}]
 
     def chosen(self, question: Dialog, decisions: Sequence[Decision]) -> list[dict[str, Any]]:

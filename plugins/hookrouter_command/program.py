@@ -88,14 +88,14 @@ class CommandSettings:
     format: Literal["text", "json"] = attrs.field(
         default="text",
         metadata={
-            "help": "what comes on stdin: text, the message alone; json, all of it as one object",
+            "help": "what the program gets on stdin: text, the message alone; json, all of it as one object",
             "example": '"json"',
         },
     )
     env: Annotated[list[str], _globs] | None = attrs.field(
         default=None,
         metadata={
-            "help": "names and globs of the variables that are passed on; without it, all but those of the session",
+            "help": "names and globs of the variables that the program gets; by default all except the session's",
             "example": '["PATH", "LC_*"]',
         },
     )

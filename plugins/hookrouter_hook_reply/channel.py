@@ -43,12 +43,12 @@ class ReplyChannel:
     def deliver(self, request: AnswerRequest) -> AnswerOutcome:
         """Hand the answer over. See :class:`hookrouter.answering.interfaces.AnswerChannel`."""
         if request.store is None:
-            return AnswerOutcome(AnswerStatus.UNAVAILABLE, "there is no state folder to hand the answer over in")
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, "there is no state folder to pass the answer through")
         handover = _handover(request, request.store)
         try:
             return self._deliver(request, handover)
         except HookrouterError as error:
-            return AnswerOutcome(AnswerStatus.UNAVAILABLE, f"the answer cannot be handed over: {error}")
+            return AnswerOutcome(AnswerStatus.UNAVAILABLE, f"the answer cannot be passed on: {error}")
 
     def is_waiting(self, store: DocumentStore, session_id: str, form: AskUserQuestionInput) -> bool:
         """Whether a hook waits. See :class:`hookrouter.answering.interfaces.WaitingChannel`."""
@@ -86,7 +86,7 @@ class ReplyChannel:
         return AnswerOutcome(
             AnswerStatus.DELIVERED,
             f"the waiting hook gave {what} to Claude Code",
-            (f"{what} was handed to the hook that waits beside the dialog (process {waiting.get('pid')})",),
+            (f"{what} was passed to the hook that waits beside the dialog (process {waiting.get('pid')})",),
         )
 
     def _waiting(self, request: AnswerRequest, handover: Handover) -> Mapping[str, Any] | None:

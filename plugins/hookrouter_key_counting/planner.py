@@ -224,7 +224,7 @@ class _Count:
         if self.taken and self.below(key.question, screen) == self.below(key.question, self.taken[-1].view.screen):
             return Wait(f"the client has not reacted to {self.taken[-1].step[0]!r} yet")
         if at and isinstance(self.script[at - 1].step, Paste) and not self.was_typed(key.question, screen):
-            return Wait("what stands in the row for typed text is not the text alone")
+            return Wait("the row for typed text holds more than the text")
         return key.step
 
     def position(self) -> int | None:

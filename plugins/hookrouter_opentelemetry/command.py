@@ -89,7 +89,7 @@ def traces(
     if as_json:
         echo_json({"spans": journal.sent})
     else:
-        typer.echo(f"{journal.sent} spans were passed on")
+        typer.echo(f"{journal.sent} spans were exported")
     return 0
 
 

@@ -76,7 +76,7 @@ def _refuse_half_a_password(what: str, text: str, given: Mapping[str, object]) -
     hosts = [host for host in str(given.get("host") or "").split(",") if not host.startswith(("/", "@"))]
     is_url = text.startswith(("postgresql://", "postgres://"))
     faults = {
-        "a port that is no number from 1 to 65535": not all(map(_is_port, ports)),
+        "a port that is not a number from 1 to 65535": not all(map(_is_port, ports)),
         "a host with @": any("@" in host for host in hosts),
         "a database with @": is_url and "@" in str(given.get("dbname") or ""),
     }

@@ -125,7 +125,7 @@ class PostgresqlHistory:
         run, machine = self._access.run, self._machine
         with self._access.connections.together():
             if not (run(_NEXT, (machine, batch.number)) if batch.number else run(_BEGUN, (machine,))):
-                raise HistoryMoved(f"another process has brought history of the machine {machine!r} meanwhile")
+                raise HistoryMoved(f"another process has written history of the machine {machine!r} meanwhile")
             moved = {file: position for file, position in batch.files.items() if position is not None}
             if moved:
                 run(_MOVE, (machine, list(moved), list(moved.values())))
@@ -305,8 +305,8 @@ def _before(after: str) -> tuple[datetime, int] | None:
         return None
     found = _AFTER.fullmatch(after)
     if found is None:
-        raise ValueError(f"{after!r} is no place in the history")
+        raise ValueError(f"{after!r} is not a place in the history")
     try:
         return _EPOCH + timedelta(microseconds=int(found[1])), int(found[2])
     except OverflowError:
-        raise ValueError(f"{after!r} is no place in the history") from None
+        raise ValueError(f"{after!r} is not a place in the history") from None

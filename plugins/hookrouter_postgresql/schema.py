@@ -207,7 +207,7 @@ class Schema:
         (is_there,) = self._ask("SELECT to_regclass(%s::text) IS NOT NULL", (f"{self._name}.machine_role",))
         if is_there[0] and not self._lacking(("machine_role",), ("SELECT",)):
             named = self._ask(_NAMED)
-            others = f"the machine {named[0][0]!r}" if named else "no machine, as it stands in no row of machine_role"
+            others = f"the machine {named[0][0]!r}" if named else "no machine, as no row of machine_role names it"
         problem = (
             f"{self._place()}: [storage] machine is {machine!r}, but row-level security gives the user of the DSN the "
             f"rows of {others}; correct the one or the other"
@@ -286,7 +286,7 @@ class Schema:
             return ""
         return (
             f": the history of all machines went with its tables, {stories} questions and all counts; when you migrate "
-            "again, each machine brings what its journal still has"
+            "again, each machine adds what its journal still has"
         )
 
     def _expect_create(self) -> None:

@@ -131,7 +131,7 @@ def cli_commands() -> list[Command]:
         ),
         Command(
             name="queue",
-            help="Show what waits to be submitted in sessions, and change it.",
+            help="Show and change the prompts and commands queued for sessions.",
             target="hookrouter_sessions.commands.queue:app",
             group="Drive sessions",
         ),

@@ -384,4 +384,4 @@ def _check_text(text: str) -> None:
         if code < 0x20 or 0x7F <= code < 0xA0:
             raise TerminalError(f"text holds the control character U+{code:04X}, which would act as a key")
         if 0xD800 <= code < 0xE000:
-            raise TerminalError(f"text holds U+{code:04X}, which is no character")
+            raise TerminalError(f"text holds U+{code:04X}, which is not a character")

@@ -39,7 +39,7 @@ def _template(value: str) -> str:
     if len(value) > LONGEST_BODY:
         refuse(value, f"a text of up to {LONGEST_BODY} characters")
     if not Template(value).is_valid():
-        refuse(value, "a text in which $ begins $name or ${name}, and $$ stands for the sign itself")
+        refuse(value, "a text in which $ begins $name or ${name}, and $$ means the sign itself")
     return value
 
 
@@ -252,7 +252,7 @@ def _address_faults(
 ) -> list[str]:
     """Return what is wrong with an address that is a template."""
     if not Template(template).is_valid():
-        return [f"{key}: allowed: an address in which $ begins $name or ${{name}}, and $$ stands for the sign itself"]
+        return [f"{key}: allowed: an address in which $ begins $name or ${{name}}, and $$ means the sign itself"]
     problems = template_faults(key, template, names)
     try:
         filled = "" if problems else fill_url(template, dict.fromkeys(names, "x"))

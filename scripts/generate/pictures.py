@@ -111,7 +111,7 @@ def _take(picture: Picture, served: Served, browser: Browser, folder: Path) -> N
 
 
 def _until_counted(page: Page) -> None:
-    """Load the page anew until the journal has been read."""
+    """Reload the page until the journal has been read."""
     while page.get_by_text("The journal is being read").count():
         page.reload()
 

@@ -183,7 +183,7 @@ def test_the_configured_planner_is_used_and_no_agent_is_woken(user: User) -> Non
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("exit 0", "is no Claude Code client: its --version says nothing"),
+        ("exit 0", "is not a Claude Code client: its --version says nothing"),
         ('[ "$1" ] && echo "9.9.9 (Claude Code)" || echo "no license"', "ended instead of showing a prompt"),
     ],
 )

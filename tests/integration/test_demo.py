@@ -89,8 +89,8 @@ def test_the_demo_does_the_same_on_the_real_client(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("exit 0", "is no Claude Code client: its --version says nothing"),
-        ("echo 1.2.3", "is no Claude Code client: its --version says '1.2.3'"),
+        ("exit 0", "is not a Claude Code client: its --version says nothing"),
+        ("echo 1.2.3", "is not a Claude Code client: its --version says '1.2.3'"),
         ('[ "$1" ] && echo "9.9.9 (Claude Code)" || echo "no license"', "ended instead of showing a prompt"),
     ],
 )

@@ -150,7 +150,7 @@ def test_what_two_machines_call_alike_is_not_guessed_at(machine: Callable[[str],
     for asker in (two, three):
         refused = asker.stage.run("answer", "--any", RIGHT)
         assert refused.returncode == 4
-        assert "several machines have what is meant: one, two; say which with --machine NAME" in refused.stderr
+        assert "several machines match: one, two; say which with --machine NAME" in refused.stderr
     several = three.told("allow", code=4)
     assert several["outcome"] == "not_delivered"
     assert [one["machine"] for one in several["candidates"]] == ["one", "two"]

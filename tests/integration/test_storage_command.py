@@ -179,7 +179,7 @@ def test_beside_the_process_that_brings_documents_a_copy_has_it_bring_them(machi
     assert found["by"].startswith("process ")
     assert lost.exists()
     assert len(machine.on_the_shelf()) == 2
-    assert "there already; by the process that brings documents (" in machine.run("storage", "copy", "--from", "files")
+    assert "there already; by the process that writes documents (" in machine.run("storage", "copy", "--from", "files")
     machine.stop_sharing()
     machine.choose()
 

@@ -111,7 +111,7 @@ def test_questions_of_two_machines_are_answered_from_a_third(desk: Desk, tmp_pat
         )
         # Both sessions have one name; the questions' ids tell them apart.
         several = desk.stage.run("answer", "--session", "managed", RIGHT)
-        assert (several.returncode, "several machines have what is meant: one, two" in several.stderr) == (4, True)
+        assert (several.returncode, "several machines match: one, two" in several.stderr) == (4, True)
         asked = desk.open_on()
         by_reply = desk.told("answer", f"--tool-use-id={asked['one']}", "--wait", "40", RIGHT)
         assert (by_reply["outcome"], by_reply["channel"]) == ("verified", "reply")

@@ -72,7 +72,7 @@ def test_escape(replying: Live) -> None:
 
 def test_a_person_chats(replying: Live) -> None:
     asked = replying.ask(WAY)
-    # The row's number is no key of clients before 2.1.200.
+    # The row's number is not a key of clients before 2.1.200.
     replying.press_until("Down", lambda: "❯ 5. Chat" in replying.client.screen())
     replying.press_until("Enter")
     assert "clarify" in replying.model.wait_for_result(asked)

@@ -37,7 +37,7 @@ class PipedTerminal:
     def press(self, address, key):
         sign = SIGNS.get(key, key)
         if len(sign) > 1:
-            raise TerminalError(key + " is no key of a pipe")
+            raise TerminalError(key + " is not a key of a pipe")
         self.paste(address, sign)
 
     def paste(self, address, text):

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from hookrouter.testing import FakeGateway, Hooks
 
-WRITE = "import json, os, sys; open(sys.argv[1] + '.new', 'w').write(json.dumps(sys.argv[2:])); os.rename(sys.argv[1] + '.new', sys.argv[1])"
+WRITE = (
+    "import json, os, sys; open(sys.argv[1] + '.new', 'w').write(json.dumps(sys.argv[2:])); "
+    "os.rename(sys.argv[1] + '.new', sys.argv[1])"
+)
 
 
 def configured(hooks: Hooks, told: Path, more: str = "") -> None:

@@ -45,4 +45,4 @@ def _reached(name: str, kind: str, gateway: Gateway, settings: Any) -> Finding:
         usable, message, fix = False, f"the plugin's probe failed: {describe_error(error)}", ""
     if usable:
         return Finding(OK, "gateways", f"{name} ({kind}): {message}")
-    return Finding(WARNING, "gateways", f"{name} ({kind}): {message}", fix or "mend that; messages wait until then")
+    return Finding(WARNING, "gateways", f"{name} ({kind}): {message}", fix or "fix that; messages wait until then")

@@ -36,7 +36,7 @@ class OutboxCheck:
             reason = message.last_error or "not tried yet"
             if reason.startswith(PLUGIN_FAULT):
                 fix = (
-                    "update the plugin that brings this gateway type, or report it to its authors; then: "
+                    "update the plugin that provides this gateway type, or report it to its authors; then: "
                     f"hookrouter outbox retry {message.id}"
                 )
             elif given_up:
@@ -47,7 +47,7 @@ class OutboxCheck:
             elif message.failures:
                 when = f"at {local(message.next_attempt_at)}" if message.next_attempt_at else "soon"
                 fix = (
-                    f"mend what [gateways.{message.gateway}] in {app.home.config_file} names: it fails for the reason "
+                    f"fix what [gateways.{message.gateway}] in {app.home.config_file} names: it fails for the reason "
                     f"above; it is tried again {when}, or at once with: hookrouter outbox retry {message.id}"
                 )
             else:

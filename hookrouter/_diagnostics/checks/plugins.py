@@ -48,7 +48,7 @@ class PluginsCheck:
                 )
         known = circuit_breaker.read(app.home)
         for name, health in circuit_breaker.open_circuits(known, app.config).items():
-            reset = f"mend it, then: hookrouter plugins enable {name}"
+            reset = f"fix it, then: hookrouter plugins enable {name}"
             yield Finding(WARNING, "plugins", health.describe(name), reset)
         yield from _in_trouble(known, app.config)
         # What is wrong with a plugin, or its own settings, is told with what follows from it: broken, or its defaults.
@@ -62,7 +62,9 @@ class PluginsCheck:
                 f"correct [plugins.{info.name}.settings] in {app.home.config_file}",
             )
         for problem in contributed(app.plugins.cli_commands())[1]:
-            yield Finding(WARNING, "plugins", problem, "disable one of the plugins, or have its command renamed")
+            yield Finding(
+                WARNING, "plugins", problem, "disable one of the plugins, or ask its authors to rename the command"
+            )
         active = sum(info.status == PluginStatus.ACTIVE for info in listing)
         yield Finding(OK if active else WARNING, "plugins", f"{active} active", "" if active else "install a plugin")
 
@@ -72,14 +74,14 @@ def _in_trouble(known: Mapping[str, Health], config: Config) -> Iterator[Finding
     now = time.time()
     for name, health in sorted(known.items()):
         closed = config.plugin(name).on_error == "closed"
-        fix = f"hookrouter plugins info {name} and hookrouter logs show more; mend it"
+        fix = f"hookrouter plugins info {name} and hookrouter logs show more; fix it"
         if health.isolated and not closed:
             yield Finding(
                 WARNING,
                 "plugins",
                 f"a hook process ended in a call of plugin {name}, or could not interrupt it "
                 f"({health.isolated_by or health.error}), so it is called in a process of its own, which takes longer",
-                f"mend it, then: hookrouter plugins enable {name}",
+                f"fix it, then: hookrouter plugins enable {name}",
             )
         elif health.is_failing and closed:
             text = f"plugin {name} fails, so all that it guards is refused: {health.trouble()[0]}"

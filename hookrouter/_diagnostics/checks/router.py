@@ -79,7 +79,7 @@ class RouterCheck:
 def _page_secret(app: Services) -> Iterator[Finding]:
     page = app.config.page
     if page.enabled and (problem := page_secret_problem(app.home, page)):
-        yield Finding(WARNING, _NAME, printable(f"nobody can log in to the page: {problem}"), "mend that")
+        yield Finding(WARNING, _NAME, printable(f"nobody can log in to the page: {problem}"), "fix that")
 
 
 def _end_command(app: Services) -> str:
@@ -90,7 +90,7 @@ def _without(app: Services) -> Iterator[Finding]:
     said = _last_words(app) if app.config.serve.auto else ""
     if said:
         message = f"[serve] auto is set, and the last router that it started could not run: {said}"
-        yield Finding(WARNING, _NAME, message, "mend that; hookrouter serve shows whether it is")
+        yield Finding(WARNING, _NAME, message, "fix that; hookrouter serve shows whether it is")
     elif app.config.serve.auto:
         yield Finding(OK, _NAME, "none runs; the next call starts one")
     else:
@@ -121,12 +121,12 @@ def _router(status: dict[str, Any], app: Services) -> Iterator[Finding]:
     if problem == EXTRA_MISSING:
         yield Finding(OK, _NAME, f"no page: {problem}")
     elif problem:
-        yield Finding(WARNING, _NAME, f"no page: {problem}", "mend that; the router looks again by itself")
+        yield Finding(WARNING, _NAME, f"no page: {problem}", "fix that; the router checks again by itself")
     monitor = status.get("monitor")
     problem = printable(str(monitor.get("problem") or "")) if isinstance(monitor, dict) else ""
     if problem:
         yield Finding(
-            WARNING, _NAME, f"no metrics, no probes: {problem}", "mend that; the router looks again by itself"
+            WARNING, _NAME, f"no metrics, no probes: {problem}", "fix that; the router checks again by itself"
         )
     refused = [printable(str(name)) for name in _list(status, "not_loaded")]
     if refused:

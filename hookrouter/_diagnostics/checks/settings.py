@@ -45,7 +45,7 @@ class SettingsCheck:
             yield Finding(ERROR, self.name, str(error), "export HOME=...")
             return
         if place.folder is None:
-            message = "the working folder does not exist any more, so its settings were not looked at"
+            message = "the working folder does not exist any more, so its settings were not read"
             yield Finding(WARNING, self.name, message, "cd to a folder that exists")
         else:
             scopes += [settings_path(scope, place.app.environ, place.folder) for scope in SCOPES[1:]]

@@ -60,7 +60,7 @@ class SlowPluginsCheck:
                 "slow plugins",
                 f"plugin {name} is slow in {hook}: median {times.median:g} ms, 95 % of {calls.count} calls within "
                 f"{times.p95:g} ms, its timeout is {table.timeout:g} s",
-                f"{advice}have it do its work after the hook, or disable it ([plugins.{name}] enabled = false in "
+                f"{advice}change it to do its work after the hook, or disable it ([plugins.{name}] enabled = false in "
                 f"{path}); figures: hookrouter stats --plugin {name}",
             )
         if not slow:

@@ -37,7 +37,7 @@ class SpeedCheck:
             yield Finding(
                 WARNING,
                 "speed",
-                "PYTHONDONTWRITEBYTECODE is set: if Claude Code is started with it, every hook run compiles anew what "
+                "PYTHONDONTWRITEBYTECODE is set: if Claude Code is started with it, every hook run compiles again what "
                 "is not compiled yet",
                 "unset PYTHONDONTWRITEBYTECODE",
             )

@@ -39,7 +39,7 @@ class StorageCheck:
         except StoreError as error:
             found = [str(error)]
         for problem in found:
-            fix = "this machine goes on by itself until then; run afterwards: hookrouter storage check"
+            fix = "this machine works on its own until then; afterwards run: hookrouter storage check"
             yield Finding(ERROR, self.name, f"{config.engine}: {problem}", fix)
         if not found:
             yield Finding(OK, self.name, f"{config.engine} is shared; this machine is {machine}")

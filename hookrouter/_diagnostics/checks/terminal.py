@@ -19,7 +19,7 @@ __all__ = ["TerminalCheck"]
 _KEYS = "keys"
 """The answer channel that types in a terminal; the others need none."""
 
-_FIX = "mend that, or choose another [answer] terminal"
+_FIX = "fix that, or choose another [answer] terminal"
 
 
 class TerminalCheck:

@@ -65,11 +65,11 @@ def offered(given: object) -> tuple[Contribution, ...]:
     if given is None:
         return ()
     if isinstance(given, str) or not hasattr(given, "__iter__"):
-        raise TypeError(f"web_pages() returned {describe_value(given)}, which is no list")
+        raise TypeError(f"web_pages() returned {describe_value(given)}, which is not a list")
     found = tuple(itertools.islice(given, MOST_EACH + 1))
     for one in found:
         if type(one) not in (Page, SessionPanel, Link):
-            raise TypeError(f"web_pages() returned {describe_value(one)}, which is no Page, SessionPanel or Link")
+            raise TypeError(f"web_pages() returned {describe_value(one)}, which is not a Page, SessionPanel or Link")
     if len(found) > MOST_EACH:
         raise TypeError(f"web_pages() returned more than {MOST_EACH} pages, panels and links")
     return found

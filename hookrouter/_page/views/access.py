@@ -58,7 +58,7 @@ def acting(view: View) -> View:
         if login is None or not login.may_act:
             return state.draw(request, "problem.html", 403, what="This login may look, and change nothing.", why="")
         if not is_own_form(state.logins.csrf_token(login.id), await field_of(request, "csrf")):
-            return state.draw(request, "problem.html", 403, what="This form is out of date.", why="Load the page anew.")
+            return state.draw(request, "problem.html", 403, what="This form is out of date.", why="Reload the page.")
         return await view(request)
 
     return checked

@@ -49,7 +49,7 @@ async def _step(request: Request, *, is_last: bool) -> Response:
         return key
     if not is_own_form(_csrf(request), await field_of(request, "csrf")):
         return state_of(request).draw(
-            request, "problem.html", 403, what="This form is out of date.", why="Load the page anew."
+            request, "problem.html", 403, what="This form is out of date.", why="Reload the page."
         )
     try:
         return await (send if is_last else review)(request, key, f"/link/{request.path_params['token']}")

@@ -137,7 +137,7 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         fields = fastjson.loads(body)
     except ValueError as error:
-        raise BadRequest(f"the body is no JSON: {error}") from None
+        raise BadRequest(f"the body is not JSON: {error}") from None
     if not isinstance(fields, dict):
         raise BadRequest("the body: a JSON object is needed")
     return fields
@@ -178,7 +178,7 @@ def _environ(value: object) -> dict[str, str]:
         try:
             f"{name}{text}".encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
-            raise BadRequest("environ: it holds what is no text") from None
+            raise BadRequest("environ: it holds something that is not text") from None
     if sum(len(name) + len(text) + 2 for name, text in value.items()) > MAX_ENVIRON:
         raise BadRequest(f"environ: more than {MAX_ENVIRON} characters")
     _checked = value

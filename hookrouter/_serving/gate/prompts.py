@@ -1,4 +1,4 @@
-"""What is handed to the mods of clients: prompts and commands, from whoever delivers a queue to the session's client.
+"""What is passed to the mods of clients: prompts and commands, from whoever delivers a queue to the session's client.
 
 The gate is a letter box: it knows neither queues nor what proves anything. A mod asks for the next prompt, with the ids
 of those that it has been given; one that it does not name is given again, because the answer that held it was lost. A

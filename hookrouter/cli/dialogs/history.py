@@ -120,7 +120,7 @@ def _tell_kept(machine: str, stories: Sequence[Mapping[str, Any]], session: str 
         rows = [{**story, "machine": machine} for story in stories]
         typer.echo(json.dumps({"questions": rows, "machines": [{"machine": machine, "problem": AWAY}]}, indent=2))
     else:
-        typer.echo(f"Machine {printable(machine)}: {AWAY}; this is what it had brought before:")
+        typer.echo(f"Machine {printable(machine)}: {AWAY}; this is what it had written before:")
         _tell(stories, session)
     return 0
 

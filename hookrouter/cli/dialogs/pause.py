@@ -79,7 +79,7 @@ def pause(
         if session is not None and (unknown := _unknown(app, session)):
             if not app.config.may_manage(session):
                 return _fail("pause", f"{unknown}, and no agent of config.toml manages one of this name", 2)
-            typer.echo(printable(f"hookrouter pause: warning: {unknown}; it is paused all the same"), err=True)
+            typer.echo(printable(f"hookrouter pause: warning: {unknown}; it is paused anyway"), err=True)
         begun = pauses_of.begin(app.store, session, reason)
         running = _still_running(app, session)
     except StoreError as error:
@@ -268,7 +268,7 @@ def _deliver_queues(app: Application, session: str | None) -> None:
             if pauses_of.is_paused(app.store, queue.session) is None:
                 start_queue(app, queue.session)
     except StoreError as error:
-        app.warn(f"the queues could not be looked at: {error}")
+        app.warn(f"the queues could not be read: {error}")
 
 
 def _record(app: Application, outcome: str, one: Pause) -> None:

@@ -192,7 +192,7 @@ def _readable(one: Told) -> Told:
         is_document = False
     if is_document:
         return one
-    return one._replace(problem=f"what the machine {printable(one.machine)} said is no JSON document")
+    return one._replace(problem=f"what the machine {printable(one.machine)} said is not a JSON document")
 
 
 def _rows(one: Told, key: str) -> list[Mapping[str, Any]]:
@@ -234,4 +234,4 @@ def _of_engine(others: Others, machine: str, problem: str, kept: Kept) -> Told:
         rows, lines = kept.rows(store), kept.lines(store)
     except Exception as error:  # noqa: BLE001 - as above
         return Told(machine, "", f"{problem}; {_said(error)}")
-    return Told(machine, "\n".join(lines), f"{problem}; this is what it had brought before:", rows)
+    return Told(machine, "\n".join(lines), f"{problem}; this is what it had written before:", rows)

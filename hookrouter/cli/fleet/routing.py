@@ -142,7 +142,7 @@ def _elsewhere(found: Callable[[Others, Application], set[str]], line: Line) -> 
             machines = sorted(found(others, application))
             if len(machines) > 1:
                 raise SeveralMachinesError(
-                    f"several machines have what is meant: {', '.join(machines)}; say which with {OPTION} NAME"
+                    f"several machines match: {', '.join(machines)}; say which with {OPTION} NAME"
                 )
             if not machines or machines == [others.here]:
                 return None

@@ -136,7 +136,7 @@ def _plugin_name(name: str) -> str:
             "the first beginning with a letter, for example git-guard"
         )
     if plugin in (ORDER, LAST):
-        raise ScaffoldError(f"NAME: {plugin!r} is a key of [plugins] in config.toml, so no plugin can be called so")
+        raise ScaffoldError(f"NAME: {plugin!r} is a key of [plugins] in config.toml, so no plugin can have that name")
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.name == plugin:
             raise ScaffoldError(f"NAME: a plugin {plugin!r} is installed here already ({entry.value})")

@@ -94,7 +94,7 @@ def chosen_part(events: Sequence[str], plugin: str) -> Part | None:
         return None
     if len(set(events)) > 1:
         raise ScaffoldError(
-            f"--event: {found[0].hook} makes a package of its own, so it stands alone; found {', '.join(events)}"
+            f"--event: {found[0].hook} makes a package of its own, so it is the only one; found {', '.join(events)}"
         )
     if found[0].hook == "cli_commands" and plugin in {command.name for command in BUILT_IN}:
         raise ScaffoldError(f"NAME: the command would be called hookrouter {plugin}, which there is already")

@@ -225,8 +225,8 @@ class _Answering:
         reason = delivery.reason + ("" if self._handing_over.pause else self._others_open())
         if delivery.steps:
             reason += (
-                "; the dialog may hold part of the answer, so the answer stays noted and whatever is recorded will be "
-                "compared with it"
+                "; the dialog may hold part of the answer, so the answer stays noted and will be compared with what is "
+                "recorded"
             )
             return self._finish(outcome=outcome, reason=reason)
         documents.delete_pending(self._app.store, self._question.session, self._question.tool_use_id)

@@ -167,7 +167,7 @@ def _none_chosen(
         others = f"; these sessions have one: {', '.join(sessions)}" if sessions else "; no session has one"
         reason = f"session {session} has no open question{others}"
         if session == AUTO and sessions:
-            reason += '; "auto" is the name of a session here: --any means whichever session asks'
+            reason += '; "auto" is the name of a session here: --any means the session that asks'
     return result._replace(reason=reason, candidates=tuple(map(_candidate, shown)))
 
 

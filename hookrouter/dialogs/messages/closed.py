@@ -41,7 +41,7 @@ def closed_words(verdict: Verdict, recorded: Iterable[tuple[str, str]]) -> Close
         parts.append("Claude Code recorded exactly what was meant.")
     elif verdict.reason:
         parts += ["Why:", quoted(verdict.reason)]
-    parts.append("There is nothing to answer any more.")
+    parts.append("There is nothing left to answer.")
     return ClosedWords(f"{said}: session {code(cut(verdict.session, _NAME))}", "\n\n".join(parts) + "\n")
 
 
@@ -56,5 +56,5 @@ def _said(verdict: Verdict) -> str:
         by = code(cut(verdict.who, _NAME)) if verdict.who else "a person"
     else:
         by = f"the agent {code(cut(verdict.agent, _NAME))}" if verdict.agent else "the agent"
-    ending = {"mismatch": ", and recorded otherwise than meant", "unverified": ", and not compared"}
+    ending = {"mismatch": ", and recorded differently than meant", "unverified": ", and not compared"}
     return f"Answered by {by}{ending.get(verdict.outcome, '')}"

@@ -422,7 +422,7 @@ def _answer_parts(question: Dialog, argv: Sequence[str], environ: Mapping[str, s
 def _reserved_parts(question: Dialog) -> list[str]:
     rule = question.request.get("rule")
     rules = f"The rule `[[approvals.rules]]` {code(str(rule))} leaves it to a person: an answer of yours is refused."
-    return [f"## This is not yours to decide\n\n{rules} You are told so that you know why the session waits."]
+    return [f"## This is not yours to decide\n\n{rules} This message only tells you why the session waits."]
 
 
 def _own_answer_parts(question: Dialog, argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:

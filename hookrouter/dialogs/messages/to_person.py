@@ -111,14 +111,14 @@ def escalation_lead(question: Dialog, waited: float) -> list[str]:
         ]
     return [
         f"# Nobody has answered for {duration(waited)}: session {code(question.session)}",
-        f"The agent {code(question.agent)} was asked and has not answered. You can answer in its stead.",
+        f"The agent {code(question.agent)} was asked and has not answered. You can answer instead.",
     ]
 
 
 def _link_parts(link: Link | None) -> list[str]:
     if link is None:
         return []
-    return [f"Answer here: {link.url} (holds until {local(link.until, to='minutes')})"]
+    return [f"Answer here: {link.url} (valid until {local(link.until, to='minutes')})"]
 
 
 def _question_parts(form: Mapping[str, Any], number: int, count: int) -> list[str]:

@@ -193,8 +193,8 @@ def read_group(words: Sequence[str], question: Question, *, is_shown: bool = Fal
         if first:
             return Choice(_chosen(question, first, " ".join(rest[1:])))
     if has_previews(question):
-        what = f"{_shown(text)} is no option, and this question takes no words of your own"
-        raise DecisionError([f"{what}; choose {_options(question)}, with a note behind it if you like"])
+        what = f"{_shown(text)} is not an option, and this question takes no words of your own"
+        raise DecisionError([f"{what}; choose {_options(question)}, with a note after it if you like"])
     return Choice(_own(question, text), text)
 
 

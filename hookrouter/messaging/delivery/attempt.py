@@ -52,7 +52,7 @@ CHECK_SECONDS = 10.0
 GRACE_SECONDS = 30.0
 """Seconds after which a call that does not heed its upper limit ends the process that makes it."""
 
-PLUGIN_FAULT = "a fault of the plugin that brings the gateway type "
+PLUGIN_FAULT = "a fault of the plugin that provides the gateway type "
 """How the reason begins with which a message is given up because of the plugin, not of the gateway's table."""
 
 _DROPPED = SendResult(delivered=False, reason="dropped meanwhile", retry=False)
@@ -276,7 +276,9 @@ class Turn:
         gateway = self.routes.gateways.get(kind)
         if gateway is None:
             known = ", ".join(sorted(self.routes.gateways)) or "none"
-            return f"config.toml: gateways.{name}.type: no active plugin brings a gateway {kind!r}; there are: {known}"
+            return (
+                f"config.toml: gateways.{name}.type: no active plugin provides a gateway {kind!r}; there are: {known}"
+            )
         try:
             with self.limits.applied(CHECK_SECONDS):
                 settings, problems = read_gateway_settings(gateway, name, table)

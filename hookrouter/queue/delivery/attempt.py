@@ -275,7 +275,7 @@ class Attempts:
         self._channels.prepare(sight.queue, record)
         channel = next((one for one in self._channels.listed() if one.name == item.channel), None)
         if channel is None and not item.phase:
-            self._queue.put_back(item, "its delivery is begun anew")
+            self._queue.put_back(item, "its delivery starts over")
             return 0.0
         if channel is None:
             reason = f"its channel, {item.channel}, is not there any more, and may have submitted it"

@@ -143,7 +143,7 @@ def _why_not_by_registry(sight: Sight) -> str:
     if record is None or client is None:
         return ""
     if client.parked_job:
-        return "the session goes on in the background"
+        return "the session continues in the background"
     if client.session_id and client.session_id != record.session_id:
         return "the client shows another session"
     if client.status == WAITING:
@@ -239,7 +239,7 @@ def _screen_of(services: Services, session: str, record: SessionRecord | None) -
     try:
         return backend.capture(record.terminal)
     except Exception as error:  # noqa: BLE001 - it is a plugin's, and what it would show is for a person only
-        services.warn(f"the screen of session {session} could not be looked at: {describe_error(error)}")
+        services.warn(f"the screen of session {session} could not be read: {describe_error(error)}")
         return None
 
 

@@ -58,7 +58,7 @@ def message_text(data: Mapping[str, Any], advice: str = "") -> str:
     if data["reason"]:
         parts += ["Why:", quoted(data["reason"])]
     if _is_kept_back(data):
-        parts.append("The queue goes on by itself once that is over: nothing is to be resumed.")
+        parts.append("The queue continues by itself once that is over: there is nothing to resume.")
     parts += _error_parts(data)
     message = cut(data["message"], _PERSON_BYTES if to_person else MESSAGE_BYTES, lines=True, end=True)
     if message:
@@ -110,14 +110,14 @@ def _error_parts(data: Mapping[str, Any]) -> list[str]:
         return []
     parts = [f"The error is {code(error['kind'])}; the client says:", quoted(error["text"] or "(nothing)")]
     until = data["until"]
-    when = f"The queue goes on by itself at {local(until, to='minutes')}" if until else ""
+    when = f"The queue continues by itself at {local(until, to='minutes')}" if until else ""
     if error["sent_again"]:
         again = "; the prompt that was cut off is sent again then, because nothing of it had been done"
-        parts.append(f"{when or 'The queue goes on when it is resumed'}{again}.")
+        parts.append(f"{when or 'The queue continues when it is resumed'}{again}.")
     elif when:
         parts.append(f"{when}.")
     elif error["helps"] == "never":
-        parts.append("Trying again does not help: somebody has to mend the cause first.")
+        parts.append("Trying again does not help: somebody has to fix the cause first.")
     return parts
 
 
@@ -155,7 +155,7 @@ def _command_parts(data: Mapping[str, Any]) -> list[str]:
     ]
     if data["queue"]["hold"] is not None:
         parts += [
-            "What is sent waits until the hold ends. To put something before all that waits, and to go on:",
+            "What you send waits until the hold ends. To put something at the front of the queue, and resume it:",
             code_block([f"{commands['send_next']} --file=- <<'PROMPT'", "<a prompt, /command or !command>", "PROMPT"]),
             code_block([commands["resume"]]),
         ]

@@ -128,7 +128,7 @@ class PromptChannelContract:
             return "held: another prompt came" if asked > 2 else ""
 
         outcome = _checked(channel.submit(_for(client, ITEMS["lines"])._replace(stopped=stopped)))
-        assert asked, "it never asks whether it may go on"
+        assert asked, "it never asks whether it may continue"
         if outcome.status == PromptStatus.NOT_NOW:
             assert client.submitted() == []
             assert _until_decided(channel, lambda: _for(client, ITEMS["hash"])).status == PromptStatus.SUBMITTED

@@ -562,7 +562,7 @@ class TerminalBackendContract:
         os.kill(int(pane.environ["PANE_PROGRAM"]), signal.SIGKILL)
         _shown(backend, pane, "what follows")
         for act in (partial(backend.press, pane.address, "Enter"), partial(backend.paste, pane.address, "text")):
-            assert isinstance(_raised(act), TerminalGone), "what was meant for a program reached the one behind it"
+            assert isinstance(_raised(act), TerminalGone), "what was meant for a program reached the one after it"
         backend.guard_program(pane.address)
         backend.press(pane.address, "x")
         _shown(backend, pane, "read b'x'")

@@ -87,7 +87,7 @@ def list_rules(config: _Config = None, as_json: Json = False) -> None:
         typer.echo(f"{number:3}. {one['decide']:<6} {printable(one['rule'])}")
         typer.echo(f"            {style(printable(one['about']), DIM)}")
         if one["shadowed_by"] is not None:
-            _note(style, f"never decides: {one['shadowed_by']} stands before it and is about all of it", YELLOW)
+            _note(style, f"never decides: {one['shadowed_by']} comes before it and covers all of it", YELLOW)
         if one["never"]:
             _note(style, f"matches nothing: {one['never']}", RED)
     missing = dict.fromkeys(name for one in found for name in one["unregistered"])
@@ -173,7 +173,7 @@ def try_rules(
         typer.Option(
             "--transcripts",
             metavar="FOLDER",
-            help="Where they lie. Default: ~/.claude/projects, or below $CLAUDE_CONFIG_DIR.",
+            help="Where they are. Default: ~/.claude/projects, or below $CLAUDE_CONFIG_DIR.",
         ),
     ] = None,
     shell: _Shell = None,

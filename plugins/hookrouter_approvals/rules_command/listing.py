@@ -63,7 +63,7 @@ def described(rule: Rule) -> str:
     if tool == "Bash":
         if inner.endswith(":*"):
             return f"commands that begin with {inner.removesuffix(':*')}"
-        return f"commands of the form {inner}" if "*" in inner else f"the command {inner}, with nothing behind it"
+        return f"commands of the form {inner}" if "*" in inner else f"the command {inner}, with nothing after it"
     if tool == "WebFetch":
         return f"pages of {inner.removeprefix('domain:')}"
     if tool == _FORMS:
@@ -114,7 +114,7 @@ def _why_no_file(pattern: str) -> str:
     if ".." in pattern.split("/"):
         return "paths are compared without '..'"
     if pattern.startswith("~") and not pattern.startswith("~/"):
-        return "only ~/ stands for a home folder"
+        return "only ~/ means a home folder"
     first = re.match(r"/([^/]+)", pattern)
     if first and first[1] in _ROOT_FOLDERS:
         return f"one slash is the project's folder; for the machine's /{first[1]} write //{first[1]}"

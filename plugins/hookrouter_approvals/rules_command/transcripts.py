@@ -187,7 +187,7 @@ class _opened:  # noqa: N801 - used as a function is
         raw = self._raw = io.BufferedReader(io.FileIO(descriptor), _CHUNK)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError("it is no file")
+                raise OSError("it is not a file")
             if self._path.endswith(".gz"):
                 return raw, io.BufferedReader(gzip.GzipFile(fileobj=raw), _CHUNK)
             if self._path.endswith(".zst"):

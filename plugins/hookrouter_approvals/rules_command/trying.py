@@ -214,7 +214,7 @@ def trial_lines(found: Mapping[str, Any], transcripts: Transcripts, *, compared:
         for one in found["changes"]:
             yield f"  {one['count']:>9,}  from {one['from']} to {one['to']}"
             yield from (f"               {_short(example)}" for example in one["examples"])
-    hand = "Rules that would allow what was allowed by hand, to be put behind the others:"
+    hand = "Rules that would allow what was allowed by hand, to be put after the others:"
     yield from _listed(hand, found["proposals"], "rule")
     faults = [(transcripts.broken, "broken lines"), (transcripts.too_long, "lines of more than 16 MB")]
     for count, text in faults:

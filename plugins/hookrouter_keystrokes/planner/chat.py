@@ -54,9 +54,10 @@ class ChatPlan(PagePlan):
         tries = [each.view.state for each in after if isinstance(each.step, Press) and each.step.key == "Enter"]
         if tries and isinstance(tries[0], Prompt) and prompt.text.count("\n") > tries[0].text.count("\n"):
             return GiveUp(
-                "Enter makes a new line in this client's prompt box (see keybindings.json), so the chat's text stands "
-                "there unsent"
+                "Enter makes a new line in this client's prompt box (see keybindings.json), so the chat's text is "
+                "still "
+                "there, unsent"
             )
         if len(tries) >= _TRIES:
-            return GiveUp("Enter does not send the chat's text, which stands in the prompt box")
+            return GiveUp("Enter does not send the chat's text, which is in the prompt box")
         return Press("Enter", "send the chat's text")

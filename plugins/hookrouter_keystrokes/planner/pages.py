@@ -57,7 +57,7 @@ class PagePlan:
     def move(self, page: Page, kind: str, option: int | None = None) -> Press | None:
         """Return the key that brings the cursor one row nearer to a row, or None if it is there."""
         if page.cursor is None:
-            return Press("Down", "bring the cursor into view")
+            return Press("Down", "move the cursor into view")
         row = page.rows[page.cursor]
         here, there = self.position(page, row.kind, row.option), self.position(page, kind, option)
         if here == there:

@@ -133,7 +133,7 @@ def _cut_off(edge: str, below: list[str]) -> PromptArea | None:
         return None
     return PromptArea(
         AreaKind.NOTHING,
-        "the pane is too small for the prompt box and what stands in it",
+        "the pane is too small for the prompt box and its text",
         glyph=below[0][0],
         rows=tuple(line[2:].replace(facts.BOX_GAP, " ") for line in below),
         is_cut=_MORE_ROWS.fullmatch(edge) is not None,

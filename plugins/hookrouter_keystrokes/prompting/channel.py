@@ -182,7 +182,7 @@ class _Typist:
             left = self._left.entry()
             if left is not None and situation(area, left, Phase.TYPING) in (Situation.OURS, Situation.PART):
                 self._keep_others_out()
-                self._take_out("what an earlier attempt has typed stands in the prompt box", left)
+                self._take_out("what an earlier attempt typed is in the prompt box", left)
             else:
                 self._put_draft_away(area)
         self._keep_others_out()
@@ -274,10 +274,10 @@ class _Typist:
             is_view, is_nothing = area.kind == AreaKind.VIEW, area.kind == AreaKind.NOTHING
             return _not_now(area.why, is_person=is_view, is_try=is_nothing)
         if self._phase == Phase.TYPING or self._left.entry() is not None:
-            return _not_now("what stands in the prompt box may in part be what an earlier attempt has typed")
+            return _not_now("the text in the prompt box may in part be what an earlier attempt typed")
         if not area.rows:
-            return _not_now("somebody has brought the prompt box into another mode", is_person=True)
-        return _not_now("somebody's text stands in the prompt box", is_person=True)
+            return _not_now("somebody has switched the prompt box to another mode", is_person=True)
+        return _not_now("somebody's text is in the prompt box", is_person=True)
 
     def _keep_others_out(self) -> None:
         if self.hold.is_possible:
@@ -319,7 +319,7 @@ class _Typist:
         if not (self._may_stash() and area.rows and area.is_prompt):
             raise waits
         if area.is_stashed:
-            raise _not_now("somebody's text stands in the prompt box, and another one was put away", is_person=True)
+            raise _not_now("somebody's text is in the prompt box, and another one was put away", is_person=True)
         end = self._clock() + self._timing.draft_seconds
         while self._clock() < end:
             self._sleep(self._timing.poll_seconds)
@@ -445,12 +445,12 @@ class _Typist:
             if area.is_empty:
                 self._left.forget()
                 return
-            why = reason or "a part of the text stands in the prompt box"
+            why = reason or "a part of the text is in the prompt box"
             if not area.is_box and not (area.kind == AreaKind.NOTHING and area.rows):
-                raise _not_now(f"{why}; it is still there, behind what is open now: {area.why}")
+                raise _not_now(f"{why}; it is still there, under what is open now: {area.why}")
             typed = self._typed_in(area, entry or self._entry)
             if not self._is_alone and area.rows and not is_part(without_chips(area), typed):
-                why = f"{why}; more than what was typed stands there, so it was left there"
+                why = f"{why}; the box holds more than what was typed, so it was left as it is"
                 raise _not_now(why, is_person=True, is_try=True)
             # Old clients need BSpace for an empty line; in vim's normal mode it only moves.
             keys = ("C-u", "BSpace") if area.rows[-1:] != ("",) and area.rows else ("BSpace", "C-u")

@@ -36,9 +36,9 @@ def untypable(text: str) -> str:
     if "\t" in text:
         return "it holds a tab, which the client turns into four blanks"
     if unicodedata.normalize("NFC", text) != text:
-        return "it holds characters that the client composes anew (it is not in Unicode's form NFC)"
+        return "it holds characters that the client normalizes (it is not in Unicode's form NFC)"
     if found := _NO_CHARACTER.search(text):
-        return f"it holds U+{ord(found[0]):04X}, which is no character"
+        return f"it holds U+{ord(found[0]):04X}, which is not a character"
     if hidden := dropped(text):
         return f"it holds the invisible character U+{ord(hidden):04X}, which newer clients drop"
     if found := _ESCAPED.search(text):

@@ -76,14 +76,14 @@ class ModChannel:
         try:
             request.save_phase(f"{mod} {attempt}")
         except StoreError as error:
-            return PromptOutcome(PromptStatus.NOT_NOW, printable(f"it is not handed over: {error}"))
+            return PromptOutcome(PromptStatus.NOT_NOW, printable(f"it is not passed on: {error}"))
         return _Handing(request, gate, mod, attempt, is_new=True).run()
 
     def _again(self, request: PromptRequest) -> PromptOutcome:
         """Go on with an attempt that was cut off: the same id is no second attempt for a module that still has it."""
         mod, _, attempt = request.item.phase.partition(" ")
         if request.home is None or not attempt:
-            return PromptOutcome(PromptStatus.UNCERTAIN, "it was handed to the client's mod, which cannot be asked")
+            return PromptOutcome(PromptStatus.UNCERTAIN, "it was passed to the client's mod, which cannot be asked")
         return _Handing(request, ModGate(request.home.router), mod, attempt, is_new=False).run()
 
 
@@ -97,7 +97,7 @@ class _Handing:
         self._handover = _handover(request.item, attempt)
         self._is_new = is_new
         """Whether it cannot have reached the module yet."""
-        self._steps = [f"handed to the mod {mod}" if is_new else f"asked the mod {mod} what became of it"]
+        self._steps = [f"passed to the mod {mod}" if is_new else f"asked the mod {mod} what became of it"]
 
     def run(self) -> PromptOutcome:
         """Return the outcome."""

@@ -47,12 +47,10 @@ AnySession = Annotated[
 ItemId = Annotated[
     str,
     typer.Argument(
-        metavar="ID", help="The item's id, or a part from its beginning or behind its dash.", autocompletion=item_ids
+        metavar="ID", help="The item's id, or the beginning of either of its parts.", autocompletion=item_ids
     ),
 ]
 ItemIds = Annotated[
     list[str],
-    typer.Argument(
-        metavar="ID...", help="Ids, or parts from their beginning or behind their dash.", autocompletion=item_ids
-    ),
+    typer.Argument(metavar="ID...", help="Ids, or the beginning of either of their parts.", autocompletion=item_ids),
 ]

@@ -44,7 +44,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Show what waits to be submitted in sessions, and change it.",
+    help="Show and change the prompts and commands queued for sessions.",
 )
 
 

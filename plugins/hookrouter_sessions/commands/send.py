@@ -26,15 +26,13 @@ def send(
         typer.Option(
             "--session",
             metavar="NAME",
-            help="The session; auto is the one that has a client, if no session is called so.",
+            help="The session; auto: the only one with a client, if no session has that name.",
             autocompletion=known_sessions,
         ),
     ] = "",
-    any_session: Annotated[bool, typer.Option("--any", help="Whichever session has a client, if it is one.")] = False,
+    any_session: Annotated[bool, typer.Option("--any", help="The only session with a client.")] = False,
     file: File = None,
-    first: Annotated[
-        bool, typer.Option("--next", help="Put them before all that wait, in this order; not behind.")
-    ] = False,
+    first: Annotated[bool, typer.Option("--next", help="Put them at the front of the queue, in this order.")] = False,
     wait: Annotated[
         str | None,
         typer.Option(

@@ -259,7 +259,7 @@ def test_plugins_that_cannot_be_asked_keep_the_messages(
 
     assert main([]) == 0
 
-    assert "no active plugin brings a gateway 'command'" in bench.message(wake).last_error
+    assert "no active plugin provides a gateway 'command'" in bench.message(wake).last_error
     assert "SystemExit: 3" in json.dumps(bench.journal.records(None))
 
 

@@ -233,7 +233,7 @@ def test_the_only_field_needs_no_name() -> None:
     [
         ("bob", "type the values as name=… ok=…"),
         ("nam=bob", "type the values as"),
-        ("hello name=bob", '"hello" stands before the first value'),
+        ("hello name=bob", '"hello" comes before the first value'),
         ("name=a name=b", '"name" is there twice'),
     ],
 )

@@ -284,7 +284,7 @@ def test_a_form_is_submitted(asking: Any) -> None:
         '"name" is missing',
         '"size" is "m"; allowed are s, l',
         '"count" is 0; allowed is at least 1',
-        '"other" is no field of the form; allowed are name, size, count',
+        '"other" is not a field of the form; allowed are name, size, count',
     ]
     result = asking.decide({"action": "submit", "content": {"name": "bob"}}, wait=10)
     assert result.outcome == "verified"
@@ -298,7 +298,7 @@ def test_a_form_is_submitted(asking: Any) -> None:
         ("{}", '"action" is missing; allowed are allow, deny'),
         ('{"action": "alow"}', "did you mean"),
         ('{"action": "approve"}', "allowed are allow, deny"),
-        ('{"action": "allow", "text": "x"}', '"text" is no key of allow; allowed are input, always'),
+        ('{"action": "allow", "text": "x"}', '"text" is not a key of allow; allowed are input, always'),
         ('{"action": "allow", "input": 3}', '"input" must be an object'),
         ('{"action": "allow", "always": true}', "allowed: none: the client proposes nothing"),
         ('{"action": "deny"}', '"text" must be a text that is not empty'),

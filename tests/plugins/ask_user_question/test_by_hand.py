@@ -141,7 +141,7 @@ def test_own_words_are_asked_about(
     on_terminal(monkeypatch, "n\n")
     code, _, err = command(capsys, "main", "neither", "0")
     assert (code, asked.first.requests) == (130, [])
-    assert '"neither" is no option. Send it as your own words? y or n: ' in err
+    assert '"neither" is not an option. Send it as your own words? y or n: ' in err
     assert "hookrouter answer: interrupted: nothing was sent" in err
     on_terminal(monkeypatch, "y\n")
     asked.first.act = recording(asked, {**ANSWERS, "Which database?": "neither"})

@@ -75,7 +75,7 @@ def verdict(outcome: str = "verified", **fields: Any) -> Verdict:
         ),
         (
             verdict("mismatch", reason="other labels"),
-            "Answered by the agent `main`, and recorded otherwise than meant: session `work`",
+            "Answered by the agent `main`, and recorded differently than meant: session `work`",
             ["> other labels"],
         ),
         (verdict("unverified"), "Answered by the agent `main`, and not compared: session `work`", []),
@@ -96,7 +96,7 @@ def test_a_message_that_closes_another_says_how_the_question_ended(
     assert found.subject == subject
     assert found.text.startswith(f"# {subject.removesuffix(': session `work`')}\n")
     assert all(text in found.text for text in texts), found.text
-    assert found.text.endswith("There is nothing to answer any more.\n")
+    assert found.text.endswith("There is nothing left to answer.\n")
 
 
 def test_one_whose_end_nobody_has_noted_goes_out_as_it_is(ask_session: Any) -> None:
@@ -484,7 +484,7 @@ def test_a_person_gets_a_link_that_shows_just_this_question(ask_session: Any, ki
     assert found.link.startswith("https://claude.example.org/link/")
     assert found.data["link"] == found.link
     # Ahead of Claude's words: a service may cut the text.
-    assert found.text.index(f"Answer here: {found.link} (holds until ") < found.text.index("Which database?")
+    assert found.text.index(f"Answer here: {found.link} (valid until ") < found.text.index("Which database?")
     token = found.link.rpartition("/")[2]
     assert read_link(ask_session.home, PAGE, token) == ("main", "s-1", "toolu_1")
 

@@ -327,7 +327,7 @@ def test_a_session_that_is_not_known_is_said(commands: Any, capsys: pytest.Captu
     assert cli_pause.pause(session="mian", as_json=True) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["paused"]["session"] == "mian"
-    assert "warning: no session mian is known, did you mean 'main'; it is paused all the same" in err
+    assert "warning: no session mian is known, did you mean 'main'; it is paused anyway" in err
     assert cli_pause.pause(session="main", as_json=True) == 0
     assert capsys.readouterr().err == ""
     # What is paused already is known.

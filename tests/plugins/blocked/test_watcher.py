@@ -183,7 +183,7 @@ def test_a_broken_note_of_what_was_seen_is_begun_anew(outside: Outside) -> None:
         ('{"action": "row", "index": 2}', '"index" is 2; allowed: 0 to 1'),
         ('{"action": "row", "index": -1}', '"index" is -1'),
         ('{"action": "row", "index": true}', '"index" is true'),
-        ('{"action": "row", "index": 1, "text": "x"}', '"text" is no key of row'),
+        ('{"action": "row", "index": 1, "text": "x"}', '"text" is not a key of row'),
         ('{"action": "allow"}', '"action" is "allow"; allowed is row'),
         ('[{"action": "row", "index": 0}, {"action": "row", "index": 1}]', "one object is wanted"),
         ("[]", "one object is wanted"),

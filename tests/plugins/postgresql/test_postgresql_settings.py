@@ -97,10 +97,10 @@ def test_no_text_is_shown_that_may_be_a_secret(text):
     ("dsn", "wrong"),
     [
         (f"postgresql://me:first@{SECRET}@db.example.org/hooks", "a host with @"),
-        (f"postgresql://me:first@second:{SECRET}@db.example.org/hooks", "a port that is no number from 1 to 65535"),
-        ("host=db port=abc", "a port that is no number from 1 to 65535"),
-        ("host=db port=0", "a port that is no number from 1 to 65535"),
-        ("host=one,two port=5432,65536", "a port that is no number from 1 to 65535"),
+        (f"postgresql://me:first@second:{SECRET}@db.example.org/hooks", "a port that is not a number from 1 to 65535"),
+        ("host=db port=abc", "a port that is not a number from 1 to 65535"),
+        ("host=db port=0", "a port that is not a number from 1 to 65535"),
+        ("host=one,two port=5432,65536", "a port that is not a number from 1 to 65535"),
         (f"postgresql://me:12/{SECRET}@db.example.org/hooks", "a database with @"),
     ],
 )

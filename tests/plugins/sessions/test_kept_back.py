@@ -19,7 +19,7 @@ from support.queue_world import World
 MINUTE = 60.0
 HOURS = 3 * 3600.0
 
-WAITS = PromptOutcome(PromptStatus.NOT_NOW, "somebody's text stands in the prompt box", is_person=True)
+WAITS = PromptOutcome(PromptStatus.NOT_NOW, "somebody's text is in the prompt box", is_person=True)
 TRIES = PromptOutcome(
     PromptStatus.NOT_NOW, "the prompt box shows something else than what was typed", steps=("paste",), is_try=True
 )
@@ -169,7 +169,7 @@ def test_a_draft_is_told_once_and_waited_for(make: Make) -> None:
     one = make(keys=WAITS, doorbell=None)
     item = one.world.send("go on")
     one.world.deliver_for(MINUTE)
-    assert one.told == ["somebody's text stands in the prompt box"]
+    assert one.told == ["somebody's text is in the prompt box"]
     assert "goes on by itself" in one.world.messages()[0].text
     one.world.deliver_for(HOURS)
     queue = one.world.queue
@@ -236,7 +236,7 @@ def test_what_stays_in_the_session_of_an_attempt_that_was_killed_is_told(make: M
     one.world.store.held.clear()
     one.channels["keys"].submit = submit
     one.world.deliver_for(MINUTE + 10)
-    assert one.told == ["somebody's text stands in the prompt box"]
+    assert one.told == ["somebody's text is in the prompt box"]
     kept = one.world.queue.item(item.id)
     assert kept is not None
     assert kept.phase == "typing"

@@ -110,7 +110,7 @@ def test_a_person_is_named(machine: Machine, capsys: pytest.CaptureFixture[str])
         (["good", "bad\x1b", ""], "text 2 of 3: character 4 of the text is U+001B"),
         (["good", "bad\x1b", ""], "text 3 of 3: there is no text"),
         (["x" * (LONGEST + 1)], f"the text has {LONGEST + 1} characters"),
-        (["/"], "a / alone is no command"),
+        (["/"], "a / alone is not a command"),
         ([], "nothing to send: give one TEXT for each item, or --file FILE"),
         (["a", "--file", "b"], "either as arguments or with --file"),
         (["--file", "/nothing/here"], "--file /nothing/here: No such file or directory"),

@@ -36,8 +36,8 @@ class One:
     [
         (Done(0, ROWS, ""), 1, ""),
         (Done(0, '{"questions": [', "", is_cut=True), 0, "the machine one wrote more than can be sent from there"),
-        (Done(0, '{"questions": [', ""), 0, "what the machine one said is no JSON document"),
-        (Done(0, "", ""), 0, "what the machine one said is no JSON document"),
+        (Done(0, '{"questions": [', ""), 0, "what the machine one said is not a JSON document"),
+        (Done(0, "", ""), 0, "what the machine one said is not a JSON document"),
         (Done(1, "", "the state folder is away"), 0, "the state folder is away"),
     ],
 )

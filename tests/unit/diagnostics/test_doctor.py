@@ -596,7 +596,7 @@ def test_undelivered_messages_and_quarantined_documents_are_found(machine: Path)
     app.outbox.tries.failed(app.outbox.ids()[0], reason, given_up="fingerprint")
     (faulty,) = findings("outbox")
     assert reason in faulty.message
-    assert faulty.fix.startswith("update the plugin that brings this gateway type, or report it")
+    assert faulty.fix.startswith("update the plugin that provides this gateway type, or report it")
     (machine / "home" / "state" / "question-x.json").write_text("{broken")
     app.store.read("question", "x")
     assert [finding.level for finding in findings("documents")] == [WARNING]
@@ -676,7 +676,7 @@ def test_the_fix_of_a_message_that_a_gateway_fails_is_the_gateway(machine: Path)
         assert [found.level for found in findings("outbox")] == [OK]
     outbox.tries.failed(name, "exit code 1: no such module", next_attempt_at="2026-11-22T10:00:00.000Z")
     (found,) = findings("outbox")
-    assert found.fix.startswith("mend what [gateways.inbox] in ")
+    assert found.fix.startswith("fix what [gateways.inbox] in ")
     assert f"hookrouter outbox retry {name}" in found.fix
 
 

@@ -35,7 +35,7 @@ def machine(storage: MemoryStorage, tmp_path: Path) -> Iterator[Machine]:
 def test_no_other_command_is_run(machine: Machine, storage: MemoryStorage, words: list[str]) -> None:
     done = run_elsewhere(storage, "one", words, "", pytest.fail)
     assert done.code == 2
-    assert "is no command for another machine; allowed: answer, send" in done.stderr
+    assert "is not a command for another machine; allowed: answer, send" in done.stderr
 
 
 def test_a_machine_that_is_not_there_does_nothing(storage: MemoryStorage) -> None:

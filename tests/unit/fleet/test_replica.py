@@ -391,7 +391,7 @@ def test_one_process_at_a_time_is_there_for_a_machine(home: Home) -> None:
     first, second = (Replica(home, storage, "one", pytest.fail) for _ in range(2))
     with first.lock():
         first.check_lock()
-        with pytest.raises(ReplicaError, match="another process brings documents under the name 'one'"), second.lock():
+        with pytest.raises(ReplicaError, match="another process writes documents under the name 'one'"), second.lock():
             pass
     with pytest.raises(StoreError, match="the lock of the machine 'one' was lost"):
         first.check_lock()

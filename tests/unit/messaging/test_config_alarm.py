@@ -149,7 +149,7 @@ def test_a_gateway_that_cannot_be_asked_is_told_once_to_all_whom_another_one_rea
     assert message.subject == "the gateway chat cannot be used until [gateways.chat] is corrected"
     assert f"\n> {reason}\n" in message.text
     assert "is tried at once when the table was corrected and hookrouter runs again" in message.text
-    assert "This is said again only if the problem is still there after another change of the file." in message.text
+    assert "This message is repeated only if the problem is still there after another change" in message.text
     assert not tell_of_gateway(services, "chat", reason)
     assert place.told() == told
     # The file is another one, but the mistake is the same.

@@ -174,7 +174,9 @@ def test_a_gateway_that_returns_the_wrong_thing_is_called_once_until_its_plugin_
     bench.run()
 
     assert len(bench.gateway.seen) == 1
-    reason = f"a fault of the plugin that brings the gateway type 'recorder': deliver() of pigeon.Loft returned {fault}"
+    reason = (
+        f"a fault of the plugin that provides the gateway type 'recorder': deliver() of pigeon.Loft returned {fault}"
+    )
     assert bench.message(wake).last_error == reason
     assert bench.records() == [("error", "given_up", reason)]
 
@@ -265,7 +267,7 @@ def test_a_refused_message_does_not_hold_up_its_session(bench: Bench) -> None:
             {"g": {"type": "recrder"}},
             (),
             [],
-            "gateways.g.type: no active plugin brings a gateway 'recrder'; there are: rec",
+            "gateways.g.type: no active plugin provides a gateway 'recrder'; there are: rec",
         ),
         ({"g": {"type": "recorder"}}, (), ["argv: missing"], "config.toml: gateways.g.argv: missing"),
     ],

@@ -353,7 +353,7 @@ def test_plugins_are_asked_once_and_anew_if_others_are_active(tmp_path: Path) ->
     assert (both, one) == (["A", "B"], ["A"])
     assert sorted(problems) == [
         "plugin c: web_pages() failed: ValueError: no pages",
-        "plugin d: TypeError: web_pages() returned 'x', which is no Page, SessionPanel or Link",
+        "plugin d: TypeError: web_pages() returned 'x', which is not a Page, SessionPanel or Link",
     ]
 
 

@@ -35,7 +35,7 @@ def test_an_optional_hook_that_is_not_known_is_left_out_and_told(hook: str, monk
     monkeypatch.setitem(sys.modules, made.__name__, made)
     said = describe("one", made.__name__, {})
     assert (said["hooks"], said["error"]) == (["pre_tool_use_bash"], "")
-    assert said["hints"] == [f"{hook} is no hook of this version, and is not called: it is marked as optional"]
+    assert said["hints"] == [f"{hook} is not a hook of this version, and is not called: it is marked as optional"]
 
 
 def test_another_one_refuses_the_plugin_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def test_what_is_not_there(change: Callable[[Queue], Queue]) -> None:
 
 
 def test_an_item_cannot_stand_before_itself() -> None:
-    with pytest.raises(EditError, match="cannot stand before itself"):
+    with pytest.raises(EditError, match="cannot be moved before itself"):
         moved(queue("a"), "2026-a", before="2026-a")
 
 

@@ -47,8 +47,8 @@ def test_kinds(text: str, kind: str) -> None:
         ("a\x9bb", "character 2 of the text is U+009B"),
         ("a\ud800b", "character 2 of the text is U+D800"),
         ("x" * (LONGEST + 1), f"the text has {LONGEST + 1} characters; at most {LONGEST}"),
-        ("/", "found '/': a / alone is no command"),
-        (" ! ", "found '!': a ! alone is no command"),
+        ("/", "found '/': a / alone is not a command"),
+        (" ! ", "found '!': a ! alone is not a command"),
     ],
     ids=lambda text: repr(text[:20]),
 )

@@ -145,7 +145,7 @@ def from_words(
             [f"{shown} is the label or the beginning of no option; to send it as your own words, add --text"]
         )
     for text in reading.own:
-        if not _is_yes(f'"{printable(text)[:200]}" is no option. Send it as your own words? y or n: '):
+        if not _is_yes(f'"{printable(text)[:200]}" is not an option. Send it as your own words? y or n: '):
             raise Left
     return reading.decisions
 

@@ -134,7 +134,7 @@ class _Talk:
         if not self._accepts(decision, question):
             return None
         if own is not None and not self._is_yes(
-            f'"{printable(own)}" is no option. Send it as your own words? y or n: '
+            f'"{printable(own)}" is not an option. Send it as your own words? y or n: '
         ):
             return None
         return decision

@@ -325,7 +325,7 @@ def test_a_machine_whose_role_has_the_rows_of_another_name(
     server.ask(f"CREATE TABLE {schema}.machine_role (role name, machine text)")
     assert wrong.check() == [problem]
     server.ask(f"GRANT SELECT ON {schema}.machine_role TO tight")
-    assert "the rows of no machine, as it stands in no row of machine_role; correct" in wrong.check()[0]
+    assert "the rows of no machine, as no row of machine_role names it; correct" in wrong.check()[0]
     server.ask(f"INSERT INTO {schema}.machine_role VALUES ('tight', 'one')")
     assert "the rows of the machine 'one'; correct the one or the other" in wrong.check()[0]
     for action in (

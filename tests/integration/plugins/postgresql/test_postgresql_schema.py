@@ -60,7 +60,7 @@ def test_what_is_lost_by_going_back_is_said(storage):
     history.append(HistoryBatch(0, {"a": 1}, stories, []))
     (said,) = storage.migrate(NEWEST - 1)
     assert "migration 3 (history): the history of all machines went with its tables, 3 questions" in said
-    assert "when you migrate again, each machine brings what its journal still has" in said
+    assert "when you migrate again, each machine adds what its journal still has" in said
     # And so they do: nothing counts as brought.
     storage.migrate()
     assert storage.history().place() == HistoryPlace(0, {})
