@@ -131,7 +131,7 @@ def _check_plan(question: Dialog, item: Mapping[str, Any]) -> list[str]:
         shown = printable(json.dumps(item["mode"], ensure_ascii=False))[:60]
         faults.append(f'"mode" is {shown}; allowed are {", ".join(MODES)}')
     if "plan" in item and (not isinstance(item["plan"], str) or not item["plan"].strip()):
-        faults.append('"plan" must be a text that is not empty')
+        faults.append('"plan" must be a non-empty string')
     if "plan" in item and not isinstance(question.request.get("input", {}).get("plan"), str):
         faults.append('"plan": there is no plan to replace')
     return faults
@@ -160,7 +160,7 @@ _CHECKS: dict[str, Callable[[Dialog, Mapping[str, Any]], list[str]]] = {
 def _text_faults(item: Mapping[str, Any]) -> list[str]:
     text = item.get("text")
     if not isinstance(text, str) or not text.strip():
-        return ['"text" must be a string that is not empty: what Claude is told']
+        return ['"text" must be a non-empty string: what Claude is told']
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
         return ['"text" holds a character that is none']
     return []

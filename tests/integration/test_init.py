@@ -263,7 +263,7 @@ def test_a_person_alone_is_the_inbox(place: Place) -> None:
     done = place.init("--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "test message through inbox (inbox): arrived after" in flat(done.stdout)
-    assert "nobody is told. The question stands on Claude's screen and in `hookrouter questions`" in " ".join(
+    assert "nobody is told. The question is shown on Claude's screen and in `hookrouter questions`" in " ".join(
         done.stdout.split()
     )
     assert "nobody else is told, because only a person answers;" in flat(done.stdout)

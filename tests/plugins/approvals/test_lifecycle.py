@@ -301,7 +301,7 @@ def test_a_form_is_submitted(asking: Any) -> None:
         ('{"action": "allow", "text": "x"}', '"text" is not a key of allow; allowed are input, always'),
         ('{"action": "allow", "input": 3}', '"input" must be an object'),
         ('{"action": "allow", "always": true}', "allowed: none: the client proposes nothing"),
-        ('{"action": "deny"}', '"text" must be a text that is not empty'),
+        ('{"action": "deny"}', '"text" must be a non-empty string'),
         ('{"action": "deny", "text": "x", "stop": 1}', '"stop" must be true or false'),
         ("[]", "0 decisions for one permission"),
         ("[3]", "the decision must be an object"),

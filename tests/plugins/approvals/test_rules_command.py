@@ -190,7 +190,7 @@ def test_the_list_says_what_never_decides(config: Path, capsys: pytest.CaptureFi
     assert found["Bash(rm:*)"]["unregistered"] == ["Bash", "Monitor", "PowerShell"]
     assert main(["rules", "list"]) == 0
     out = capsys.readouterr().out
-    assert "never decides: Bash(git:*) stands before it" in out
+    assert "never decides: Bash(git:*) comes before it" in out
     assert "no hook is registered for Bash" in out
 
 

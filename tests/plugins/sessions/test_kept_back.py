@@ -170,7 +170,7 @@ def test_a_draft_is_told_once_and_waited_for(make: Make) -> None:
     item = one.world.send("go on")
     one.world.deliver_for(MINUTE)
     assert one.told == ["somebody's text is in the prompt box"]
-    assert "goes on by itself" in one.world.messages()[0].text
+    assert "continues by itself" in one.world.messages()[0].text
     one.world.deliver_for(HOURS)
     queue = one.world.queue
     assert queue.hold is None

@@ -121,7 +121,7 @@ KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, mon
             '[[agents]]\nid = "a"\ngateways = []',
             "agents[0].gateways: found an empty list; allowed: a list of one or more gateway names",
         ),
-        ('[[agents]]\nid = "a"\ngateways = [1]', "agents[0].gateways[0]: found 1; allowed: a text that is not empty"),
+        ('[[agents]]\nid = "a"\ngateways = [1]', "agents[0].gateways[0]: found 1; allowed: a non-empty string"),
         (
             '[[agents]]\nid = "a"\ngateways = ["inbox", "inbx"]',
             "agents[0].gateways[1]: found 'inbx', did you mean 'inbox'?; allowed: inbox",
@@ -148,11 +148,11 @@ KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, mon
             f"plugin: unknown key, did you mean 'plugins'?; allowed: {KEYS}",
         ),
         ("[[agents]]\nenabled = true", "agents[0].id: missing; it is required"),
-        ('[[agents]]\nid = ""', "agents[0].id: found ''; allowed: a text that is not empty"),
+        ('[[agents]]\nid = ""', "agents[0].id: found ''; allowed: a non-empty string"),
         ('[[agents]]\nid = "a"\nenabled = "yes"', "agents[0].enabled: found 'yes'; allowed: true or false"),
         ('[[agents]]\nid = "a"\nenabled = 1', "agents[0].enabled: found 1; allowed: true or false"),
         ('[[agents]]\nid = "a"\nsessions = "w*"', "agents[0].sessions: found 'w*'; allowed: a list of texts"),
-        ('[[agents]]\nid = "a"\nsessions = [1]', "agents[0].sessions[0]: found 1; allowed: a text that is not empty"),
+        ('[[agents]]\nid = "a"\nsessions = [1]', "agents[0].sessions[0]: found 1; allowed: a non-empty string"),
         (
             '[[agents]]\nid = "a"\nworkdirs = ["src"]',
             "agents[0].workdirs[0]: found 'src'; allowed: an absolute folder, or one that begins with ~/ or *",
@@ -170,10 +170,10 @@ KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, mon
         ("agents = [5]", "agents[0]: found 5; allowed: a table"),
         ("[answer]\nchannels = []", "answer.channels: found an empty list; allowed: one or more channel names"),
         ('[answer]\nchannels = ["a", "a"]', "answer.channels: found ['a', 'a']; allowed: each channel once"),
-        ("[answer]\nplanner = 1", "answer.planner: found 1; allowed: a text that is not empty"),
+        ("[answer]\nplanner = 1", "answer.planner: found 1; allowed: a non-empty string"),
         ("[plugins]\nx = 1", "plugins.x: found 1; allowed: a table"),
         ('[plugins]\norder = ["a", "a"]', "plugins.order: found ['a', 'a']; allowed: each plugin once"),
-        ("[plugins]\norder = [1]", "plugins.order[0]: found 1; allowed: a text that is not empty"),
+        ("[plugins]\norder = [1]", "plugins.order[0]: found 1; allowed: a non-empty string"),
         (
             "[plugins.order]\nenabled = false",
             "plugins.order: found a table; allowed: a list of plugin names; no plugin can be called order",
@@ -197,7 +197,7 @@ KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, mon
             '[gateways.x]\nurl = ""',
             'gateways.x: type is missing; allowed: the name of a gateway plugin\'s type, such as "inbox"',
         ),
-        ("[gateways.x]\ntype = 1", "gateways.x.type: found 1; allowed: a text that is not empty"),
+        ("[gateways.x]\ntype = 1", "gateways.x.type: found 1; allowed: a non-empty string"),
     ],
 )
 def test_a_problem_says_where_what_and_what_is_allowed(file, text, problem):
@@ -712,7 +712,7 @@ def test_an_engine_gets_the_keys_that_are_its_own(file):
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("engine = 1", "storage.engine: found 1; allowed: a text that is not empty"),
+        ("engine = 1", "storage.engine: found 1; allowed: a non-empty string"),
         ('machine = "a b"', "storage.machine: found 'a b'; allowed: a name of letters, digits, dots, dashes"),
         ('machine = "."', "storage.machine: found '.'; allowed: a name of letters"),
         ('dsn_env = "DSN"', "storage.dsn_env: found 'dsn_env'; allowed: engine, machine; others only with another"),

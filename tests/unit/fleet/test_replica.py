@@ -255,7 +255,7 @@ def test_an_engine_that_has_lost_something_in_silence_is_found_out_by_the_next_t
     replica.bring()
     storage.restore(before)
     store.write("question", "b", {})
-    with pytest.raises(StoreError, match="has lost what was brought last under the name 'one'"):
+    with pytest.raises(StoreError, match="has lost what was written last under the name 'one'"):
         replica.bring()
     go_on(replica, storage)
     assert brought(storage, "", "question") == held(home, "", "question")

@@ -43,7 +43,7 @@ def test_a_rule_that_refuses_files_is_about_command_lines_too() -> None:
         ("", "allowed: TOOL"),
         ("Bash(", "allowed: TOOL"),
         ("Ba sh", "allowed: TOOL"),
-        ("Bash()", "nothing stands in the brackets"),
+        ("Bash()", "the brackets are empty"),
         ("Bash(:*)", "name no command"),
         ("Glob(x)", "Glob takes no brackets"),
         ("Edi*", "tools of MCP servers only"),

@@ -28,5 +28,5 @@ def test_what_may_run_is_queued(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["/ x", "/\tx", "/\nx"])
 def test_a_slash_with_a_blank_behind_it_is_no_command(text: str) -> None:
-    with pytest.raises(ItemError, match="directly behind its slash"):
+    with pytest.raises(ItemError, match="directly after its slash"):
         new_item(text, by="agent")

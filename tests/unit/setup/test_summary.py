@@ -70,7 +70,7 @@ def test_an_inbox_to_which_it_escalates_tells_nobody() -> None:
 
 def test_the_inbox_tells_nobody() -> None:
     text = said(Config())
-    assert "nobody is told. The question stands on Claude's screen and in `hookrouter questions`" in text
+    assert "nobody is told. The question is shown on Claude's screen and in `hookrouter questions`" in text
     assert "reminder is sent" not in text
     assert f"warning: {untold_warning(Config())};" in text
     assert routes(Config(), None) == [("default", "inbox")]
