@@ -21,7 +21,7 @@ Session = Annotated[
     typer.Option(
         "--session",
         metavar="NAME",
-        help="The session that asks; without it, whichever has the one open dialog.",
+        help="The session that asks; without it, the session with the only open dialog.",
         autocompletion=open_sessions,
     ),
 ]

@@ -19,7 +19,7 @@ def allow(
     session: Session = "",
     tool_use_id: ToolUseId = None,
     tool_input: Annotated[
-        str | None, typer.Option("--input", metavar="JSON", help="Have the tool get this, in place of its whole input.")
+        str | None, typer.Option("--input", metavar="JSON", help="Give the tool this input instead of its own.")
     ] = None,
     always: Annotated[
         int | None,

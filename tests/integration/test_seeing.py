@@ -412,10 +412,10 @@ def test_what_cannot_be_replayed_is_refused(sight: Sight) -> None:
     sight.install("guard", GUARD)
     journal = Journal(str(sight.logs))
     assert "has no record 'last'" in sight.run("replay", "last").stderr
-    assert "is no record" in sight.run("replay", "no").stderr
+    assert "is not a record" in sight.run("replay", "no").stderr
     journal.write({"event": "delivery", "ms": 1.0, "pid": 1}, None)
     delivery = json.loads(sight.run("logs", "--json").stdout)["id"]
-    assert "is no hook run" in sight.run("replay", delivery).stderr
+    assert "is not a hook run" in sight.run("replay", delivery).stderr
     journal.write({"event": "Stop", "ms": 1.0, "pid": 1, "payload": ""}, None)
     assert "is larger than" in sight.run("replay", "last").stderr
     journal.write({"event": "Stop", "ms": 1.0, "pid": 1, "payload": "gone", "at": "2999-01-01T00:00:00.000Z"}, None)

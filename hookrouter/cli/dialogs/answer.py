@@ -24,12 +24,12 @@ _Asking = Annotated[
     typer.Option(
         "--session",
         metavar="NAME",
-        help="The session that asks. May be left out with --tool-use-id or --any, which auto means, too, if no "
-        "session is called so.",
+        help="The session that asks; not needed with --tool-use-id or --any. auto means --any, if no session has "
+        "that name.",
         autocompletion=open_sessions,
     ),
 ]
-_AnySession = Annotated[bool, typer.Option("--any", help="Whichever session has the one open question.")]
+_AnySession = Annotated[bool, typer.Option("--any", help="The session with the only open question.")]
 _File = Annotated[
     str | None, typer.Option("--file", metavar="FILE", help="Read the decisions from a file, or - for stdin.")
 ]
