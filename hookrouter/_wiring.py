@@ -93,7 +93,7 @@ def start_router(environ: Mapping[str, str], home: Home, idle: float) -> None:
 
 
 def start_sharing(environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
-    """Start the process that brings documents to the engine of ``[storage]``, if none is there. Raises OSError."""
+    """Start the process that writes documents to the engine of ``[storage]``, if none is there. Raises OSError."""
     from hookrouter._fleet.spawn import ALONE_VARIABLE, start_sharing
 
     if environ.get(ALONE_VARIABLE):

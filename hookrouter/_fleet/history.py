@@ -1,6 +1,6 @@
 """Brings what a machine's journal tells to an engine that keeps a history: stories of questions, and counts of runs.
 
-Each batch says how far the journal was brought, in the same transaction; the engine refuses one that does not follow
+Each batch says how far the journal was read, in the same transaction; the engine refuses one that does not follow
 the last. So whatever is interrupted, no line is brought twice, and none is lost as long as its file is there.
 """
 

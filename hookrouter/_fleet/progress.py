@@ -1,4 +1,4 @@
-"""What the process that brings documents has done so far, for whoever watches the machine: a file in the cache folder.
+"""What the process that writes documents has done so far, for whoever watches the machine: a file in the cache folder.
 
 It counts on over all processes of a home, as long as the cache lasts. No document, because it is written every second:
 each would wake whoever waits for documents, this process first.

@@ -27,7 +27,7 @@ _LOOK = 0.05
 
 
 def wait_until_looked(environ: Mapping[str, str], home: Home, settings: Mapping[str, object], outbox: Outbox) -> None:
-    """Wait until the process that brings documents has asked the engine, if others may have sent what waits here.
+    """Wait until the process that writes documents has asked the engine, if others may have sent what waits here.
 
     They may if it has not said anything for as long as they wait for it, and a message is as old. ``settings`` are the
     keys of ``[storage]``. Raises OSError if that process cannot be started, and StoreError.

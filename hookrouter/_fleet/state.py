@@ -1,4 +1,4 @@
-"""What the process that brings documents says of itself, for whoever looks: a local document."""
+"""What the process that writes documents says of itself, for whoever looks: a local document."""
 
 from __future__ import annotations
 

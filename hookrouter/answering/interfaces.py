@@ -1,6 +1,6 @@
 """The shared vocabulary of answering: decisions, screens, steps, and the interfaces that plugins contribute.
 
-A *channel* brings an answer to Claude Code. The keys channel does it through a *terminal backend* (which reads a
+A *channel* delivers an answer to Claude Code. The keys channel does it through a *terminal backend* (which reads a
 pane and presses keys) and a *keystroke planner* (which decides the next key from what is on screen). Each is
 contributed by a plugin through the hook of the same name in :mod:`hookrouter.hookspecs.answering`; this module says
 what each must do and holds no implementation. Gateways, which bring messages to agents, are in
@@ -377,7 +377,7 @@ class View(NamedTuple):
     test_key: str = ""
     """An arrow key that certainly moves the cursor on this screen, and does no harm. If a key shows no effect, the
     channel presses it: input is taken in order, so a moved cursor proves that the earlier key was lost. Empty if there
-    is none. ``Up`` is pressed only after an arrow key, because in the prompt box it brings an old prompt back."""
+    is none. ``Up`` is pressed only after an arrow key, because in the prompt box it recalls an old prompt."""
     may_show: bool | None = None
     """Whether the form's dialog may be on screen, if only in part. No key goes into a dialog that another open form may
     have drawn. None: as ``shown`` says, and if that says nothing, too, it may."""

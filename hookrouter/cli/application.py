@@ -36,7 +36,7 @@ class Application(Services):
 
         With ``scan`` the installed plugins are looked at anew, however fresh the index of the last scan looks. The
         first to read a config.toml that has changed has another process deliver what waits, and bring to its agents
-        what was asked while the file had problems. With another engine than files, the process that brings documents to
+        what was asked while the file had problems. With another engine than files, the process that writes documents to
         it is started unless ``share`` is False.
         """
         variables = os.environ if environ is None else environ

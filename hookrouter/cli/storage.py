@@ -42,7 +42,7 @@ T = TypeVar("T")
 _LOCK_SECONDS = 5.0
 
 _COMPARE_SECONDS = 120.0
-"""Seconds that the process that brings documents may take to compare all of them."""
+"""Seconds that the process that writes documents may take to compare all of them."""
 
 
 class Engine(StrEnum):

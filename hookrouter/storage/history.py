@@ -161,7 +161,7 @@ class HistoryStore(Protocol):
         """Return, of these questions of this machine, the stories that are kept."""
 
     def append(self, batch: HistoryBatch) -> None:
-        """Keep all of a batch, or nothing: stories and counts, and how far the journal was brought.
+        """Keep all of a batch, or nothing: stories and counts, and how far the journal was read.
 
         It is a part of the transaction of :meth:`hookrouter.storage.interface.Storage.together` that this thread has
         open. Raises HistoryMoved if the last batch was another than ``batch.number``, so that whatever is interrupted,

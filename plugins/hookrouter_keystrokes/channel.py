@@ -10,7 +10,7 @@ pace is set by the screen. What the channel adds to the planner is time:
   first key all others are kept out, if the terminal can (:mod:`hookrouter_keystrokes.hold`);
 * a key whose effect does not show may be lost or only late. It is never just repeated
   (:mod:`hookrouter_keystrokes.reaction`);
-* the dialog that opens next may read like the one before. So whatever else the client may be asking is looked up anew
+* the dialog that opens next may read like the one before. So whatever else the client may be asking is looked up again
   before each key, and none is pressed while the screen could show that.
 """
 

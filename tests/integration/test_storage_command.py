@@ -96,7 +96,7 @@ class Machine:
         return [(one["level"], one["message"]) for one in findings if one["check"] == "storage"]
 
     def stop_sharing(self) -> None:
-        """Have the process that brings documents end, as it does when config.toml changes."""
+        """Have the process that writes documents end, as it does when config.toml changes."""
         (self.home / "config.toml").write_text("")
         wait_until(lambda: not is_sharing(Home.in_folder(str(self.home))), 20, "the end of the process")
 

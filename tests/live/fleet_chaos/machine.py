@@ -107,7 +107,7 @@ class Machine:
         self._router.start()
 
     def kill_sharing(self, rest: Callable[[], object]) -> None:
-        """End the process that brings documents; hooks, commands and the router start another one."""
+        """End the process that writes documents; hooks, commands and the router start another one."""
         self._signal_sharing(signal.SIGKILL)
         rest()
 
@@ -132,5 +132,5 @@ class Machine:
         """End the router and all that it and the hooks have started."""
         self._router.kill()
         self.stage.configure("")
-        wait_until(lambda: not is_sharing(self.stage.home), 60, "the end of the process that brings documents")
+        wait_until(lambda: not is_sharing(self.stage.home), 60, "the end of the process that writes documents")
         self._log.close()

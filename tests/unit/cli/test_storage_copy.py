@@ -1,4 +1,4 @@
-"""``hookrouter storage copy`` beside the process that brings documents."""
+"""``hookrouter storage copy`` beside the process that writes documents."""
 
 from __future__ import annotations
 

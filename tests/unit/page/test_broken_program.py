@@ -1,4 +1,4 @@
-"""What is asked of a page whose program cannot be imported now, as while it is being installed anew."""
+"""What is asked of a page whose program cannot be imported now, as while it is being reinstalled."""
 
 from __future__ import annotations
 
