@@ -153,7 +153,7 @@ class Services:
         pid: int,
         record: dict[str, object],
     ) -> Context:
-        """Return the context of a session that is looked at from outside, as a hook of it would have it.
+        """Return the context of a session that is watched from outside, as a hook of it would have it.
 
         ``terminal`` is where its client is drawn, ``pid`` the client's process id (0 if it is not known). ``record``
         takes what is noted; the caller journals it.
@@ -294,7 +294,7 @@ class Context(Services):
             self.messages.append(text)
 
     def after_reply(self, function: Callable[[], None]) -> None:
-        """Have a function called once the reply to this hook is written to Claude Code.
+        """Call a function once the reply to this hook is written to Claude Code.
 
         It is not called if the reply cannot be given: another plugin ends the process, hookrouter fails, somebody
         kills the hook. All such functions together have 5 seconds. One that raises is a warning in the journal.

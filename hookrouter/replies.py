@@ -203,7 +203,7 @@ class _BlockOrContext(_Context):
 
 
 class PreToolUseReply(_Context):
-    """Returned by ``pre_tool_use`` hooks: whether a tool call goes on, and with which input.
+    """Returned by ``pre_tool_use`` hooks: whether a tool call proceeds, and with which input.
 
     Of several plugins' decisions deny beats defer beats ask beats allow.
     """

@@ -1,1 +1,1 @@
-"""The page for people: what waits, answered from a browser or a phone. The router starts its process."""
+"""The page for people: open questions, answered from a browser or a phone. The router starts its process."""

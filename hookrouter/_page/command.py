@@ -48,13 +48,13 @@ def open_page(
 ) -> int:
     """Print a link that logs a browser in to the page, and open it here.
 
-    The page shows what waits for an answer, the sessions with their queues, the history, and the health of the whole;
+    The page shows open questions, the sessions with their queues, the history, and the health of the whole;
     the resident router serves it ([page] in config.toml), and is started if none runs. The link works once, within a
     quarter of an hour; the login that it gives holds for [page] login_days, until the page's "Log out", --end, or
     'hookrouter serve --revoke', which ends all of them.
 
-    With --json: url, role, and base_url (the page itself, for whoever is logged in). With --logins: logins, each with
-    id, role, who, device (what its browser says of itself), at and seen_at. With --end: ended.
+    With --json: url, role, and base_url (the page itself, for those who are logged in). With --logins: logins, each
+    with id, role, who, device (what its browser says of itself), at and seen_at. With --end: ended.
 
     \b
     Examples:
@@ -67,7 +67,7 @@ def open_page(
     \b
     Exit codes:
       0  printed
-      1  the page is not served, nobody can log in, or no such login holds; why is said
+      1  the page is not served, nobody can log in, or there is no such login; the output says which
       2  wrong arguments
     """
     try:

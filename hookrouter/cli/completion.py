@@ -48,7 +48,7 @@ def completion(
     stays valid when plugins come and go: it asks hookrouter each time.
 
     \b
-    To have it in every new shell:
+    To load it in every new shell:
       bash  echo 'eval "$(hookrouter completion bash)"' >> ~/.bashrc
       zsh   echo 'eval "$(hookrouter completion zsh)"' >> ~/.zshrc     (below the line with compinit)
       fish  hookrouter completion fish > ~/.config/fish/completions/hookrouter.fish

@@ -56,7 +56,7 @@ def check(as_json: Json = False) -> None:
     Looks at keys, values, gateways, the settings of enabled plugins, the secret of the page, and names that nothing
     has. Each line names the place, the key, what was found and what is allowed; every mistake is named in one go. While
     config.toml itself has problems, nothing of it is used but what makes a plugin stricter. Where there are rules, it
-    also says whether Claude Code's settings have them asked. Plugins are imported for it; nothing is sent anywhere.
+    also says whether Claude Code's settings enforce them. Plugins are imported for it; nothing is sent anywhere.
 
     With --json: ok, file, and problems: level (error or warning), line (null if it is not known), key, message,
     found, allowed, suggestion.

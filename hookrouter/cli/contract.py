@@ -49,8 +49,8 @@ def diff(
 ) -> int:
     """Show what a new version of Claude Code changes for plugins.
 
-    Compared are the events, the tools, their fields and the values that these may have. Beside each difference stands
-    what it means: new hooks and hooks that are not called any more, fields that may be missing from now on or never
+    Compared are the events, the tools, their fields and the values that these may have. Each difference comes with what
+    it means: new hooks and hooks that are not called any more, fields that may be missing from now on or never
     are, values to expect.
 
     \b

@@ -16,10 +16,11 @@ def deliver(
 ) -> int:
     """Deliver every message of the outbox that is due, through its agent's gateway.
 
-    Hooks start this in the background. Run it by hand once a gateway works again; 'hookrouter doctor' shows what
-    waits, and why. What cannot be delivered stays in the outbox. One deliverer runs at a time for each set of values of
-    the environment variables that the gateways' tables name; a second one says so on stderr, has the first one try
-    at once what waits, and leaves. What another one could not deliver for want of such a variable is tried with yours.
+    Hooks start this in the background. Run it by hand once a gateway works again; 'hookrouter doctor' shows which
+    messages wait, and why. What cannot be delivered stays in the outbox. One deliverer runs at a time for each
+    set of values of the environment variables that the gateways' tables name; a second one says so on stderr, tells
+    the first one to try waiting messages now, and leaves. What another one could not deliver for want of such a
+    variable is tried with yours.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ def doctor(
 ) -> int:
     """Check the installation: programs, settings, config, agents, gateways, plugins, home, undelivered messages.
 
-    Each finding says how to mend it; nothing is mended by itself. Without --settings and --scope, the file that
+    Each finding says how to fix it; nothing is changed. Without --settings and --scope, the file that
     registers hookrouter is looked for. With --client, only that client is checked, and nothing of yours is changed: is
     PreToolUse called, is the dialog read and answered by the configured planner, and does PostToolUse record what was
     meant?

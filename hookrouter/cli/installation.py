@@ -75,7 +75,7 @@ def install(
     Some events not every Claude Code knows. They are registered if the claude on PATH does; where there is none, their
     entries stay if there are any, with a warning.
 
-    Each entry starts a front, which brings the call to the router if one runs, and runs hookrouter itself if none does.
+    Each entry starts a front, which passes the call to the router if one runs, and runs hookrouter itself if none does.
     With --front http there is no such way out: a call that finds no router is lost. What cannot be lost, and what
     Claude Code does not send, stays a command. An install without --front takes entries without one, those of
     --front cold too, for those of an older hookrouter.

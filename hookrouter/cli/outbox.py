@@ -110,7 +110,7 @@ def retry(
     every: Annotated[bool, typer.Option("--all", help="All that failed or were given up.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Have a message tried again now, and again for as long as a new one.
+    """Try a message again now, and then for as long as a new one.
 
     Named by its id, a message that waits for its time goes out now too.
 

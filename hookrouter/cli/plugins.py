@@ -275,7 +275,7 @@ def _tell(described: Mapping[str, Any], count: int) -> None:
 
 @app.command("enable")
 def enable(name: _Name, as_json: Json = False) -> None:
-    """Have a plugin called again.
+    """Call a plugin again.
 
     Sets enabled = true in config.toml, if it is false. One that was switched off because it failed again and again
     is called again from now on. The rest of config.toml stays as it is, comments too.
@@ -301,7 +301,7 @@ def enable(name: _Name, as_json: Json = False) -> None:
 
 @app.command("disable")
 def disable(name: _Name, as_json: Json = False) -> None:
-    """Have a plugin not called any more.
+    """Stop calling a plugin.
 
     Sets enabled = false in its table in config.toml. The rest of config.toml stays as it is, comments too. A plugin
     that is set to fail closed guards nothing from then on.
@@ -385,7 +385,7 @@ def order(
 
     What is set is [plugins] order in config.toml, the plugins that are called first, or with --last [plugins] last,
     the plugins that are called last. Those that neither names come between the two, by name. Within one hook, tryfirst
-    and trylast of an implementation count before this order, and wrappers stand around all others. Each plugin sees a
+    and trylast of an implementation count before this order, and wrappers enclose all others. Each plugin sees a
     tool's input as the ones before it have rewritten it: a guard that must see what a tool really gets is called last.
 
     With --json: order and last (as config.toml has them), plugins (all, in calling order), changed, and config (the

@@ -82,7 +82,7 @@ def sample(
     """Print a payload of an event as Claude Code sends it, to try plugins with.
 
     If a client's payload of this event and tool was recorded, it is that one; else it is built from the contract,
-    which is said on stderr. In tests, hookrouter.testing.sample() returns the same.
+    which stderr says. In tests, hookrouter.testing.sample() returns the same.
 
     \b
     With --json: {"payload": {...}, "recorded": true|false, "origin": "where it comes from"}.

@@ -80,12 +80,12 @@ def migrate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bring what the engine keeps to the form of this release, or one version back.
+    """Migrate what the engine keeps to the form of this release, or one version back.
 
     Back loses what the former form has no place for, and the output says what that was. Which versions there are is up
     to the engine; it names them if one is not allowed.
 
-    Routers of the former release go on with the new form, and those of this one with the former: update one machine
+    Routers of the former release work with the new form, and those of this one with the former: update one machine
     after the other, and migrate when all are.
 
     With --json: engine, machine, and done: what was changed, in words.
@@ -108,7 +108,7 @@ def migrate(
 def check(as_json: Json = False) -> None:
     """Say what is wrong with the engine, or with this machine's name in it, and what to do.
 
-    With --json: engine, machine, ok, problems, and machines: the names of those that have documents in it.
+    With --json: engine, machine, ok, problems, and machines: the machines that have documents in it.
 
     \b
     Examples:
@@ -153,16 +153,16 @@ def copy(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Bring this machine's documents from its files to the engine of config.toml, or back.
+    """Copy this machine's documents from its files to the engine of config.toml, or back.
 
-    A process of hookrouter brings what changes by itself, so --from files is for the first time, with open questions
+    A process of hookrouter writes changes by itself, so --from files is for the first time, with open questions
     and undelivered messages, and to see that all is there. If that process is at work, it is the one that compares all
-    and brings what differs. Nothing is taken away from the files. --to files is for a machine whose disk was lost, or a
+    and writes what differs. Nothing is taken away from the files. --to files is for a machine whose disk was lost, or a
     home that has moved: what its files do not have they get from the engine, and from then on this home is the one of
     that name.
 
     With --json: engine, machine, written, deleted (in the engine, what the files do not have), same (was there), and
-    by: the process that has brought them, null if it was this command.
+    by: the process that wrote them, null if it was this command.
 
     \b
     Examples:
@@ -200,7 +200,7 @@ def forget(
     """Remove the documents of a machine that is gone for good from the engine.
 
     Nobody is told of its questions and sessions any more, and what it had queued or not yet sent is lost. Its history
-    stays. A machine that is at work is refused; one that comes back all the same brings its documents again.
+    stays. A machine that is at work is refused; one that comes back anyway writes its documents again.
 
     With --json: engine, machine (this one), forgotten, dry_run, and removed: how many documents, by kind.
 

@@ -19,7 +19,7 @@ class Stop(Event):
     """
 
     stop_hook_active: bool = field("boolean")
-    """Whether Claude goes on because a hook blocked its stop before."""
+    """Whether Claude continues because a hook blocked its stop before."""
     last_assistant_message: str | None = field("string", default=None)
     """The text of the assistant's last message."""
     background_tasks: tuple[BackgroundTask, ...] | None = field("array<record>", record=BackgroundTask, default=None)

@@ -67,7 +67,7 @@ class CommandSpecs:
     def cli_commands(self) -> list[Command] | None:
         """When: ``hookrouter`` is used as a command line, never on ``hookrouter run``.
 
-        Returns: ``None`` for no commands, or a list of :class:`Command`. The functions behind them are imported only
+        Returns: ``None`` for no commands, or a list of :class:`Command`. Their functions are imported only
         when the command is used, so this hook must not import them.
 
         Combined: The commands of all plugins are offered side by side. A name that is taken, by hookrouter or by a

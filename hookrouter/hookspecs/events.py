@@ -234,9 +234,9 @@ class EventSpecs:
             PreToolUseReply.message, PreToolUseReply.halt, PreToolUseReply.terminal: Decide nothing; ``message``
                 shows the user a message, ``halt`` ends Claude's turn, ``terminal`` writes to the user's terminal.
 
-        Combined: The gravest wins, whoever said it: deny, defer, ask, allow; the reasons of all who said it are joined.
-        What plugins say to Claude and to the user is joined in plugin order. Of what can be only one, the last is
-        taken. An updated input is what the plugins that come after see, and they may update it again.
+        Combined: The strictest wins, from any plugin: deny, defer, ask, allow; the reasons of all who said it are
+        joined. What plugins say to Claude and to the user is joined in plugin order. Of what can be only one, the last
+        is taken. An updated input is what the plugins that come after see, and they may update it again.
 
         Example::
 
@@ -262,7 +262,7 @@ class EventSpecs:
                 nothing; ``message`` shows the user a message, ``halt`` ends Claude's turn, ``terminal`` writes to
                 the user's terminal.
 
-        Combined: The gravest wins, whoever said it: deny, allow; the reasons of all who said it are joined. What
+        Combined: The strictest wins, from any plugin: deny, allow; the reasons of all who said it are joined. What
         plugins say to Claude and to the user is joined in plugin order. Of what can be only one, the last is taken. An
         updated input is what the plugins that come after see, and they may update it again.
 
@@ -786,7 +786,7 @@ class EventSpecs:
                 ``message`` shows the user a message, ``halt`` ends Claude's turn, ``terminal`` writes to the user's
                 terminal.
 
-        Combined: The gravest wins, whoever said it: deny, ask, allow; the reasons of all who said it are joined. What
+        Combined: The strictest wins, from any plugin: deny, ask, allow; the reasons of all who said it are joined. What
         plugins say to Claude and to the user is joined in plugin order. Of what can be only one, the last is taken.
 
         Example::
@@ -831,9 +831,9 @@ class EventSpecs:
             ElicitationReply.cancel: Cancel, which beats what any other plugin says.
             ElicitationReply.terminal: Decide nothing; ``terminal`` writes to the user's terminal.
 
-        Combined: The gravest wins, whoever said it: cancel, decline, accept; the reasons of all who said it are joined.
-        What plugins say to Claude and to the user is joined in plugin order. Of what can be only one, the last is
-        taken.
+        Combined: The strictest wins, from any plugin: cancel, decline, accept; the reasons of all who said it are
+        joined. What plugins say to Claude and to the user is joined in plugin order. Of what can be only one, the last
+        is taken.
 
         Example::
 
@@ -854,9 +854,9 @@ class EventSpecs:
             ElicitationResultReply.cancel: Cancel, which beats what any other plugin says.
             ElicitationResultReply.terminal: Decide nothing; ``terminal`` writes to the user's terminal.
 
-        Combined: The gravest wins, whoever said it: cancel, decline, accept; the reasons of all who said it are joined.
-        What plugins say to Claude and to the user is joined in plugin order. Of what can be only one, the last is
-        taken.
+        Combined: The strictest wins, from any plugin: cancel, decline, accept; the reasons of all who said it are
+        joined. What plugins say to Claude and to the user is joined in plugin order. Of what can be only one, the last
+        is taken.
 
         Example::
 

@@ -14,7 +14,7 @@ class SettingsSpecs:
 
     @hookspec
     def plugin_settings(self) -> type[Any] | None:
-        """When: the plugin is looked at after an installation, or its settings have changed; never in a hook process.
+        """When: the plugin is inspected after an installation, or its settings have changed; never in a hook process.
 
         Returns: ``None`` for no settings, or an attrs class whose fields are the keys of ``[plugins.NAME.settings]``.
         Fields may be texts, numbers, flags, paths, lists, tuples, sets, tables, Literals, Enums, further attrs classes

@@ -79,4 +79,4 @@ class AskUserQuestionOutput(ToolResponse):
     afk_timeout_ms: float | None = field("number", "afkTimeoutMs", default=None)
     """Milliseconds after which the dialog closed by itself."""
     follow_up: bool | None = field("boolean", "followUp", default=None)
-    """Whether the person asked to go on with the questions."""
+    """Whether the person asked to continue with the questions."""

@@ -35,14 +35,14 @@ def traces(
     once: Annotated[bool, typer.Option("--once", help="Pass on what is there, and end.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Pass what happens to questions on to OpenTelemetry: one trace for each, from the hook to the proof.
+    """Export questions to OpenTelemetry: one trace for each, from the hook to the proof.
 
-    It reads the journal, so hooks cost what they did, and goes on where it ended; the first time it begins with what
+    It reads the journal, so hooks cost what they did, and continues where it ended; the first time it begins with what
     happens from then on. The variables of OpenTelemetry say where to: OTEL_EXPORTER_OTLP_ENDPOINT (OTLP over HTTP) and
-    its kin, OTEL_TRACES_EXPORTER=console to look. With [monitor] traces = true in config.toml, agents are handed the
-    trace on, and their own spans and their 'hookrouter answer' stand in it.
+    its kin, OTEL_TRACES_EXPORTER=console to look. With [monitor] traces = true in config.toml, agents get the
+    trace, and their own spans and their 'hookrouter answer' are part of it.
 
-    With --json, for --once: spans, how many were passed on.
+    With --json, for --once: spans, how many were exported.
 
     \b
     Examples:
@@ -51,9 +51,9 @@ def traces(
 
     \b
     Exit codes:
-      0  passed on
-      1  they could not be passed on; they are the next time
-      2  wrong arguments; the extra or the exporter is missing, or another process passes them on
+      0  exported
+      1  they could not be exported; the next run tries again
+      2  wrong arguments; the extra or the exporter is missing, or another process exports them
     """
     try:
         from hookrouter_opentelemetry.exporting import ExportError, Exporting, make_exporter

@@ -95,7 +95,7 @@ def _hooks_page(contract: Contract) -> Iterator[str]:
         "out (but not in a class that derives from the spec classes in `hookrouter.hookspecs`, by which type checkers "
         "compare signatures).\n"
     )
-    yield f"What is said about Claude Code was measured on {contract.version}.\n"
+    yield f"Statements about Claude Code were measured on {contract.version}.\n"
     yield "- [Events](#events): one hook each; their fields are in [Events](events.md)."
     yield "- [Tools](#tools): one hook for each event of a call and each tool; their fields are in [Tools](tools.md)."
     anchors = {title: title.lower().replace(" ", "-") for title in ("All payloads", *_CONTRIBUTIONS)}

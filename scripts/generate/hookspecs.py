@@ -87,7 +87,7 @@ def combined_doc(event: Event) -> str:
     parts = []
     if len(verdicts) > 1:
         parts.append(
-            f"The gravest wins, whoever said it: {', '.join(verdicts)}; the reasons of all who said it are joined."
+            f"The strictest wins, from any plugin: {', '.join(verdicts)}; the reasons of all who said it are joined."
         )
     elif verdicts:
         parts.append(f"One ``{verdicts[0]}`` is enough; the reasons of all who said it are joined.")

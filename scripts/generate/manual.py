@@ -199,7 +199,7 @@ def configuration_reference() -> str:
         "[Install](../start/install.md#where-things-are) says where the file is.\n"
     )
     lines.append(
-        "A secret never stands in the file: `<key>_env` names the environment variable that holds it, `<key>_file` the "
+        "A secret is never in the file: `<key>_env` names the environment variable that holds it, `<key>_file` the "
         "file. Numbers are seconds unless they say otherwise. The gateway of type `inbox` has no keys.\n"
     )
     for table in tables():

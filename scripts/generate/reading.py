@@ -78,7 +78,7 @@ FIELD_DOCS = {
     "index": "The number of this piece of the message, from 0.",
     "final": "Whether this is the message's last piece.",
     "delta": "The text of this piece.",
-    "stop_hook_active": "Whether Claude goes on because a hook blocked its stop before.",
+    "stop_hook_active": "Whether Claude continues because a hook blocked its stop before.",
     "last_assistant_message": "The text of the assistant's last message.",
     "background_tasks": "The tasks in the background.",
     "session_crons": "The session's scheduled prompts.",

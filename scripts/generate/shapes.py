@@ -125,7 +125,7 @@ FORM_DOCS = {
     ("AskUserQuestionOutput", "response"): "A free reply to the whole form.",
     ("AskUserQuestionOutput", "annotations"): "Question text -> what goes with the answer, or why there is none.",
     ("AskUserQuestionOutput", "afkTimeoutMs"): "Milliseconds after which the dialog closed by itself.",
-    ("AskUserQuestionOutput", "followUp"): "Whether the person asked to go on with the questions.",
+    ("AskUserQuestionOutput", "followUp"): "Whether the person asked to continue with the questions.",
 }
 """Record and field -> what it holds."""
 

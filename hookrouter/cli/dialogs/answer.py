@@ -95,11 +95,11 @@ def answer(
 ) -> int:
     """Answer the question that a Claude Code session is asking, and say what was recorded.
 
-    On a terminal, `hookrouter answer` shows what waits and asks you; nothing is sent before you have seen all of it.
-    You may also answer at once: with the numbers of options, which count from 0 as `hookrouter questions` shows them,
-    with a label or its beginning, or with words of your own. Words that are no option are asked about, and without a
-    terminal refused, unless --text says that they are meant. A / stands between the answers to a form of several
-    questions.
+    On a terminal, `hookrouter answer` shows the open questions and asks you; nothing is sent before you have seen
+    all of it. You may also answer at once: with the numbers of options, which count from 0 as `hookrouter
+    questions` shows them, with a label or its beginning, or with words of your own. Words that are not an option
+    are asked about, and without a terminal refused, unless --text confirms them. A / separates the answers to a
+    form of several questions.
 
     What a person answers is recorded as theirs, with their login name, and a pause does not hold it back.
 
@@ -130,7 +130,7 @@ def answer(
     Exit codes, and "outcome" in the --json result:
       0  verified            Claude Code recorded exactly what was meant
          delivered           with --wait 0: on its way, not waited for
-         chat                the form was declined, and the text was said
+         chat                the form was declined, and Claude got the text
          planned             with --dry-run: "steps" says what would be done (4 if the planner refuses it)
       2  invalid             bad input, or a rule forbids it to an agent: nothing was saved, nothing was done
       3  mismatch            recorded differently; "questions" holds intended and recorded, side by side
@@ -149,7 +149,7 @@ def answer(
 
     \b
     Examples:
-      hookrouter answer                               # show what waits, and ask
+      hookrouter answer                               # show the open questions, and ask
       hookrouter answer work                          # the same for the session "work"
       hookrouter answer work 2                        # option 2
       hookrouter answer work 0,2 "and retries"        # options 0 and 2, and your own words

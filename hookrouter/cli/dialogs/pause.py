@@ -102,7 +102,7 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
 
     Questions that were asked during the pause and are still open are listed, and their agents are woken now. Those that
     are over are listed with what became of them: answered by a person, declined, or left when the session ended.
-    Messages that the outbox held back are delivered, and so is what waits in the queue of `hookrouter send`.
+    Messages that the outbox held back are delivered, and so are the items queued by `hookrouter send`.
 
     A session that is paused by --all is resumed by --all only, which ends every pause there is, and every hold of a
     queue. Of machines that share an engine, the one that knows the session does it; --all means this one.
@@ -113,7 +113,7 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
       hookrouter resume --all --json
 
     With --json: {"resumed": [...], "missed": [...], "woken": [...], "released": [...]}; "missed" has what `hookrouter
-    history --json` has, "released" session and hold of the queues that go on.
+    history --json` has, "released" session and hold of the queues that continue.
 
     Exit codes: 0 resumed; 1 it was not paused and its queue not held, or the state folder cannot be written; 2 wrong
     arguments.

@@ -81,12 +81,12 @@ def questions(
     Each question is shown with its age, its agent and gateway, whether a hook waits beside its dialog to take the
     answer, whether an answer is being delivered, how often the agent was reminded, and whether it took the question and
     gives no sign. With --session or --tool-use-id, the whole message is shown as the agent gets it, with the command
-    that answers it. What was asked while config.toml had mistakes is brought to the agents that it names now.
+    that answers it. What was asked while config.toml had mistakes goes to the agents that it names now.
 
     With --guidance nothing is listed: the advice on how to decide is shown, for the project of the session's question,
     or without one for the project in this folder.
 
-    With --watch this goes on until it is interrupted (exit code 130) or nobody reads its output any more: first a line
+    With --watch this runs until it is interrupted (exit code 130) or nobody reads its output any more: first a line
     for each question that is open, then one whenever a question opens or closes, with how it ended. With --json each
     line is a JSON document: "event" is "opened" or "closed", and the rest is what this command or `hookrouter history`
     shows of the question.

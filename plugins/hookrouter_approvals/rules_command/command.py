@@ -129,8 +129,8 @@ def check(
     The strictest part decides.
 
     With --json: tool, folder, cwd, decide (allow, deny, agent, person), rule (empty if none is about all of it),
-    certain, and parts: kind (call, command, write, read, doubt), text, start, end (in the line), within (what it stands
-    in), decide (empty: it has no say), rule, certain.
+    certain, and parts: kind (call, command, write, read, doubt), text, start, end (in the line), within (what contains
+    it), decide (empty: it has no say), rule, certain.
 
     \b
     Examples:
@@ -238,7 +238,7 @@ def preset(
 ) -> None:
     """Print rules to begin with, or add them to config.toml.
 
-    Rules that config.toml has stay in front, so what they say goes on to hold. The change is shown as a diff. Written
+    Rules that config.toml has stay in front, so they still take precedence. The change is shown as a diff. Written
     twice, nothing is added the second time.
 
     With --json: presets (name, about), or name and toml; with --write: file, changed, diff.

@@ -63,7 +63,7 @@ def list_items(
     With --json: {"queues": [...], "ended": [...]}; a queue has session, session_id, items, hold and paused; an item has
     id, kind, text, by, who, state, queued_at, delivering_at, started_at, ended_at, channel, proof and reason. "ended"
     is empty without --all. Of machines that share an engine, all are listed: a queue and an item that has ended then
-    have machine, and machine_away for what a machine had brought that cannot be asked; "machines" has the problem of
+    have machine, and machine_away for what a machine that cannot be asked had written; "machines" has the problem of
     each.
 
     \b
@@ -266,7 +266,7 @@ def hold(
 ) -> None:
     """Keep a session's queue from going on until somebody resumes it. What is being delivered is not called back.
 
-    It goes on taking items. `hookrouter pause` also keeps agents from being woken and from answering.
+    It still takes items. `hookrouter pause` also keeps agents from being woken and from answering.
 
     \b
     Examples:
@@ -295,7 +295,7 @@ def hold(
 @app.command("resume")
 @on_any_machine
 def resume(session: OfSession, author: Who = None, as_json: Json = False) -> None:
-    """End what holds a session's queue, and go on with it.
+    """End what holds a session's queue, and continue it.
 
     Look first at why it was held: `hookrouter queue list`. `hookrouter resume` ends a pause, and this too.
 
@@ -305,7 +305,7 @@ def resume(session: OfSession, author: Who = None, as_json: Json = False) -> Non
 
     \b
     Exit codes:
-      0  it goes on
+      0  it continues
       1  nothing held it
       2  wrong arguments, no such session, or the state folder cannot be used
     """

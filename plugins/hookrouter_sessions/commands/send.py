@@ -52,8 +52,8 @@ def send(
     of Claude Code, and nothing is submitted twice. A person at the session's terminal comes first: what they type
     holds the queue.
 
-    A session that is paused, or whose queue is held, takes items all the same, and this says so; `hookrouter resume`
-    goes on. A session that no agent manages has a queue too; then nobody is told of it.
+    A session that is paused, or whose queue is held, still takes items, and this says so; `hookrouter resume` continues
+    it. A session that no agent manages has a queue too; then nobody is told of it.
 
     \b
     Exit codes, and "outcome" in the --json result:
@@ -76,7 +76,7 @@ def send(
 
     \b
     Examples:
-      hookrouter send --session work "run the tests and mend what fails"
+      hookrouter send --session work "run the tests and fix what fails"
       hookrouter send --session work --next /clear "/gsd:plan-phase 3"
       hookrouter send --session work --wait done --timeout 900 '!make test'
       hookrouter send --any --file prompt.md --json

@@ -59,7 +59,7 @@ def sessions(
     This is weighed from hooks, from Claude Code's own registry of sessions and from the dialogs that are open. How much
     of the context is used is shown in percent only if the size of the model's window is known.
 
-    With --watch this goes on until it is interrupted (exit code 130) or nobody reads its output any more: first every
+    With --watch this runs until it is interrupted (exit code 130) or nobody reads its output any more: first every
     session, then each again whenever its state, queue, hold, pause or model changes. With --json each line then is a
     JSON document: "event" is "session", or "left" for one that is not listed any more.
 
