@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from textwrap import dedent
+import tomllib
 
-from hookrouter.cli.scaffold.package import plan
 from support.manual import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -23,23 +21,19 @@ def test_it_is_short() -> None:
     assert len(README.splitlines()) <= 150
 
 
-def test_its_guard_is_the_one_that_plugins_new_writes() -> None:
-    """The README has rules in place of settings, and nothing else is different."""
-    block = re.search(r"```python\n(# no_force_push\.py\n.+?)```", README, re.DOTALL)
+def test_its_first_plugin_is_short() -> None:
+    block = re.search(r"```python\n# no_force_push\.py\n(.+?)```", README, re.DOTALL)
     assert block is not None
-    files = plan("no-force-push").files
-    written = files["src/hookrouter_no_force_push/__init__.py"]
+    assert len([line for line in block[1].splitlines() if line]) <= 12
 
-    def body(source: str) -> str:
-        start = re.search(r"^ *reading = ", source, re.MULTILINE)
-        assert start is not None
-        return dedent(source[start.start() :])
 
-    assert body(block[1]) == body(written).replace("context.settings(Settings).refuse", "RULES")
-    rules = re.search(r"^RULES = (.+)$", block[1], re.MULTILINE)
-    assert rules is not None
-    default = re.search(
-        r"refuse: .+?default=(\(.+?\)),\s", files["src/hookrouter_no_force_push/settings.py"], re.DOTALL
-    )
-    assert default is not None
-    assert ast.literal_eval(rules[1]) == ast.literal_eval(default[1])
+def test_it_says_which_extra_a_feature_needs() -> None:
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    assert set(re.findall(r"`hookrouter\[(\w+)\]`", README)) == set(extras) - {"dev", "docs"}
+
+
+def test_it_leads_to_the_manual() -> None:
+    manual = README.partition("## The manual")[2].partition("## ")[0]
+    assert len(re.findall(r"\]\(docs/", manual)) == 12

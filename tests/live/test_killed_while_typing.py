@@ -1,6 +1,6 @@
 """The client dies while keys type into it: nothing of them reaches the shell that started it.
 
-Of a shell without job control that holds but for one act, as docs/guides/limits.md says.
+Of a shell without job control that holds but for one act, as docs/limits/keys.md says.
 """
 
 from __future__ import annotations
