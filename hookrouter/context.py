@@ -312,7 +312,7 @@ class Context(Services):
                 self.journal.write({"level": "warning", "event": self.event, "reason": reason}, self.session_id or None)
 
     def start_delivery(self, *, after_reply: bool = False) -> None:
-        """See :meth:`Services.start_delivery`; done once, but for one who waits after one who does not."""
+        """See :meth:`Services.start_delivery`; done once, except for one who waits after one who does not."""
         if self._delivers_later is None or (self._delivers_later and not after_reply):
             self._delivers_later = after_reply
             super().start_delivery(after_reply=after_reply)

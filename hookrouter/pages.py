@@ -195,8 +195,8 @@ class Page:
     """A page of its own, with a link to it in the page's navigation."""
 
     segment: str = attrs.field(converter=_title)
-    """The last part of its address, ``/plugins/PLUGIN/SEGMENT``: in both, what is no ASCII letter, digit, ``.``, ``_``
-    or ``-`` becomes a dash, and letters become small."""
+    """The last part of its address, ``/plugins/PLUGIN/SEGMENT``: in both, what is not an ASCII letter, digit, ``.``,
+    ``_`` or ``-`` becomes a dash, and letters become small."""
     title: str = attrs.field(converter=_title)
     """Its heading, and the words of the link."""
     content: Callable[[PageRequest], Iterable[Block] | None] = attrs.field(validator=attrs.validators.is_callable())

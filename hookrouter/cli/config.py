@@ -136,7 +136,7 @@ def show(
 
     Each value comes from a line of config.toml, or is a default. Without --all, only what config.toml sets. Secrets are
     not shown: config.toml names where they are. A value under a key like token or password is hidden, and under one
-    like token_env what is no name of a variable.
+    like token_env what does not look like the name of a variable.
 
     With --json: file, exists, home (HOOKROUTER_HOME, or platform: what says where the file is), problems, and values:
     key, value, source (config.toml, default, plugin default, last good file), line.

@@ -66,7 +66,7 @@ def diff(
     Exit codes:
       0  no difference
       1  there are differences
-      2  the file cannot be read, or is no contract
+      2  the file cannot be read, or is not a contract
     """
     old = read_contract_file(CONTRACT_FILE)
     try:

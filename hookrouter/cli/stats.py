@@ -55,7 +55,7 @@ def stats(
     """Count what the journal tells: hook runs, how long they and each plugin took, and what became of questions.
 
     A run that failed is one at the level "error": a plugin failed in it, or its payload was refused. What a plugin
-    waits for outside, such as an answer, is no part of these times; it is told apart. Plugins may add figures:
+    waits for outside, such as an answer, is not part of these times; it is shown separately. Plugins may add figures:
     questions are counted by how they ended and by their kind, as `hookrouter history` tells it, and the time to answer
     is from the question to Claude Code's record of it.
 

@@ -15,7 +15,7 @@ __all__ = ["PreSkillShellCommand"]
 
 
 class PreSkillShellCommand(Event):
-    """Before a skill or command runs a shell command that stands in its text (!`...`).
+    """Before a skill or command runs a shell command in its text (!`...`).
 
     Hook: ``pre_skill_shell_command``, ``hookrouter run pre-skill-shell-command``. Since Claude Code 2.1.332. Exit 2:
     Does not run the command; its place in the text says so, with stderr, and the user is told.

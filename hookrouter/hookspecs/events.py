@@ -193,8 +193,7 @@ class EventSpecs:
     def pre_skill_shell_command(
         self, event: PreSkillShellCommand, context: Context
     ) -> PreSkillShellCommandReply | None:
-        """When: Before a skill or command runs a shell command that stands in its text (!`...`). Event
-        ``PreSkillShellCommand``.
+        """When: Before a skill or command runs a shell command in its text (!`...`). Event ``PreSkillShellCommand``.
 
         Returns:
             None: No opinion.

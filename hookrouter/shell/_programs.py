@@ -170,7 +170,7 @@ logout: NUMBERS
 return: NUMBERS
 shift: NUMBERS
 
-# Programs that run the command that stands behind their options
+# Programs that run the command that follows their options
 nice: COMMAND
   -n: --adjustment: -N
 nohup: COMMAND

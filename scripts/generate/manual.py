@@ -269,7 +269,7 @@ def api_reference() -> str:
         "class of [events](events.md), [replies](replies.md) and the spec classes by name. `hookrouter.testing` offers "
         "`Hooks`, `HookResult`, `HookCall`, `PluginFailed`, `HookRecorder`, `FakePane`, `FakeGateway`, "
         "`ScriptedClaude`, `ToolOutcome`, `sample` and `write_plugin`. The classes of tools are in "
-        "[Tools](tools.md), the hooks in [Hooks](hooks.md). A line `::: MODULE` stands for the docstrings of a module: "
+        "[Tools](tools.md), the hooks in [Hooks](hooks.md). A line `::: MODULE` shows the docstrings of a module: "
         "the built manual has them in its place, and `python -m pydoc MODULE` prints them.\n"
     )
     left = [name for name in public_modules() if not name.startswith(_ELSEWHERE) or name in _COMMANDS]

@@ -93,11 +93,11 @@ def questions(
 
     \b
     With --json: {"questions": [...], "notices": [...], "paused": [...], "missed": [...]}. Of each question, "kind" is
-    question, permission, plan, elicitation, blocked or one that a plugin contributes, "request" what a dialog that is
-    no question is about, "command"
-    is what an agent puts before its JSON, and "by_hand" the line that a person types. A question that was asked while
-    its session was paused has "missed": true until its agent is woken by `hookrouter resume`; the list "missed" holds
-    what was asked during the pauses that last, as `hookrouter history` tells it.
+    question, permission, plan, elicitation, blocked or one that a plugin contributes, "request" what a dialog other
+    than a question is about, "command" is what an agent puts before its JSON, and "by_hand" the line that a person
+    types. A question that was asked while its session was paused has "missed": true until its agent is woken by
+    `hookrouter resume`; the list "missed" holds what was asked during the pauses that last, as `hookrouter history`
+    tells it.
 
     \b
     Examples:

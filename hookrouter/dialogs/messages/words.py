@@ -215,7 +215,7 @@ def _chosen(question: Question, indices: Sequence[int], text: str) -> Decision:
     if not text:
         return decision
     if not has_previews(question):
-        what = f"an option takes no words of your own here, and {_shown(text)} stands behind {indices[0]}"
+        what = f"an option takes no words of your own here, and {_shown(text)} comes after {indices[0]}"
         raise DecisionError([f"{what}; give either the number, or your own words in quotes"])
     return {**decision, "notes": text}
 

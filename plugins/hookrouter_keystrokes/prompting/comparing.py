@@ -53,7 +53,7 @@ def shows_end(rows: Sequence[str], text: str, *, whole: bool) -> bool:
             wrapped = at < len(before)
             if not wrapped and is_blank:
                 return False
-    # Nothing to compare, such as emoji alone, is no proof: they must at least stand there.
+    # Nothing to compare, such as emoji alone, proves nothing: they must at least stand there.
     if not wanted.strip() and text.strip():
         return "".join(rows).strip() != ""
     return at == 0 if whole else bool(rows)

@@ -93,7 +93,7 @@ def test_other_words_are_the_persons_own(question: Any, words: list[str], text: 
         (NAMING, ["3"], "there is no option 3; there are 0 (snake_case), 1 (Snap), 2 (camelCase (Recommended))"),
         (NAMING, ["sna"], '"sna" may be 0 (snake_case), 1 (Snap); give the number'),
         (NAMING, ["0,1"], "only one option can be chosen"),
-        (NAMING, ["2", "please"], 'an option takes no words of your own here, and "please" stands behind 2'),
+        (NAMING, ["2", "please"], 'an option takes no words of your own here, and "please" comes after 2'),
         (LAYOUT, ["neither"], '"neither" is not an option, and this question takes no words of your own'),
         (COUNTS, ["1"], '1 is the number of "2" and the label of option 0'),
         (COUNTS, ["9"], "there is no option 9"),
