@@ -65,7 +65,7 @@ def allow(
 
 
 def deny(
-    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]", help="What Claude is told.")] = None,
+    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]", help="A message to Claude.")] = None,
     session: Session = "",
     tool_use_id: ToolUseId = None,
     stop: Annotated[bool, typer.Option("--stop", help="End Claude's turn as well.")] = False,
