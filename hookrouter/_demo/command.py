@@ -57,7 +57,7 @@ def demo(
             help="Let this keystroke planner type the answers; forms that it refuses are skipped. Default: grammar.",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say only how it ended.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the outcome.")] = False,
 ) -> int:
     """Show the loop: Claude asks, a hook wakes an agent, the agent decides, a hook verifies.
 

@@ -45,7 +45,7 @@ BUILT_IN = (
     ),
     CommandEntry(
         "questions",
-        "List the questions that wait for an answer.",
+        "List the open questions.",
         "hookrouter.cli.dialogs.questions:questions",
         ANSWERING,
     ),
@@ -57,7 +57,7 @@ BUILT_IN = (
     ),
     CommandEntry(
         "resume",
-        "End a pause, and what holds a queue; list what was missed.",
+        "End a pause or a queue's hold; list what was missed.",
         "hookrouter.cli.dialogs.pause:resume",
         ANSWERING,
     ),
@@ -78,7 +78,7 @@ BUILT_IN = (
     ),
     CommandEntry(
         "uninstall",
-        "Take hookrouter's entries out of settings.json.",
+        "Remove hookrouter's entries from settings.json.",
         "hookrouter.cli.installation:uninstall",
         SETTING_UP,
     ),
@@ -97,7 +97,7 @@ BUILT_IN = (
     ),
     CommandEntry(
         "config",
-        "Check config.toml, and show what holds and where it comes from.",
+        "Check config.toml; show the values in effect and where each comes from.",
         "hookrouter.cli.config:app",
         SETTING_UP,
     ),
@@ -118,13 +118,13 @@ BUILT_IN = (
     ),
     CommandEntry(
         "history",
-        "Show Claude's questions, and what became of them.",
+        "Show Claude's questions and how they ended.",
         "hookrouter.cli.dialogs.history:history",
         LOOKING,
     ),
     CommandEntry(
         "explain",
-        "Say which plugins a hook call reaches, in which order, and why.",
+        "Show which plugins a hook call reaches, in which order, and why.",
         "hookrouter.cli.explain:explain",
         LOOKING,
     ),
@@ -134,11 +134,9 @@ BUILT_IN = (
     CommandEntry("replay", "Run a journalled hook again, and compare.", "hookrouter.cli.replay:replay", LOOKING),
     CommandEntry("logs", "Show the journal, and follow it.", "hookrouter.cli.logs:logs", LOOKING),
     CommandEntry(
-        "stats", "Count hook runs, their times, and what became of questions.", "hookrouter.cli.stats:stats", LOOKING
+        "stats", "Summarize hook runs, their times, and how questions ended.", "hookrouter.cli.stats:stats", LOOKING
     ),
-    CommandEntry(
-        "outbox", "Show the messages that wait for delivery; retry or drop them.", "hookrouter.cli.outbox:app", LOOKING
-    ),
+    CommandEntry("outbox", "Show undelivered messages; retry or drop them.", "hookrouter.cli.outbox:app", LOOKING),
     CommandEntry(
         "run",
         "Handle one hook event: payload on stdin, reply on stdout. Claude Code calls this.",
@@ -152,7 +150,7 @@ BUILT_IN = (
         RUNNING,
     ),
     CommandEntry(
-        "sample", "Print a payload of an event, to try plugins with.", "hookrouter.cli.sample:sample", RUNNING
+        "sample", "Print a sample payload of an event, to try plugins.", "hookrouter.cli.sample:sample", RUNNING
     ),
     CommandEntry(
         "deliver",

@@ -45,13 +45,13 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Check config.toml, and show what holds and where it comes from.",
+    help="Check config.toml; show the values in effect and where each comes from.",
 )
 
 
 @app.command("check")
 def check(as_json: Json = False) -> None:
-    """Say all that is wrong with config.toml.
+    """Report everything that is wrong with config.toml.
 
     Looks at keys, values, gateways, the settings of enabled plugins, the secret of the page, and names that nothing
     has. Each line names the place, the key, what was found and what is allowed; every mistake is named in one go. While
@@ -129,10 +129,10 @@ def _as_json(located: Located) -> dict[str, object]:
 
 @app.command("show")
 def show(
-    every: Annotated[bool, typer.Option("--all", help="Also what has its default, the core's or a plugin's.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include defaults, the core's and the plugins'.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what holds, and where it comes from.
+    """Show the values in effect, and where each comes from.
 
     Each value comes from a line of config.toml, or is a default. Without --all, only what config.toml sets. Secrets are
     not shown: config.toml names where they are. A value under a key like token or password is hidden, and under one

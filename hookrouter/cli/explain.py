@@ -87,7 +87,7 @@ def explain(
     timeout: Patience = 30.0,
     as_json: Json = False,
 ) -> int:
-    """Say what a hook call sets in motion: which plugins are called, in which order, and which are not and why.
+    """Show what a hook call sets in motion: which plugins are called, in which order, and which are not and why.
 
     Also shown are the entries of settings.json that start hookrouter for this call, what each plugin's failure means
     (on_error) and how long it may take, and the agent that manages the session. Plugins are imported, but nothing of

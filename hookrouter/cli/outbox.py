@@ -31,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Show the messages that wait for delivery; retry or drop them.",
+    help="Show undelivered messages; retry or drop them.",
 )
 
 T = TypeVar("T")

@@ -140,7 +140,7 @@ def _tell_head(summary: Mapping[str, Any]) -> None:
 
 @app.command("info")
 def info(name: _Name, as_json: Json = False) -> None:
-    """Show all about one plugin.
+    """Show everything about one plugin.
 
     Where it comes from, its hooks, what it contributes, its settings, and what is wrong with it. The plugin is imported
     for it, in a process of its own. A hook is shown with what changes when it is called:

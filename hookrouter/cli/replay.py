@@ -38,7 +38,7 @@ def replay(
     timeout: Patience = 30.0,
     as_json: Json = False,
 ) -> int:
-    """Run a journalled hook again with the plugins, config and environment of now, and compare with what came of it.
+    """Run a journalled hook again with the current plugins, config and environment, and compare the results.
 
     The run gets the payload of then. Plugins run for real, but on a copy of hookrouter's state: what they do elsewhere
     is done again, but no agent is woken and nothing is journalled, unless --for-real asks for it. Shown is a diff of

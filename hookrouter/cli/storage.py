@@ -53,7 +53,7 @@ class Engine(StrEnum):
 
 @app.command("init")
 def init(as_json: Json = False) -> None:
-    """Make what the engine of config.toml needs: tables, in its newest form.
+    """Create what the engine of config.toml needs: tables, in their newest form.
 
     What is there already stays. Nothing to do if files are the engine.
 
@@ -106,7 +106,7 @@ def migrate(
 
 @app.command("check")
 def check(as_json: Json = False) -> None:
-    """Say what is wrong with the engine, or with this machine's name in it, and what to do.
+    """Report what is wrong with the engine, or with this machine's name in it, and how to fix it.
 
     With --json: engine, machine, ok, problems, and machines: the machines that have documents in it.
 
@@ -149,7 +149,7 @@ def copy(
         Engine | None, typer.Option("--to", help="files: copy this machine's documents back from the engine.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --from: say what would be done, and do nothing.")
+        bool, typer.Option("--dry-run", help="With --from: show what would be done, and do nothing.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -194,7 +194,7 @@ def copy(
 @app.command("forget")
 def forget(
     machine: Annotated[str, typer.Argument(metavar="MACHINE", help="Its name, as 'storage check' lists it.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Remove the documents of a machine that is gone for good from the engine.

@@ -153,7 +153,7 @@ def cli_commands() -> list[Command]:
     }
     rules = Command(
         name="rules",
-        help="Show what the permission rules do, and try them on calls of the past.",
+        help="Show what the permission rules do, and try them on past calls.",
         target="hookrouter_approvals.rules_command.command:app",
         group="Set up",
     )

@@ -137,7 +137,7 @@ def cli_commands() -> list[Command]:
         ),
         Command(
             name="sessions",
-            help="List the sessions that are known, and what each does.",
+            help="List the known sessions, and what each is doing.",
             target="hookrouter_sessions.commands.sessions:sessions",
             group="Drive sessions",
         ),

@@ -44,7 +44,10 @@ _Channel = Annotated[
     str | None, typer.Option("--channel", metavar="NAME", help="Use this channel instead of the configured ones.")
 ]
 _WaitSeconds = Annotated[
-    float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for what Claude Code records; 0: not.")
+    float,
+    typer.Option(
+        "--wait", metavar="SECONDS", help="How long to wait for Claude Code's record of the answer; 0: do not wait."
+    ),
 ]
 _DryRun = Annotated[bool, typer.Option("--dry-run", help="Check the decisions and show the plan; do nothing.")]
 _Text = Annotated[

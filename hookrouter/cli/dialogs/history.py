@@ -43,7 +43,7 @@ def history(
     machine: Machine = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")] = False,
 ) -> int:
-    """Show Claude's questions and what became of them, in the order in which they were asked.
+    """Show Claude's questions and how they ended, in the order in which they were asked.
 
     Permissions, plans, forms of MCP servers and other dialogs are listed as well, by their kind.
 

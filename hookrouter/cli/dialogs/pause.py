@@ -98,7 +98,7 @@ def pause(
 
 @on_any_machine
 def resume(session: _Session = None, every: _All = False, as_json: _Json = False) -> int:
-    """End a pause, and what holds a session's queue; list what was missed.
+    """End a pause, and the hold of a session's queue; list what was missed.
 
     Questions that were asked during the pause and are still open are listed, and their agents are woken now. Those that
     are over are listed with what became of them: answered by a person, declined, or left when the session ended.

@@ -61,7 +61,7 @@ _Guide = Annotated[
     typer.Option("--guidance", help="Show the advice on how to decide that an agent gets with its first question."),
 ]
 _Watch = Annotated[
-    bool, typer.Option("--watch", help="Stay, and write a line when a question opens and when one closes.")
+    bool, typer.Option("--watch", help="Keep running, and print a line whenever a question opens or closes.")
 ]
 
 
@@ -74,7 +74,7 @@ def questions(
     to_watch: _Watch = False,
     as_json: Json = False,
 ) -> int:
-    """List the questions that wait for an answer, and the notices about questions that have ended.
+    """List the open questions, and the notices about questions that have ended.
 
     Permissions, plans, forms of MCP servers and other dialogs that wait are listed as well, by their kind.
 

@@ -173,7 +173,7 @@ def try_rules(
         typer.Option(
             "--transcripts",
             metavar="FOLDER",
-            help="Where they are. Default: ~/.claude/projects, or below $CLAUDE_CONFIG_DIR.",
+            help="The folder of the transcripts. Default: ~/.claude/projects, or below $CLAUDE_CONFIG_DIR.",
         ),
     ] = None,
     shell: _Shell = None,

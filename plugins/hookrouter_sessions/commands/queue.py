@@ -155,12 +155,12 @@ def show(name: ItemId, as_json: Json = False) -> None:
 @on_any_machine
 def edit(
     name: ItemId,
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="What is to be submitted instead.")] = None,
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The new text.")] = None,
     file: File = None,
     author: Who = None,
     as_json: Json = False,
 ) -> None:
-    """Change the text of an item that waits. It is checked as a new one is, and keeps its place.
+    """Change the text of a waiting item. It is checked as a new one is, and keeps its place.
 
     \b
     Examples:
@@ -198,11 +198,11 @@ def move(
         str | None,
         typer.Option("--before", metavar="ID", help="Before this item, of the same queue.", autocompletion=item_ids),
     ] = None,
-    first: Annotated[bool, typer.Option("--first", help="Before all that wait.")] = False,
-    last: Annotated[bool, typer.Option("--last", help="Behind all that wait.")] = False,
+    first: Annotated[bool, typer.Option("--first", help="At the front of the queue.")] = False,
+    last: Annotated[bool, typer.Option("--last", help="At the end of the queue.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Move an item that waits to another place in its queue.
+    """Move a waiting item to another place in its queue.
 
     \b
     Examples:
@@ -228,7 +228,7 @@ def move(
 @app.command("drop")
 @on_any_machine
 def drop(names: ItemIds, author: Who = None, as_json: Json = False) -> None:
-    """Take items that wait out of their queues, without submitting them. All of them, or none if one cannot be.
+    """Remove waiting items from their queues without submitting them: all of them, or none if one cannot be removed.
 
     \b
     Examples:
@@ -264,7 +264,7 @@ def hold(
     author: Who = None,
     as_json: Json = False,
 ) -> None:
-    """Keep a session's queue from going on until somebody resumes it. What is being delivered is not called back.
+    """Hold a session's queue until somebody resumes it. An item that is being delivered is not recalled.
 
     It still takes items. `hookrouter pause` also keeps agents from being woken and from answering.
 
@@ -295,7 +295,7 @@ def hold(
 @app.command("resume")
 @on_any_machine
 def resume(session: OfSession, author: Who = None, as_json: Json = False) -> None:
-    """End what holds a session's queue, and continue it.
+    """End the hold of a session's queue.
 
     Look first at why it was held: `hookrouter queue list`. `hookrouter resume` ends a pause, and this too.
 
@@ -334,9 +334,9 @@ def resume(session: OfSession, author: Who = None, as_json: Json = False) -> Non
 @app.command("clear")
 @on_any_machine
 def clear(session: OfSession, author: Who = None, as_json: Json = False) -> None:
-    """Drop every item of a session's queue that waits. One whose delivery has begun stays.
+    """Drop every waiting item of a session's queue. One whose delivery has begun stays.
 
-    What held nothing but these items ends with them; a hold that somebody has asked for stays.
+    A hold that was about these items ends with them; a hold that somebody asked for stays.
 
     \b
     Examples:

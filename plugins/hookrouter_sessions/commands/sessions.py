@@ -40,7 +40,9 @@ def sessions(
         str | None,
         typer.Option("--session", metavar="NAME", help="Only this session.", autocompletion=known_sessions),
     ] = None,
-    to_watch: Annotated[bool, typer.Option("--watch", help="Stay, and write a session again when it changes.")] = False,
+    to_watch: Annotated[
+        bool, typer.Option("--watch", help="Keep running, and print a session again whenever it changes.")
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="Also those whose client has ended long ago.")] = False,
     advice: Annotated[
         bool,
@@ -48,7 +50,7 @@ def sessions(
     ] = False,
     as_json: Json = False,
 ) -> int:
-    """List the sessions that are known, and what each does.
+    """List the known sessions, and what each is doing.
 
     Of each session: its name; what it does and since when; the model and how much of its context is used; its folder;
     its agent; how much waits in its queue, what is under way and what holds it; a pause; the first line of what Claude
