@@ -68,7 +68,7 @@ class Agent(Value):
     """Globs on the session's name; empty for all sessions. Capitals count."""
     workdirs: Annotated[tuple[str, ...], "folders", '["~/projects/**"]'] = ()
     """Globs on the session's working folder, or on one above it; empty for all. `*` stays within one folder's name,
-    `**` stands for any number of folders, `~` for your home."""
+    `**` means any number of folders, `~` for your home."""
     enabled: Annotated[bool, "flag", "false"] = True
     """`false` switches the agent off: the next one that fits a session counts."""
     gateway: Annotated[str, "text", '"chat"'] = INBOX
@@ -100,7 +100,7 @@ class AnswerConfig(Value):
     """How answers reach Claude Code, and when a person is reminded of a question."""
 
     channels: Annotated[tuple[str, ...], "channels", '["keys"]'] = ("reply", "keys")
-    """The channels by which an answer is brought, in the order in which they are tried."""
+    """The channels that deliver an answer, in the order in which they are tried."""
     planner: Annotated[str, "text", '"grammar"'] = "grammar"
     """The planner that finds the keys for the keys channel."""
     terminal: Annotated[str, "text", '"tmux"'] = "tmux"
@@ -172,7 +172,7 @@ class PluginConfig(Value):
     enabled: Annotated[bool, "flag", "false"] = True
     """`false` switches the plugin off."""
     on_error: Annotated[str, ("open", "closed"), '"closed"'] = "open"
-    """What a failure of the plugin means: `"open"` records it and lets the call go on, `"closed"` refuses the call."""
+    """What a failure of the plugin means: `"open"` records it and lets the call pass, `"closed"` refuses the call."""
     timeout: Annotated[float, "seconds", "30"] = 10.0
     """How long one call of the plugin may take."""
     settings: Annotated[Mapping[str, object], "table", '{ folder = "~/notes" }'] = NO_ITEMS
@@ -193,7 +193,7 @@ class ServeConfig(Value):
     auto: Annotated[bool, "flag", "true"] = False
     """`true`: a hook call that finds no router starts one, and does not wait for it."""
     idle: Annotated[float, "seconds", "600"] = 1800.0
-    """How long a router that was started so goes on without a call before it ends."""
+    """How long a router that was started this way runs without a call before it ends."""
     http: Annotated[str, "loopback", '"127.0.0.1:8787"'] = ""
     """The address at which the router takes Claude Code's http hooks. Without it: none."""
     mod: Annotated[bool, "flag", "true"] = False
@@ -210,7 +210,7 @@ def origin_at(scheme: str, place: str) -> str:
 
 
 class PageConfig(Value):
-    """The page for people: what waits, answered from a browser or a phone. The resident router serves it, where the
+    """The page for people: open questions, answered from a browser or a phone. The resident router serves it, where the
     extra `hookrouter[serve]` is installed."""
 
     enabled: Annotated[bool, "flag", "false"] = True
@@ -241,7 +241,7 @@ class PageConfig(Value):
 
 
 class MonitorConfig(Value):
-    """Where the resident router tells programs how it stands: `/metrics` for Prometheus, `/healthz` and `/readyz` for
+    """Where the resident router tells programs its state: `/metrics` for Prometheus, `/healthz` and `/readyz` for
     probes. Needs the extra `hookrouter[serve]`."""
 
     address: Annotated[str, "address", '"127.0.0.1:9464"'] = ""

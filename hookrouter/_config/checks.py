@@ -94,7 +94,7 @@ def _wake_kind(value: object) -> str:
     if value == values.EVERY_KIND or value in _WAKE_KINDS:
         return str(value)
     if not isinstance(value, str) or not _is_kind(value) or closest(value, _WAKE_KINDS):
-        raise wrong(value, f"{_WAKE_WORDS}, or the kind of a dialog that a plugin brings")
+        raise wrong(value, f"{_WAKE_WORDS}, or the kind of a dialog that a plugin adds")
     return value
 
 
@@ -198,7 +198,7 @@ def _list_of(words: str, item: Callable[[Any], Any] = _text, *, least: int = 0, 
     return Check(words, read)
 
 
-_TEXT = Check("a text that is not empty", _text)
+_TEXT = Check("a non-empty string", _text)
 _FLAG = Check("true or false", _flag)
 _COUNT = Check(f"a whole number, at least 0 and at most {_MAX_COUNT}", _count)
 _LOOPBACK = Check(f"127.0.0.1:PORT, with a port from 1 to {_MAX_PORT}", _loopback)

@@ -368,7 +368,7 @@ def schema() -> Iterator[SchemaTable]:
                 required=True,
             ).described("type"),
         ),
-        "the gateway's own; no secret may stand there itself, but `KEY_env` or `KEY_file`, which name where it is",
+        "the gateway's own; no secret goes there itself, only `KEY_env` or `KEY_file`, which name where it is",
     )
     yield _of_class("[answer]", values.AnswerConfig)
     yield _of_class("[approvals]", values.ApprovalsConfig)
@@ -386,7 +386,7 @@ def schema() -> Iterator[SchemaTable]:
     yield _of_class("[page]", values.PageConfig)
     yield _of_class("[monitor]", values.MonitorConfig)
     storage = _of_class("[storage]", values.StorageConfig)
-    yield storage._replace(others="the engine's own; no secret may stand there itself, but where it is")
+    yield storage._replace(others="the engine's own; no secret goes there itself, only where it is")
 
 
 def _of_class(header: str, kind: type[Value]) -> SchemaTable:
