@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["ALARM", "KIND", "config_name", "file_key", "keep", "load"]
+__all__ = ["ALARM", "KIND", "config_name", "file_key", "forget", "keep", "load"]
 
 KIND = "config"
 """The kind of the document in the state folder, and of its lock."""
@@ -35,14 +35,19 @@ FORMAT = 13
 """The version of the compiled form; a cache of another one is not read."""
 
 
-def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
+def load(
+    home: Home,
+    changed: Callable[[bool], None] | None = None,
+    tables: Callable[[], Mapping[str, str]] | None = None,
+) -> Config:
     """Return the configuration of a home: what is wrong with the file is in ``problems``.
 
     Raises OSError if what it says cannot be known, because no descriptor or no memory is left.
 
     The compiled form is taken from the cache while size, times and inode of the file are what they were. ``changed``
     is called if this is the first look at a file without problems that was another one before: with whether that one
-    had problems.
+    had problems. ``tables`` is asked for the tables that plugins declare, each with the plugin's name, if the file is
+    read anew and has some that hookrouter does not.
     """
     key = file_key(home.config_file)
     if key is None:
@@ -52,7 +57,7 @@ def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
         config = _decoded(cached)
         if config is not None:
             return config
-    config = _read_anew(home, key, cached)
+    config = _read_anew(home, key, cached, tables)
     former = _decoded(cached)
     if changed is not None and former is not None and not config.problems:
         changed(bool(former.problems))
@@ -62,6 +67,15 @@ def load(home: Home, changed: Callable[[bool], None] | None = None) -> Config:
 def keep(home: Home) -> None:
     """Keep the compiled form in this process while its file is what it is, for the processes that it forks."""
     keep_own_json(_cache_file(home))
+
+
+def forget(home: Home) -> None:
+    """Have the file read anew by the next who asks, because what it may hold has changed."""
+    try:
+        os.unlink(_cache_file(home))
+    except OSError:
+        # There is none, or it cannot be written either.
+        return
 
 
 def file_key(path: str) -> list[object] | None:
@@ -117,7 +131,9 @@ def _decoded(cached: Mapping[str, object]) -> Config | None:
     return _last[1]
 
 
-def _read_anew(home: Home, key: object, cached: Mapping[str, object]) -> Config:
+def _read_anew(
+    home: Home, key: object, cached: Mapping[str, object], tables: Callable[[], Mapping[str, str]] | None
+) -> Config:
     """Read the file, and save what it says in the cache and, as far as it holds, in the state folder."""
     from contextlib import suppress
 
@@ -135,7 +151,7 @@ def _read_anew(home: Home, key: object, cached: Mapping[str, object]) -> Config:
     known = [(at, config) for at, config in candidates if isinstance(at, float) and config is not None]
     # Either may be the older one, because either may not have been writable.
     last_good = max(known, key=lambda one: one[0], default=(0.0, Config()))[1]
-    config = read(home.config_file, last_good)
+    config = read(home.config_file, last_good, tables)
     holds = config._with(problems=())
     if _last_good(kept) != holds and (kept or holds != Config()):
         document = {"version": 2, "saved_at": now(), "config": encode(holds)}

@@ -16,9 +16,10 @@ from hookrouter.storage.home import ensure
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
+from hookrouter.util.value import NO_ITEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from hookrouter.storage.home import Home
 
@@ -39,14 +40,16 @@ class ConfigChange(NamedTuple):
     """False if the file says it already."""
 
 
-def change(home: Home, path: tuple[str, ...], value: bool | list[str]) -> ConfigChange:
+def change(
+    home: Home, path: tuple[str, ...], value: bool | list[str], tables: Mapping[str, str] = NO_ITEMS
+) -> ConfigChange:
     """Set one key, making the file (0600) if there is none. The file is replaced at once or not at all.
 
     Raises ConfigEditError, having changed nothing, if the file cannot be read or written, is no TOML, or would have
-    problems with this change too.
+    problems with this change too. ``tables`` holds those that plugins declare, each with the plugin's name.
     """
     with _editing(home):
-        return _change(home.config_file, path, value)
+        return _change(home.config_file, path, value, tables)
 
 
 def content_of(home: Home) -> bytes | None:
@@ -84,7 +87,7 @@ def _editing(home: Home) -> Iterator[None]:
         raise ConfigEditError(f"{home.config_file}: {error.strerror or error}") from None
 
 
-def _change(file: str, path: tuple[str, ...], value: bool | list[str]) -> ConfigChange:
+def _change(file: str, path: tuple[str, ...], value: bool | list[str], tables: Mapping[str, str]) -> ConfigChange:
     # A link to a file that is kept elsewhere stays one.
     target = os.path.realpath(file)
     content = _content(target)
@@ -98,7 +101,7 @@ def _change(file: str, path: tuple[str, ...], value: bool | list[str]) -> Config
         edited = set_value(text, path, value)
     except TomlEditError as error:
         raise ConfigEditError(f"{file}: cannot be changed by a program as it is written; {error}") from None
-    still = examine(edited.encode())
+    still = examine(edited.encode(), tables)
     if still:
         more = f", and {len(still) - 1} more" if len(still) > 1 else ""
         raise ConfigEditError(f"{file}: {still[0].line}{more}; correct that first (hookrouter config check)")

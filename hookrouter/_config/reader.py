@@ -14,28 +14,32 @@ import cattrs
 from hookrouter._config.checks import OWN_HOSTS
 from hookrouter._config.readable import readable
 from hookrouter._config.salvage import salvaged
-from hookrouter._config.schema import keys_of, structure
-from hookrouter._config.validation import Fault, Problem, problems_of
+from hookrouter._config.schema import TABLES, keys_of, structure
+from hookrouter._config.validation import Fault, Problem, problems_of, unknown_key
 from hookrouter.config import FILES, INBOX, LAST, ORDER, StorageConfig
 from hookrouter.storage.own_file import is_out_of_means, read_trusted
 from hookrouter.util.text import closest
+from hookrouter.util.value import NO_ITEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hookrouter._config.schema import ConfigFile
     from hookrouter.config import Config
 
 __all__ = ["decoded", "examine", "parse", "read", "survey"]
 
+PLUGINS, SETTINGS = "plugins", "settings"
+
 _TOO_DEEP = "not TOML: nested too deeply"
 
 
-def read(path: str, last_good: Config) -> Config:
+def read(path: str, last_good: Config, tables: Callable[[], Mapping[str, str]] | None = None) -> Config:
     """Return what a ``config.toml`` says: what is wrong is in ``problems``. Raises OSError if it cannot be known.
 
     Of a file with problems nothing is used but what makes hookrouter stricter: ``on_error = "closed"`` and
     ``enabled = false`` of plugins. All else is as ``last_good`` says, the config of the last file without problems.
+    ``tables`` is asked for those that plugins declare if the file has some that hookrouter does not.
     """
     content = b""
     raw: Mapping[str, object] | None = None
@@ -48,9 +52,11 @@ def read(path: str, last_good: Config) -> Config:
     else:
         raw, problems = parse(content)
         if raw is not None:
-            config, problems = _check(raw)
+            declared = NO_ITEMS if tables is None or raw.keys() <= TABLES.keys() else tables()
+            config, problems = _check(raw, declared)
             if config is not None:
                 return config
+            raw = _moved(raw, declared)
     name = os.path.basename(path)
     return salvaged(last_good, raw, content)._with(problems=tuple(f"{name}: {problem.line}" for problem in problems))
 
@@ -73,27 +79,69 @@ def parse(content: bytes) -> tuple[dict[str, Any] | None, list[Problem]]:
     return None, [Problem("", text)]
 
 
-def examine(content: bytes) -> list[Problem]:
+def examine(content: bytes, tables: Mapping[str, str] = NO_ITEMS) -> list[Problem]:
     """Return what is wrong with the content of a ``config.toml``, all of it at once."""
-    return survey(content)[0]
+    return survey(content, tables)[0]
 
 
-def survey(content: bytes) -> tuple[list[Problem], Config | None]:
+def survey(content: bytes, tables: Mapping[str, str] = NO_ITEMS) -> tuple[list[Problem], Config | None]:
     """Return what is wrong with the content of a ``config.toml``, all of it at once, and what it says.
 
-    Of a file with problems: what those keys say that can be read; None if none can.
+    ``tables`` holds those that plugins declare, each with the plugin's name. Of a file with problems: what those keys
+    say that can be read; None if none can.
     """
     raw, problems = parse(content)
     if raw is None:
         return problems, None
-    config, problems = _check(raw)
-    if config is None and (rest := readable(raw)) is not None:
+    config, problems = _check(raw, tables)
+    if config is None and (rest := readable(_moved(raw, tables))) is not None:
         config = rest.value()
     return problems, config
 
 
-def _check(raw: Mapping[str, object]) -> tuple[Config | None, list[Problem]]:
+def _moved(raw: Mapping[str, object], tables: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return a file with the tables of plugins where the settings of all plugins stand."""
+    rest = {name: table for name, table in raw.items() if name not in tables}
+    plugins = raw.get(PLUGINS, {})
+    if len(rest) == len(raw) or not isinstance(plugins, dict):
+        return rest
+    moved = dict(plugins)
+    for name in tables.keys() & raw.keys():
+        entry = plugins.get(tables[name], {})
+        # One that is no table is a mistake that must show.
+        moved[tables[name]] = {**entry, SETTINGS: raw[name]} if isinstance(entry, dict) else entry
+    return {**rest, PLUGINS: moved}
+
+
+def _in_place(problem: Problem, raw: Mapping[str, object], tables: Mapping[str, str]) -> Problem:
+    """Return a problem of a table that was moved with the key that the file has."""
+    for name in tables.keys() & raw.keys():
+        key = f"{PLUGINS}.{tables[name]}.{SETTINGS}"
+        if problem.key == key or problem.key.startswith(f"{key}."):
+            return problem._replace(key=f"{name}{problem.key.removeprefix(key)}")
+    return problem
+
+
+def _check(raw: Mapping[str, object], tables: Mapping[str, str]) -> tuple[Config | None, list[Problem]]:
     """Return the config, or None and what is wrong."""
+    config, problems = _checked(_moved(raw, tables))
+    twice = [name for name in sorted(tables.keys() & raw.keys()) if _has_settings(raw, tables[name])]
+    unknown = {name: unknown_key(name, name, [*TABLES, *tables]) for name in raw.keys() - TABLES.keys() - tables.keys()}
+    problems = [unknown.get(problem.key) or _in_place(problem, raw, tables) for problem in problems]
+    problems += [
+        Problem(f"{PLUGINS}.{tables[name]}.{SETTINGS}", f"found beside [{name}]; allowed: [{name}] alone")
+        for name in twice
+    ]
+    return (None, problems) if problems else (config, [])
+
+
+def _has_settings(raw: Mapping[str, object], plugin: str) -> bool:
+    plugins = raw.get(PLUGINS)
+    table = plugins.get(plugin) if isinstance(plugins, dict) else None
+    return isinstance(table, dict) and SETTINGS in table
+
+
+def _checked(raw: Mapping[str, object]) -> tuple[Config | None, list[Problem]]:
     try:
         file = structure(raw)
     except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:

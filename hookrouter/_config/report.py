@@ -117,7 +117,7 @@ def check(app: Services) -> list[Located]:
     Plugins are imported for it. Raises ConfigError.
     """
     content, lines = read_lines(app.home.config_file)
-    problems, config = survey(content)
+    problems, config = survey(content, app.plugins.tables)
     found = [Located("error", _line(problem, lines), problem) for problem in problems]
     if config is not None:
         # Of a file with problems nothing is used; what it says is compared all the same, to name every mistake at once.
@@ -128,7 +128,8 @@ def check(app: Services) -> list[Located]:
         found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
         for text in filter(None, (unheard_warning(config), unheld_warning(config))):
             found.append(Located("warning", line_of("approvals.rules[0]", lines), Problem("approvals.rules", text)))
-        found += [Located("warning", line_of(one.key, lines), one) for one in _missed(meant)]
+        further = [*_missed(meant), *_unused(meant, lines)]
+        found += [Located("warning", line_of(one.key, lines), one) for one in further]
     return sorted(found, key=lambda located: (located.level, located.line or 0))
 
 
@@ -230,7 +231,7 @@ def settings(app: Services) -> list[Setting]:
     if app.config.problems:
         lines = {}
     # What a plugin does not get does not come from the file.
-    wrong = tuple(f"plugins.{info.name}.settings." for info in app.plugins.listing() if info.problems)
+    wrong = tuple(f"{info.settings_key}." for info in app.plugins.listing() if info.problems)
     lines = {key: line for key, line in lines.items() if not key.startswith(wrong)} if wrong else lines
     return [Setting(key, hide(_last(key), value), *_source(key, source, lines)) for key, value, source in _values(app)]
 
@@ -305,6 +306,15 @@ def _missed(app: Services) -> Iterator[Problem]:
             yield Problem(f"plugins.{info.name}.enabled", f"false, so {', and '.join(missed)}")
 
 
+def _unused(app: Services, lines: Mapping[str, int]) -> Iterator[Problem]:
+    """Yield the tables of plugins that nobody reads, because the plugin is switched off or not installed."""
+    names = {info.name: info for info in app.plugins.listing()}
+    for table, plugin in app.plugins.tables.items():
+        if table in lines and (plugin not in names or not app.config.plugin(plugin).enabled):
+            why = "switched off" if plugin in names else "not installed"
+            yield Problem(table, f"nobody reads it: the plugin {plugin}, whose table it is, is {why}")
+
+
 def _source(key: str, source: str, lines: Mapping[str, int]) -> tuple[str, int | None]:
     return (FROM_FILE, lines[key]) if key in lines else (source, None)
 
@@ -368,8 +378,9 @@ def _plugin_values(app: Services, name: str) -> Iterator[tuple[str, object, str]
     for field in PluginConfig._fields:
         if field != "settings":
             yield f"plugins.{name}.{field}", getattr(entry, field), kept
+    where = next((info.settings_key for info in app.plugins.listing() if info.name == name), f"plugins.{name}.settings")
     for key, value in app.plugins.settings(name).items():
-        yield f"plugins.{name}.settings.{key}", value, KEPT if kept == KEPT and key in entry.settings else PLUGIN
+        yield f"{where}.{key}", value, KEPT if kept == KEPT and key in entry.settings else PLUGIN
 
 
 def _json(value: object) -> object:

@@ -18,7 +18,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from hookrouter.util.text import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 __all__ = [
     "FAULTS",
@@ -32,6 +32,7 @@ __all__ = [
     "problems_of",
     "refuse_secret",
     "table_hook",
+    "unknown_key",
     "without_secrets",
     "wrong",
 ]
@@ -147,7 +148,8 @@ def problems_of(error: BaseException, path: str = "") -> list[Problem]:
         places = [(fault, _item(path, note)) for fault, note in noted] + [(fault, path) for fault in other]
         return [found for fault, place in places for found in problems_of(fault, place)]
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        return [_unknown_key(path, key, error.cl) for key in sorted(error.extra_fields)]
+        allowed = [field.name for field in attrs.fields(error.cl) if field.init]
+        return [unknown_key(f"{path}.{key}".lstrip("."), key, allowed) for key in sorted(error.extra_fields)]
     if isinstance(error, KeyError):
         return [Problem(path, "missing; it is required")]
     if isinstance(error, Fault):
@@ -159,12 +161,12 @@ def problems_of(error: BaseException, path: str = "") -> list[Problem]:
     return [Problem(path, said or type(error).__name__)]
 
 
-def _unknown_key(path: str, key: str, kind: type[Any]) -> Problem:
-    allowed = [field.name for field in attrs.fields(kind) if field.init]
+def unknown_key(path: str, key: str, allowed: Collection[str]) -> Problem:
+    """Return the problem of a key, at ``path``, that is none of those which are allowed."""
     close = closest(key, allowed)
     hint = f", did you mean {close!r}?" if close else ""
     listed = ", ".join(allowed) or "none"
-    return Problem(f"{path}.{key}".lstrip("."), f"unknown key{hint}; allowed: {listed}", key, listed, close)
+    return Problem(path, f"unknown key{hint}; allowed: {listed}", key, listed, close)
 
 
 def _item(path: str, note: AttributeValidationNote | IterableValidationNote) -> str:

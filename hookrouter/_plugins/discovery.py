@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from hookrouter._plugins.index import OwnSettings, cache_file, read_fresh
+from hookrouter._config.cache import load
+from hookrouter._plugins.index import OwnSettings, cache_file, declared_tables, read_fresh
 from hookrouter.storage.own_file import read_own_json, write_own_json
 from hookrouter.util import fastjson
 from hookrouter.util.filenames import digest
@@ -17,13 +18,13 @@ from hookrouter.util.value import decode, encode
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from hookrouter._plugins.index import DiscoveredPlugin
     from hookrouter.config import Config
     from hookrouter.storage.home import Home
 
-__all__ = ["load_index", "resolve_settings"]
+__all__ = ["load_config", "load_index", "resolve_settings"]
 
 NO_CACHE_VARIABLE = "HOOKROUTER_NO_CACHE"
 """Set to anything but the empty string to scan in every process."""
@@ -41,6 +42,11 @@ def load_index(home: Home, environ: Mapping[str, str], *, anew: bool = False) ->
     from hookrouter._plugins.scan import scan
 
     return scan(home)
+
+
+def load_config(home: Home, environ: Mapping[str, str], changed: Callable[[bool], None] | None = None) -> Config:
+    """Return the configuration of a home, in which plugins may have tables: :func:`hookrouter._config.cache.load`."""
+    return load(home, changed, lambda: declared_tables(load_index(home, environ)))
 
 
 def resolve_settings(home: Home, index: Iterable[DiscoveredPlugin], config: Config) -> dict[str, OwnSettings]:

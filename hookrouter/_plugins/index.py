@@ -22,7 +22,7 @@ from hookrouter.util.value import Value, decode, encode
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any, TypeVar
 
     from hookrouter.storage.home import Home
@@ -33,6 +33,7 @@ __all__ = [
     "NOT_INSTALLED",
     "DiscoveredPlugin",
     "OwnSettings",
+    "declared_tables",
     "environment_key",
     "file_stamp",
     "keep_cache",
@@ -112,6 +113,13 @@ class DiscoveredPlugin(Value, kw_only=True):
     """The hooks that may begin a turn of Claude's (:func:`hookrouter.markers.wakes`)."""
     settings: OwnSettings | None = None
     """The class that it declares for its settings, and what an empty table gives; None if it declares none."""
+    table: str = ""
+    """The table of config.toml of its own that holds its settings; empty if ``[plugins.NAME.settings]`` does."""
+
+    @property
+    def settings_key(self) -> str:
+        """The key of config.toml below which its settings stand."""
+        return self.table or f"plugins.{self.name}.settings"
 
     @property
     def known_hooks(self) -> tuple[str, ...] | None:
@@ -189,6 +197,11 @@ def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
         return None
     write_cache(home, plugins, environment_key())
     return plugins
+
+
+def declared_tables(plugins: Iterable[DiscoveredPlugin]) -> dict[str, str]:
+    """Return the tables of config.toml that plugins declare, each with the plugin's name."""
+    return {plugin.table: plugin.name for plugin in plugins if plugin.table}
 
 
 def _is_recent(written: object) -> bool:

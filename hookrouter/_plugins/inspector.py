@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
     from typing import Any
 
-__all__ = ["describe", "main", "matching", "spec_names", "waking"]
+__all__ = ["describe", "main", "matching", "own_table", "spec_names", "waking"]
 
 CONTRIBUTIONS = {
     "answer_channel": "name",
@@ -49,6 +50,8 @@ CONTRIBUTIONS = {
 
 _LISTS = ("cli_commands", "dialog_kinds", "web_pages")
 """Those that return several."""
+
+_TABLE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 MAX_ERROR = 1000
 """Characters of an error that are kept."""
@@ -76,7 +79,8 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         found = validate(name, plugin)
         optional = sorted(implementations(plugin).keys() - found)
         unmarked = _unmarked(plugin, found)
-        settings = _settings(name, found, table, files)
+        table_of_its_own = own_table(found)
+        settings = _settings(table_of_its_own or f"plugins.{name}.settings", found, table, files)
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
         text = describe_error(error, MAX_ERROR)
         return {
@@ -90,6 +94,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
             "files": _stamped(files),
             "hints": [],
             "settings": None,
+            "table": "",
             "error": text,
         }
     codes = (getattr(inspect.unwrap(function), "__code__", None) for function in (*found.values(), *unmarked.values()))
@@ -116,6 +121,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
             *_marked_in_vain(found),
         ],
         "settings": settings,
+        "table": table_of_its_own,
         "error": "",
         **({"called": _called(found), "contributions": _contributions(found)} if ask else {}),
     }
@@ -179,8 +185,24 @@ def _gateway_keys(gateway: object) -> list[dict[str, object]]:
     return [dict(zip(("key", "type", "required", "default", "help"), field, strict=True)) for field in fields]
 
 
+def own_table(found: Mapping[str, Callable[..., Any]]) -> str:
+    """Return the table of config.toml that a plugin declares; empty for none. Raises TypeError for what can be none."""
+    name = found["config_table"]() if "config_table" in found else None
+    if name is None:
+        return ""
+    if not isinstance(name, str) or not _TABLE_NAME.fullmatch(name):
+        raise TypeError(f"config_table() returned {name!r}; allowed: small letters, digits, - and _, or None")
+    from hookrouter._config.schema import TABLES
+
+    if name in TABLES:
+        raise TypeError(f"config_table() returned {name!r}, which is a table of hookrouter's own")
+    if "plugin_settings" not in found:
+        raise TypeError(f"config_table() returned {name!r}, and there is no plugin_settings() to say what it takes")
+    return name
+
+
 def _settings(
-    name: str, found: Mapping[str, Callable[..., Any]], table: Mapping[str, object], files: set[str]
+    key: str, found: Mapping[str, Callable[..., Any]], table: Mapping[str, object], files: set[str]
 ) -> dict[str, object] | None:
     """Return what is to be known of a plugin's settings, and add the file of their class to ``files``."""
     if "plugin_settings" not in found:
@@ -193,7 +215,7 @@ def _settings(
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if file is not None:
         files.add(file)
-    return encode(check(kind, table, name))  # type: ignore[no-any-return] # an object, as OwnSettings is one
+    return encode(check(kind, table, key))  # type: ignore[no-any-return] # an object, as OwnSettings is one
 
 
 def spec_names() -> frozenset[str]:

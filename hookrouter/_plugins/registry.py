@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hookrouter._contract.hook_names import concerns
 from hookrouter._contract.tables import TOOL_ALIASES
-from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin
+from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
 from hookrouter.util.value import NO_ITEMS, Value
 
 TYPE_CHECKING = False
@@ -83,6 +83,8 @@ class PluginInfo(Value, kw_only=True):
     """The hooks that may begin a turn of Claude's, and are called for that alone."""
     problems: tuple[str, ...] = ()
     """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
+    settings_key: str = ""
+    """The key of config.toml below which its settings stand."""
 
     def takes(self, hook: str, value: str | None, *, wakes: bool = False) -> bool:
         """Whether a hook that it implements is called in a run.
@@ -121,6 +123,8 @@ class Plugins:
         self._index = tuple(index)
         self.index = tuple(plugin for plugin in self._index if plugin.error != NOT_INSTALLED)
         """What is installed, whatever the config says of it."""
+        self.tables = declared_tables(self._index)
+        """The tables of config.toml that plugins declare, each with the plugin's name."""
         self._infos = _listed(self._index, config, self._settings)
 
     def under(self, config: Config, settings: Mapping[str, OwnSettings]) -> Plugins:
@@ -395,6 +399,7 @@ def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | Non
         hooks=tuple(hook for hook in hooks or () if hook not in off),
         hooks_known=bool(hooks) if reason == NO_HOOKS else hooks is not None,
         hints=plugin.hints,
+        settings_key=plugin.settings_key,
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
         ruled=frozenset(plugin.ruled),
         stateless=frozenset(plugin.stateless),
@@ -412,7 +417,7 @@ def remedy(plugin: PluginInfo, home: Home) -> str:
     if plugin.reason == NOT_INSTALLED:
         return f"install the plugin {plugin.name}, or remove [plugins.{plugin.name}] from {home.config_file}"
     if plugin.problems:
-        return f"correct [plugins.{plugin.name}.settings] in {home.config_file} (hookrouter config check)"
+        return f"correct [{plugin.settings_key}] in {home.config_file} (hookrouter config check)"
     return (
         f"fix, upgrade or uninstall {plugin.distribution}, or disable the plugin: "
         f"[plugins.{plugin.name}] enabled = false in {home.config_file}"

@@ -17,10 +17,12 @@ import time
 from importlib.metadata import EntryPoint, distributions
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter._config.cache import forget
 from hookrouter._plugins.index import (
     NOT_INSTALLED,
     DiscoveredPlugin,
     OwnSettings,
+    declared_tables,
     environment_key,
     file_stamp,
     read_cache,
@@ -58,6 +60,7 @@ NOTHING_KNOWN: dict[str, Any] = {
     "files": [],
     "hints": [],
     "settings": None,
+    "table": "",
 }
 """What is told of a plugin that could not be imported, beside the error."""
 
@@ -84,6 +87,7 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     announced = _announced()
     known = {plugin.name: plugin for plugin in read_cache(home)}
     plugins = []
+    tables: dict[str, str] = {}
     for plugin, description in zip(
         announced, _describe([(item.name, item.value, {}) for item in announced]), strict=True
     ):
@@ -94,6 +98,8 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
                 f"the distributions {', '.join(plugin.distributions)} all announce this plugin: uninstall all but one"
             )
             hooks = None
+        if (table := description["table"]) and (other := tables.setdefault(table, plugin.name)) != plugin.name:
+            error, table = f"config_table() returned {table!r}, which is the table of the plugin {other}", ""
         if plugin.name in (ORDER, LAST):
             error = f"a plugin cannot be called {plugin.name}, which is a key of [plugins] in config.toml"
         former = known.get(plugin.name)
@@ -115,9 +121,12 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
             hints=tuple(description["hints"]),
             files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
             settings=_own_settings(description),
+            table=table,
         )
         if former is not None and former_hooks:
             found = found._with(if_known=former.if_known, matching=former.matching, wakes=former.wakes)
+            if former.table and tables.setdefault(former.table, former.name) == former.name:
+                found = found._with(table=former.table)
         plugins.append(found)
     names = {plugin.name for plugin in announced}
     gone = [known[name] for name in sorted(known) if name not in names and known[name].known_hooks]
@@ -130,6 +139,9 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     ]
     result = tuple(plugins)
     write_cache(home, result, key)
+    if declared_tables(known.values()) != declared_tables(result):
+        # What config.toml may hold is not what it was.
+        forget(home)
     return result
 
 
@@ -148,7 +160,7 @@ def check_settings(asked: Sequence[tuple[DiscoveredPlugin, Mapping[str, object]]
         if own is None:
             values = None if plugin.settings is None else plugin.settings.values
             text = f"cannot be checked: {description['error'] or 'the plugin declares no settings any more'}"
-            own = OwnSettings(values=values, problems=((f"plugins.{plugin.name}.settings", text, "", "", ""),))
+            own = OwnSettings(values=values, problems=((plugin.settings_key, text, "", "", ""),))
         found[plugin.name] = own
     return found
 

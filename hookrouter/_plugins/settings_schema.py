@@ -65,14 +65,17 @@ def declared(result: object, what: str = "plugin_settings() returned") -> type[A
     return result
 
 
-def check(kind: type[Any], table: Mapping[str, object], plugin: str) -> OwnSettings:
-    """Read a plugin's table into its class, and return what is known of it. Never raises for the table's sake."""
+def check(kind: type[Any], table: Mapping[str, object], key: str) -> OwnSettings:
+    """Read a plugin's table, which stands below ``key``, into its class, and return what is known of it.
+
+    Never raises for the table's sake.
+    """
     problems: list[Problem] = []
     settings = None
     try:
         settings = structure(kind, table)
     except Exception as error:  # noqa: BLE001 - a converter or validator of the plugin may raise anything
-        found = problems_of(error, f"plugins.{plugin}.settings")
+        found = problems_of(error, key)
         problems = [problem._replace(text=without_secrets(problem.text, table)) for problem in found]
         with suppress(Exception):
             settings = structure(kind, {})

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import time
 
-from hookrouter._config.cache import load as load_config
 from hookrouter._contract.hook_names import DIALOG_EVENT, WAKE_VARIABLE, command_word, event_facts, matched_value
-from hookrouter._plugins.discovery import load_index, resolve_settings
+from hookrouter._plugins.discovery import load_config, load_index, resolve_settings
 from hookrouter._plugins.index import read_cache
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, Plugins
 from hookrouter._routing.hook_call import parse
@@ -266,7 +265,7 @@ class _HookRun:
     def _plugins(self) -> Plugins:
         """Return the plugins. Raises if it cannot be known which of those that fail closed listen."""
         if self._loaded is None:
-            config = load_config(self._home, self._note_change)
+            config = load_config(self._home, self._environ, self._note_change)
             if config.problems:
                 self._record.fields.setdefault("level", "warning")
             try:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
-from hookrouter._config.cache import load
+from hookrouter._plugins import discovery
 from hookrouter.config import Config
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ def load_config(home: Home) -> Config:
     a call that comes later does not know of the change.
     """
     try:
-        config = load(home, lambda was_broken: _wiring.deliver_anew(os.environ, home, was_broken=was_broken))
+        config = discovery.load_config(
+            home, os.environ, lambda was_broken: _wiring.deliver_anew(os.environ, home, was_broken=was_broken)
+        )
     except OSError:
         return _former.get(home.config_file, Config())
     _former[home.config_file] = config

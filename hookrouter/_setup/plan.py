@@ -64,7 +64,7 @@ def make_plan(app: Services, choices: Choices | None) -> Plan:
     else:
         after = _added(path, decoded(before), choices, classes)
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
-    faults = examine(after.encode())
+    faults = examine(after.encode(), app.plugins.tables)
     if faults:
         raise edit.ConfigEditError(f"{path}: {faults[0].line}; nothing was changed")
     return Plan(path, before, mark + after.encode())

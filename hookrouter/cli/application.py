@@ -8,8 +8,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
-from hookrouter._config.cache import load as load_config
-from hookrouter._plugins.discovery import load_index, resolve_settings
+from hookrouter._plugins.discovery import load_config, load_index, resolve_settings
 from hookrouter._plugins.registry import Plugins
 from hookrouter.config import FILES
 from hookrouter.context import Services
@@ -41,7 +40,7 @@ class Application(Services):
         """
         variables = os.environ if environ is None else environ
         home = Home.from_environ(variables)
-        config = load_config(home, lambda broken: _wiring.deliver_anew(variables, home, was_broken=broken))
+        config = load_config(home, variables, lambda broken: _wiring.deliver_anew(variables, home, was_broken=broken))
         journal = Journal(home.logs)
 
         def report(plugin: str, text: str) -> None:

@@ -13,6 +13,7 @@ from hookrouter.util.difference import unified
 
 if TYPE_CHECKING:
     from hookrouter.config import Config
+    from hookrouter.context import Services
     from hookrouter.storage.home import Home
 
 __all__ = ["Addition", "addition", "config_of"]
@@ -44,10 +45,10 @@ class Addition(NamedTuple):
             raise CommandError(str(error)) from None
 
 
-def config_of(path: str) -> Config:
+def config_of(app: Services, path: str) -> Config:
     """Return what a file of the form of config.toml says. Raises CommandError, with the first thing that is wrong."""
     try:
-        problems, config = survey(read_trusted(path))
+        problems, config = survey(read_trusted(path), app.plugins.tables)
     except OSError as error:
         raise CommandError(f"{path}: cannot be read: {error.strerror or error}") from None
     if problems or config is None:
@@ -56,22 +57,23 @@ def config_of(path: str) -> Config:
     return config
 
 
-def addition(home: Home, text: str) -> Addition:
+def addition(app: Services, text: str) -> Addition:
     """Return what the user's config.toml becomes with tables of TOML at its end; every byte of it stays.
 
     Raises CommandError if the file cannot be read, or has problems, or would have some.
     """
+    home = app.home
     try:
         before = edit.content_of(home)
     except edit.ConfigEditError as error:
         raise CommandError(str(error)) from None
     if before is not None:
-        config_of(home.config_file)
+        config_of(app, home.config_file)
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
     kept = decoded(before or b"")
     gap = "" if not kept else "\n" if kept.endswith("\n") else "\n\n"
     after = f"{kept}{gap}{text}".encode() if text else kept.encode()
-    problems = survey(after)[0]
+    problems = survey(after, app.plugins.tables)[0]
     if problems:
         raise CommandError(f"{home.config_file}: with the addition: {problems[0].line}; nothing was changed")
     return Addition(home, before, before if before is not None and not text else mark + after)

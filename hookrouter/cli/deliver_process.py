@@ -10,7 +10,8 @@ from contextlib import ExitStack, nullcontext, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from hookrouter._config.cache import file_key, load
+from hookrouter._config.cache import file_key
+from hookrouter._plugins.discovery import load_config
 from hookrouter.config import FILES
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.messaging import notices
@@ -67,8 +68,8 @@ def main(argv: Sequence[str]) -> int:
         os.environ[HOME_VARIABLE] = home.root
     # The folder of whoever started this may be a worktree that is about to be removed.
     os.chdir("/")
-    begin("deliver", lambda: load(home).storage.machine)
-    mark = cache(lambda: environment_mark(os.environ, home, load(home).gateways))
+    begin("deliver", lambda: load_config(home, os.environ).storage.machine)
+    mark = cache(lambda: environment_mark(os.environ, home, load_config(home, os.environ).gateways))
     outbox = Outbox(home, _warn, mark)
     # Any exception in a plugin is the plugin's: a signal ends this process as it is, which loses nothing.
     interrupt = signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -97,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _leave_what_others_sent(home: Home, outbox: Outbox) -> None:
     """See, if machines share an engine, that what others sent while this one was gone is not sent again."""
-    storage = load(home).storage
+    storage = load_config(home, os.environ).storage
     if storage.engine == FILES or not outbox.count():
         return
     from hookrouter._fleet.returning import wait_until_looked

@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from hookrouter._config.cache import file_key, load
+from hookrouter._config.cache import file_key
 from hookrouter._fleet import state
 from hookrouter._fleet.adopting import Adopting, leave_taken
 from hookrouter._fleet.errands import Errands
@@ -22,6 +22,7 @@ from hookrouter._fleet.progress import ProgressNotes
 from hookrouter._fleet.pruning import Pruning
 from hookrouter._fleet.replica import Brought, Replica
 from hookrouter._fleet.spawn import SHARING, STAY, is_sharing, process_lock, start_sharing
+from hookrouter._plugins.discovery import load_config
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.cli.application import Application
 from hookrouter.config import FILES
@@ -105,7 +106,7 @@ def _give_way(home: Home) -> None:
 
     Raises OSError.
     """
-    storage = load(home).storage
+    storage = load_config(home, os.environ).storage
     if storage.engine != FILES:
         start_sharing(os.environ, home, storage.settings)
 

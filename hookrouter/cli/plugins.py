@@ -206,12 +206,12 @@ def _described(services: Application, plugin: PluginInfo, place: int) -> dict[st
         ],
         "contributions": look["contributions"],
         "settings_class": None if own is None else own["target"],
-        "settings": _settings(services, plugin.name, own),
+        "settings": _settings(services, plugin.name, plugin.settings_key, own),
         "problems": [f"{problem[0]}: {problem[1]}" for problem in ([] if own is None else own["problems"])],
     }
 
 
-def _settings(services: Application, name: str, own: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def _settings(services: Application, name: str, where: str, own: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return the settings of a plugin; of one that declares none, what its table holds."""
     table = services.config.plugin(name).settings
     try:
@@ -231,7 +231,7 @@ def _settings(services: Application, name: str, own: Mapping[str, Any] | None) -
             "default": hide(key, default),
             "value": hide(key, values.get(key)),
             "source": FROM_FILE if key in table and not (own and own["problems"]) else "default",
-            "line": lines.get(f"plugins.{name}.settings.{key}"),
+            "line": lines.get(f"{where}.{key}"),
             "help": text,
         }
         for key, kind, required, default, text in fields
@@ -439,7 +439,7 @@ def order(
 
 def _change(services: Application, path: tuple[str, ...], value: bool | list[str]) -> bool:
     try:
-        return change(services.home, path, value).changed
+        return change(services.home, path, value, services.plugins.tables).changed
     except ConfigEditError as error:
         raise CommandError(str(error)) from None
 

@@ -37,3 +37,25 @@ class SettingsSpecs:
 
                 return CarrierSettings
         """
+
+    @hookspec
+    def config_table(self) -> str | None:
+        """When: with ``plugin_settings``, whose class says what the table takes; never in a hook process.
+
+        Returns: ``None``, or the name of a table of its own in ``config.toml``, in small letters, digits, ``-`` and
+        ``_``, where the plugin's settings stand instead of in ``[plugins.NAME.settings]``: ``"carrier"`` for
+        ``[carrier]``.
+
+        Combined: Each plugin has at most one. A plugin that names a table of hookrouter's, or one that a plugin before
+        it has, is broken. The table of a plugin that is switched off is no mistake; ``hookrouter config check`` tells
+        of it.
+
+        Args:
+            (none): The name is looked at when the plugin is, not when the file is read.
+
+        Example::
+
+            @hookimpl
+            def config_table():
+                return "carrier"
+        """

@@ -137,10 +137,10 @@ def _store(home: Home) -> DocumentStore:
 
 def _mark(environ: Mapping[str, str], home: Home) -> str:
     # Not on the way of a hook run that finds nothing to deliver.
-    from hookrouter._config.cache import load
+    from hookrouter._plugins.discovery import load_config
     from hookrouter.messaging.environment import environment_mark
 
-    return environment_mark(environ, home, load(home).gateways)
+    return environment_mark(environ, home, load_config(home, environ).gateways)
 
 
 def _is_push_due(home: Home, store: DocumentStore) -> bool:

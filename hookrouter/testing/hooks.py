@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 
 from hookrouter import _wiring
+from hookrouter._config.cache import forget
 from hookrouter._config.cache import load as load_config
 from hookrouter._contract.hook_names import command_word, event_facts, hook_names
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
 from hookrouter._isolation.containment import WROTE, Containment
 from hookrouter._isolation.progress import FAILURES
 from hookrouter._plugins.discovery import load_index, resolve_settings
-from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin
-from hookrouter._plugins.inspector import matching, waking
+from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
+from hookrouter._plugins.inspector import matching, own_table, waking
 from hookrouter._plugins.manager import implementations, is_wrapper, validate
 from hookrouter._plugins.registry import Plugins
 from hookrouter._plugins.settings_schema import check as check_settings
@@ -278,14 +279,15 @@ class Hooks:
     def configure(self, text: str) -> Config:
         """Write ``text`` as config.toml, and return what it says.
 
-        Raises ValueError if it has a mistake; one in a plugin's own settings shows when an event is fired.
+        Raises ValueError if it has a mistake; one in a plugin's own settings shows when an event is fired. A plugin
+        with a table of its own is added before.
         """
         __tracebackhide__ = True
         os.makedirs(self.home.root, mode=0o700, exist_ok=True)
         descriptor = os.open(self.home.config_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write(inspect.cleandoc(text) + "\n")
-        config = load_config(self.home)
+        config = self._config()
         if config.problems:
             raise ValueError("config.toml: " + "; ".join(config.problems))
         return config
@@ -312,6 +314,7 @@ class Hooks:
             matching=tuple(matching(known)),
             wakes=tuple(waking(known)),
             settings=self._declared(name, made),
+            table=own_table(known),
         )
         return self._keep(found, made)
 
@@ -489,18 +492,21 @@ class Hooks:
 
     def _plugins(self, report: Callable[[str, str], None]) -> Plugins:
         __tracebackhide__ = True
-        config = load_config(self.home)
+        config = self._config()
         if config.problems:
             raise ValueError("config.toml: " + "; ".join(config.problems))
         # The classes of added plugins may be ones that no other process can import.
         elsewhere = [found for name, found in self._found.items() if name not in self._classes]
         settings = resolve_settings(self.home, elsewhere, config)
         for name, kind in self._classes.items():
-            settings[name] = check_settings(kind, config.plugin(name).settings, name)
+            settings[name] = check_settings(kind, config.plugin(name).settings, self._found[name].settings_key)
         plugins = Plugins(self._found.values(), config, report, self._objects, settings=settings)
         for info, text in plugins.with_invalid_settings():
             report(info.name, f"runs with its defaults: {text}")
         return plugins
+
+    def _config(self) -> Config:
+        return load_config(self.home, tables=lambda: declared_tables(self._found.values()))
 
     def _declared(self, name: str, plugin: object) -> OwnSettings | None:
         """Return what is known of the settings class of a plugin, and keep the class; None if it declares none."""
@@ -509,10 +515,13 @@ class Hooks:
         if kind is None:
             return None
         self._classes[name] = kind
-        return check_settings(kind, {}, name)
+        return check_settings(kind, {}, own_table(implementations(plugin)) or f"plugins.{name}.settings")
 
     def _keep(self, found: DiscoveredPlugin, plugin: object) -> str:
         self._found[found.name] = found
+        if found.table:
+            # config.toml may have one more table than when it was read.
+            forget(self.home)
         self._objects[found.name] = _Watched(found.name, plugin, self.calls.append)
         return found.name
 

@@ -248,7 +248,7 @@ def _hook(event: str, specs: Mapping[str, object]) -> str:
         return record.hook
     if event in specs:
         return event
-    if snake(event) == "plugin_settings":
+    if snake(event) in ("plugin_settings", "config_table"):
         raise ScaffoldError("--event: every package with a hook of an event has plugin_settings; name that event")
     known = [*specs, *PARTS, *(record.name for record in EVENTS.values())]
     # PreToolUseWebFetch is the hook pre_tool_use_web_fetch, though PreToolUse is closer to it.

@@ -205,7 +205,7 @@ def try_rules(
     from hookrouter_approvals.rules_command.trying import Trial, trial_lines
 
     services, used, _ = _config(None)
-    new = None if config is None else Rules.of(config_of(config).approvals.rules)
+    new = None if config is None else Rules.of(config_of(services, config).approvals.rules)
     folder = transcripts or os.path.join(_client_folder(), "projects")
     if not os.path.isdir(folder):
         raise CommandError(f"{folder}: there is no such folder; --transcripts names another one")
@@ -274,7 +274,7 @@ def preset(
         return
     services, used, path = _config(None)
     has = frozenset((rule.tool, rule.decide) for rule in used.approvals.rules)
-    change = addition(services.home, preset_text(name, has))
+    change = addition(services, preset_text(name, has))
     change.write()
     if as_json:
         echo_json({"file": path, "changed": change.changes, "diff": change.diff()})
@@ -290,7 +290,7 @@ def _config(path: str | None) -> tuple[Application, Config, str]:
     with redirect_stdout(sys.stderr):
         services = Application.from_environ(share=False)
     if path is not None:
-        return services, config_of(path), path
+        return services, config_of(services, path), path
     if services.config.problems:
         raise CommandError(f"{services.config.problems[0]}; correct the file first: hookrouter config check")
     return services, services.config, services.home.config_file

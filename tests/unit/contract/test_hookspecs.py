@@ -62,6 +62,7 @@ def test_there_is_one_spec_for_each_event_and_for_each_tool_of_the_tool_events()
         "dialog_kinds",
         "session_watcher",
         "prompt_channel",
+        "config_table",
         "plugin_settings",
         "statistics_section",
         "storage_engine",

@@ -21,6 +21,8 @@ from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.home import Home
 from hookrouter.util.value import decode, encode
 
+KEY = "plugins.p.settings"
+
 
 class Mode(enum.Enum):
     LOOSE = "loose"
@@ -70,7 +72,7 @@ class Needy:
 
 
 def faults(kind: type[Any], table: dict[str, object]) -> list[str]:
-    return [fault.removeprefix("plugins.p.settings.") for fault in check(kind, table, "p").faults]
+    return [fault.removeprefix("plugins.p.settings.") for fault in check(kind, table, KEY).faults]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_an_unknown_key_comes_with_the_one_that_was_meant() -> None:
 
 
 def test_all_faults_are_told_at_once_and_the_defaults_hold() -> None:
-    own = check(Plain, {"deny": 1, "limit": "x", "names": ["kept?"]}, "p")
+    own = check(Plain, {"deny": 1, "limit": "x", "names": ["kept?"]}, KEY)
     assert [problem[0] for problem in own.problems] == ["plugins.p.settings.deny", "plugins.p.settings.limit"]
     assert own.values == {"deny": ["a"], "limit": 1.0, "names": [], "table": {}}
     assert build_settings(Plain, own, {"names": ["kept?"]}) == Plain()
@@ -138,13 +140,13 @@ def test_a_validator_is_run_and_shows_no_secret() -> None:
 def test_the_fields_are_described_with_type_default_and_help() -> None:
     fields = {
         name: (kind, required, default, text)
-        for name, kind, required, default, text in check(Everything, {}, "p").fields
+        for name, kind, required, default, text in check(Everything, {}, KEY).fields
     }
     assert fields["texts"] == ("list of texts", False, ["a"], "some texts")
     assert fields["mode"] == ('"loose" or "strict"', False, "loose", "")
     assert fields["rules"] == ("list of tables", False, [], "")
     assert fields["deep"] == ("table of a list of whole numbers", False, {}, "")
-    assert {name: need for name, _, need, _, _ in check(Needy, {}, "p").fields} == {"where": True, "often": False}
+    assert {name: need for name, _, need, _, _ in check(Needy, {}, KEY).fields} == {"where": True, "often": False}
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,7 @@ def test_a_rich_class_is_built_with_its_types() -> None:
         "pair": [2, "b"],
         "maybe": "m",
     }
-    own = check(Everything, table, "p")
+    own = check(Everything, table, KEY)
     built = build_settings(Everything, own, table)
     assert own.problems == ()
     assert own.tuples is None
@@ -203,7 +205,7 @@ TABLES = st.fixed_dictionaries(
 
 @given(TABLES)
 def test_plain_classes_are_built_without_cattrs_and_alike(table: dict[str, Any]) -> None:
-    own = decode(OwnSettings, json.loads(json.dumps(encode(check(Plain, table, "p")))))
+    own = decode(OwnSettings, json.loads(json.dumps(encode(check(Plain, table, KEY)))))
     assert own is not None
     assert own.tuples == ("deny",)
     built, slowly = build_settings(Plain, own, table), structure(Plain, table)
@@ -222,7 +224,7 @@ KEYS = st.sampled_from([field.name for field in attrs.fields(Everything)]) | st.
 
 @given(st.dictionaries(KEYS, ANYTHING, max_size=4), st.sampled_from([Everything, Plain, Needy]))
 def test_any_table_has_faults_or_gives_an_object(table: dict[str, Any], kind: type[Any]) -> None:
-    own = check(kind, table, "p")
+    own = check(kind, table, KEY)
     assert decode(OwnSettings, json.loads(json.dumps(encode(own)))) == own
     if own.problems:
         assert all(problem[0].startswith("plugins.p.settings") and problem[1] for problem in own.problems)
@@ -231,8 +233,8 @@ def test_any_table_has_faults_or_gives_an_object(table: dict[str, Any], kind: ty
 
 
 def plugins(config: PluginConfig, kind: type[Any]) -> Plugins:
-    index = [DiscoveredPlugin(name="p", value="p", hooks=("pre_tool_use",), settings=check(kind, {}, "p"))]
-    own = {"p": check(kind, config.settings, "p")}
+    index = [DiscoveredPlugin(name="p", value="p", hooks=("pre_tool_use",), settings=check(kind, {}, KEY))]
+    own = {"p": check(kind, config.settings, KEY)}
     return Plugins(index, Config(plugins={"p": config}), pytest.fail, settings=own)
 
 
@@ -264,7 +266,7 @@ def test_one_that_lacks_what_it_requires_does_not_run() -> None:
 
 
 def test_the_settings_of_a_class_that_nobody_or_several_declare_are_not_guessed() -> None:
-    own = check(Plain, {}, "p")
+    own = check(Plain, {}, KEY)
     index = [DiscoveredPlugin(name=name, value=name, hooks=(), settings=own) for name in ("a", "b")]
     registry = Plugins(index, Config(), pytest.fail, settings={"a": own, "b": own})
     with pytest.raises(LookupError, match="the plugins a, b declare"):
@@ -276,7 +278,7 @@ def test_the_settings_of_a_class_that_nobody_or_several_declare_are_not_guessed(
 def test_what_cannot_be_checked_now_is_a_problem_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plugin = DiscoveredPlugin(name="p", value="p", hooks=("pre_tool_use",), settings=check(Plain, {}, "p"))
+    plugin = DiscoveredPlugin(name="p", value="p", hooks=("pre_tool_use",), settings=check(Plain, {}, KEY))
     config = Config(plugins={"p": PluginConfig(on_error="closed", settings={"limit": 2.0})})
     home = Home.in_folder(str(tmp_path))
 
@@ -287,7 +289,7 @@ def test_what_cannot_be_checked_now_is_a_problem_and_tried_again(
     own = resolve_settings(home, [plugin], config)
     assert own["p"].faults == ("plugins.p.settings: cannot be checked: BlockingIOError: no more processes",)
     assert Plugins([plugin], config, pytest.fail, settings=own).listing()[0].status == PluginStatus.BROKEN
-    right = check(Plain, {"limit": 2.0}, "p")
+    right = check(Plain, {"limit": 2.0}, KEY)
     monkeypatch.setattr("hookrouter._plugins.scan.check_settings", lambda _asked: {"p": right})
     assert resolve_settings(home, [plugin], config) == {"p": right}
     monkeypatch.setattr("hookrouter._plugins.scan.check_settings", pytest.fail)
