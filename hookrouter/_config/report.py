@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._config.reader import decoded, parse, survey
-from hookrouter._config.schema import HOLDING
+from hookrouter._config.schema import HOLDING, keys_of
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
 from hookrouter.config import (
@@ -17,14 +17,7 @@ from hookrouter.config import (
     LAST,
     ORDER,
     SESSION_KINDS,
-    AnswerConfig,
-    ApprovalsConfig,
-    MonitorConfig,
-    PageConfig,
     PluginConfig,
-    ServeConfig,
-    SessionsConfig,
-    StorageConfig,
 )
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.storage.own_file import read_trusted
@@ -36,6 +29,7 @@ if TYPE_CHECKING:
 
     from hookrouter.config import Agent, Config
     from hookrouter.context import Services
+    from hookrouter.util.value import Value
 
 __all__ = [
     "BUILT_IN",
@@ -341,30 +335,25 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
     for gateway, table in config.gateways.items():
         for name, value in table.items():
             yield f"gateways.{gateway}.{name}", value, _held(app, value, INBOX if gateway == INBOX else None)
-    for header, kind, found in (
-        ("answer", AnswerConfig, config.answer),
-        ("sessions", SessionsConfig, config.sessions),
-        ("serve", ServeConfig, config.serve),
-        ("page", PageConfig, config.page),
-        ("monitor", MonitorConfig, config.monitor),
-    ):
-        for key in kind._fields:
-            value = getattr(found, key)
-            yield f"{header}.{key}", _json(value), _held(app, value, getattr(kind, key))
-    storage = config.storage
-    for key in ("engine", "machine"):
-        value = getattr(storage, key)
-        yield f"storage.{key}", value, _held(app, value, getattr(StorageConfig, key))
-    for key, value in storage.settings.items():
+    tables = {name: getattr(config, name) for name in ("answer", "sessions", "serve", "page", "monitor", "storage")}
+    for header, found in tables.items():
+        yield from _table_values(app, header, found)
+    for key, value in config.storage.settings.items():
         yield f"storage.{key}", value, _held(app, value, None)
     rules = [{"tool": rule.tool, "decide": rule.decide} for rule in config.approvals.rules]
     yield "approvals.rules", rules, _held(app, rules, [])
-    yield "approvals.rows", config.approvals.rows, _held(app, config.approvals.rows, ApprovalsConfig().rows)
+    yield from _table_values(app, "approvals", config.approvals)
     yield "journal.payloads", config.journal_payloads, _held(app, config.journal_payloads, False)
     yield f"plugins.{ORDER}", _json(config.plugin_order), _held(app, config.plugin_order, ())
     yield f"plugins.{LAST}", _json(config.plugin_last), _held(app, config.plugin_last, ())
     for name in sorted({*config.plugins, *(info.name for info in app.plugins.listing())}):
         yield from _plugin_values(app, name)
+
+
+def _table_values(app: Services, header: str, table: Value) -> Iterator[tuple[str, object, str]]:
+    for key in keys_of(type(table)):
+        value = getattr(table, key)
+        yield f"{header}.{key}", _json(value), _held(app, value, getattr(type(table), key))
 
 
 def _held(app: Services, value: object, default: object) -> str:

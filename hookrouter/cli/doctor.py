@@ -13,7 +13,8 @@ from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING
 from hookrouter._diagnostics.doctor import examine
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
-from hookrouter.cli.options import Json, ScopeOption, SettingsOption, chosen_settings, echo_json
+from hookrouter.cli.options import Json, echo_json
+from hookrouter.cli.settings_options import ScopeOption, SettingsOption, chosen_settings
 from hookrouter.cli.terminal import GREEN, RED, YELLOW, Style, Waiting
 from hookrouter.util.text import printable
 

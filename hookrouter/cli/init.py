@@ -12,7 +12,8 @@ from hookrouter._setup.choices import Words
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.init_run import set_up
 from hookrouter.cli.installation import chosen_file
-from hookrouter.cli.options import DryRun, Scope, ScopeOption, SettingsOption
+from hookrouter.cli.options import DryRun  # noqa: TC001 - typer reads it
+from hookrouter.cli.settings_options import Scope, ScopeOption, SettingsOption
 
 __all__ = ["init"]
 

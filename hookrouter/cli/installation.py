@@ -20,7 +20,8 @@ from hookrouter._mod.setup import current_files, missing_parts
 from hookrouter._plugins.registry import remedy
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
-from hookrouter.cli.options import DryRun, Json, Scope, ScopeOption, SettingsOption, chosen_settings, echo_json
+from hookrouter.cli.options import DryRun, Json, echo_json
+from hookrouter.cli.settings_options import Scope, ScopeOption, SettingsOption, chosen_settings
 from hookrouter.storage._exposure import exposed_folders
 from hookrouter.storage._exposure import remedy as exposure_remedy
 from hookrouter.util.program import script_argv

@@ -199,7 +199,7 @@ def _reader(annotation: str, names: Mapping[str, Any]) -> Callable[[object], obj
         return _PLAIN_ROWS[annotation]
     if annotation.startswith("Annotated["):
         # The rest may be anything, brackets in texts among it.
-        return _reader(_first(annotation.removeprefix("Annotated[")), names)
+        return _reader(_first(annotation[10:]), names)
     arms = _split(annotation, "|")
     if len(arms) > 1:
         return _either([_reader(arm, names) for arm in arms])
@@ -235,12 +235,10 @@ def _split(text: str, separator: str) -> list[str]:
 
 def _first(items: str) -> str:
     """Return the first of several arguments of an annotation."""
-    depth = 0
-    for at, character in enumerate(items):
-        depth += (character == "[") - (character == "]")
-        if character == "," and not depth:
-            return items[:at]
-    return items
+    end = items.find(",")
+    while items.count("[", 0, end) != items.count("]", 0, end):
+        end = items.find(",", end + 1)
+    return items[:end]
 
 
 def _either(readers: Sequence[Callable[[object], object]]) -> Callable[[object], object]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 PLUGINS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["hookrouter"]
 
-CONTRIBUTING = ("cli_commands", "statistics_section", "web_pages")
+CONTRIBUTING = ("cli_commands", "plugin_settings", "statistics_section", "web_pages")
 """The hooks that bring what has code of its own."""
 
 
