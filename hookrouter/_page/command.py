@@ -164,7 +164,7 @@ def _problem(app: Services) -> str:
             time.sleep(0.1)
             continue
         if page is None:
-            return "the router that runs does not know the page; 'hookrouter serve --restart' renews it"
+            return "the running router does not know the page; run: hookrouter serve --restart"
         return "" if page.get("url") else str(page.get("problem", ""))
 
 

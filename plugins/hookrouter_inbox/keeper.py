@@ -30,7 +30,7 @@ class InboxGateway:
     def deliver(self, message: Message, settings: InboxSettings) -> SendResult:  # noqa: ARG002 - the interface
         """Keep the message in the state folder of this process's home."""
         if message.kind in ("question", "reminder"):
-            return SendResult(delivered=True, reason="the question waits in the state folder")
+            return SendResult(delivered=True, reason="the question is kept in the inbox")
         store = open_store(Home.from_environ(os.environ), _report)
         try:
             notices.save(store, message)

@@ -36,7 +36,7 @@ class BashGuard(PreToolUseSpecs, SettingsSpecs):
         from hookrouter_bash_guard.settings import Settings
 
         settings = context.settings(Settings)
-        if not tool_input.command:  # missing or no text, which reads as None: never take that for harmless
+        if not tool_input.command:  # missing, or not a string: refuse what you cannot read
             return PreToolUseReply.deny("there is no command that can be read")
         reading = tool_input.commands()
         texts = [reading.text, *(_text(command) for command in reading.commands if command.words)]
