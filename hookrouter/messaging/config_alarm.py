@@ -49,7 +49,7 @@ _GATEWAY_TEXT = f"""\
 
 > {{reason}}
 
-What was to go through the gateway goes to the agent's next one, or waits. It is tried at once when the table was \
+Messages for this gateway go to the agent's next one, or wait. They are tried as soon as the table is \
 corrected and hookrouter runs again: `hookrouter config check` is enough.
 
 {_TO_DO} This message is repeated only if the problem is still there after another change of the file.

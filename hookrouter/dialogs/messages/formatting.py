@@ -154,7 +154,7 @@ def question_message(
     form_parts = [part for number, form in enumerate(forms, 1) for part in _question_parts(form, number, count)]
     if question.kind != QUESTION:
         # Such a dialog is one form, and is decided on otherwise than by its options.
-        form_parts[0] = f"## What is to be decided: {question.kind}"
+        form_parts[0] = f"## What to decide: {question.kind}"
         if "how" in question.request:
             # The ways to decide name all that may be chosen, and the options beside them would count it twice.
             del form_parts[_OPTIONS:]
@@ -247,7 +247,7 @@ def cut_parts(question: Dialog, argv: Sequence[str], environ: Mapping[str, str])
     if bounded(question.questions) == question.questions:
         return []
     read = f"{read_command(question, argv, environ)} --json"
-    return [f"This is only a part: what is longer than {LONGEST_TEXT} characters is cut. All of it: {code(read)}"]
+    return [f"This is only a part: texts over {LONGEST_TEXT} characters are cut. To read all of it: {code(read)}"]
 
 
 def _texts_clipped(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def person_message(
     # What came before stands behind: whoever knows it need not scroll to the question.
     prompt = cut(around.last_prompt, _PROMPT_BYTES, lines=True)
     words = cut(around.last_words, _WORDS_BYTES, lines=True, end=True)
-    for title, text in (("Claude's last words:", words), ("Claude was told:", prompt)):
+    for title, text in (("Claude's last words:", words), ("Last prompt:", prompt)):
         parts += [title, quoted(text)] if text else []
     place = [f"Folder {code(around.cwd)}" if around.cwd else ""]
     place.append(f"branch {code(around.branch)}" if around.branch else "")
@@ -127,7 +127,7 @@ def _question_parts(form: Mapping[str, Any], number: int, count: int) -> list[st
     parts = [f"## Question {number} of {count}"] if count > 1 else []
     parts.append(quoted(f"{named}{form['question']}"))
     several = bool(form.get("multiSelect"))
-    parts.append("Options, of which any number may be chosen:" if several else "Options:")
+    parts.append("Options (choose any number):" if several else "Options:")
     parts.append(quoted("\n".join(option_line(index, option) for index, option in enumerate(form["options"]))))
     for index, option in enumerate(form["options"]):
         shown = preview(option)

@@ -99,7 +99,7 @@ def test_a_short_command_speaks_under_its_own_name(at_home: Any, capsys: pytest.
 
 def test_the_message_names_what_is_to_be_decided(asking: Any) -> None:
     text = question_message(asking.asked("Bash", COMMAND), ["hookrouter"], {})
-    assert "## What is to be decided: permission" in text
+    assert "## What to decide: permission" in text
     assert "single-select" not in text
 
 

@@ -148,7 +148,7 @@ def test_a_gateway_that_cannot_be_asked_is_told_once_to_all_whom_another_one_rea
     message = place.services().outbox.pending()[0]
     assert message.subject == "the gateway chat cannot be used until [gateways.chat] is corrected"
     assert f"\n> {reason}\n" in message.text
-    assert "is tried at once when the table was corrected and hookrouter runs again" in message.text
+    assert "are tried as soon as the table is corrected and hookrouter runs again" in message.text
     assert "This message is repeated only if the problem is still there after another change" in message.text
     assert not tell_of_gateway(services, "chat", reason)
     assert place.told() == told
