@@ -94,7 +94,7 @@ def _without(app: Services) -> Iterator[Finding]:
     elif app.config.serve.auto:
         yield Finding(OK, _NAME, "none runs; the next call starts one")
     else:
-        message = "none runs, so every call runs by itself; what no hook tells of is seen by hookrouter watch alone"
+        message = "none runs, so each hook starts its own process; only hookrouter watch sees dialogs that fire no hook"
         yield Finding(OK, _NAME, message)
 
 

@@ -829,7 +829,7 @@ def test_a_router_that_hangs_is_an_error(machine: Path, monkeypatch: pytest.Monk
 
 def test_without_a_router_doctor_says_what_a_call_does(machine: Path) -> None:
     [found] = findings("router")
-    assert found.message.startswith("none runs, so every call runs by itself; ")
+    assert found.message.startswith("none runs, so each hook starts its own process; ")
     assert "hookrouter watch" in found.message
     configure(machine, "[serve]\nauto = true\n")
     assert [found.message for found in findings("router")] == ["none runs; the next call starts one"]
