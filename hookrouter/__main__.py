@@ -2,10 +2,9 @@
 
 ``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter._routing.hook_process`;
 ``deliver`` is the background process that brings wakes to agents, ``queue deliver`` the one that submits what waits in
-a session's queue, ``serve --resident`` that of the router, ``serve --gate`` that of its HTTP, ``serve --page`` that of
-the page for people, ``serve --monitor`` that of metrics and probes, and ``serve --page-answer`` gives one answer for
-the page; ``storage --share`` brings documents where other machines see them; everything else is the command line for
-people and agents.
+a session's queue, ``serve --resident`` that of the router, ``serve --kept`` one that it keeps beside itself, and
+``serve --page-answer`` gives one answer for the page; ``storage --share`` brings documents where other machines see
+them; everything else is the command line for people and agents.
 """
 
 from __future__ import annotations
@@ -41,19 +40,14 @@ def main(argv: list[str] | None = None) -> int:
         from hookrouter.cli.serve_process import main as serve
 
         return serve(arguments[2:])
-    if arguments[:2] == ["serve", "--gate"]:
-        from hookrouter._serving.gate.process import main as gate
+    if arguments[:2] == ["serve", "--kept"]:
+        from hookrouter._serving.kept_entry import main as kept
 
-        return gate(arguments[2:])
-    if arguments[:1] == ["serve"] and arguments[1:2] in (["--page"], ["--page-answer"]):
+        return kept(arguments[2:])
+    if arguments[:2] == ["serve", "--page-answer"]:
         from hookrouter._page.entry import answer
-        from hookrouter._page.entry import main as page
 
-        return page(arguments[2:]) if arguments[1] == "--page" else answer()
-    if arguments[:2] == ["serve", "--monitor"]:
-        from hookrouter._monitor.process import main as monitor
-
-        return monitor(arguments[2:])
+        return answer()
     from hookrouter.cli.main import main as cli
 
     return cli(arguments)

@@ -1,44 +1,24 @@
-"""The processes of the page: the one that serves it, and the one that gives an answer for it. Imports no typer."""
+"""The process that gives an answer for the page. Imports no typer."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrouter._fleet.errands import PAGE_ANSWER, ErrandError
 from hookrouter._fleet.others import Others
-from hookrouter._serving.log import say
-from hookrouter._serving.page_tls import TlsError
 from hookrouter.cli.application import Application
 from hookrouter.dialogs.answers.answer import answer as give_answer
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.messaging.spawn import push
-from hookrouter.storage.home import HomeError
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.process_log import begin
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["answer", "main"]
+__all__ = ["answer"]
 
 _MOST_BYTES = 1024 * 1024
-
-
-def main(argv: Sequence[str]) -> int:
-    """Serve the page: ``argv`` is the router's process id and the listening descriptor. Returns the exit code."""
-    from hookrouter._page.process import run
-
-    begin("page")
-    router, listener = (int(number) for number in argv)
-    try:
-        return run(Application.from_environ, router, listener)
-    except (HomeError, OSError, TlsError) as error:
-        say(f"page: {error}", event="page", level="error")
-        return 1
 
 
 def answer() -> int:

@@ -271,6 +271,10 @@ class Plugins:
         """Return what looks at sessions every few seconds, of the active plugins that contribute it, by name."""
         return self._contributions("session_watcher", "name")
 
+    def resident_processes(self) -> list[tuple[str, object]]:
+        """Return what active plugins contribute as resident processes, unchecked, each with its plugin's name."""
+        return self._collect("resident_process")
+
     def storage_engines(self) -> dict[str, StorageEngine]:
         """Return the engines of documents that active plugins contribute, by name."""
         return self._contributions("storage_engine", "name")

@@ -5,7 +5,7 @@ That folder is this user's alone (0700), as are the sockets (0600).
 
 from hookrouter.storage.home import GATE
 
-__all__ = ["BACKLOG", "CALLS", "CONTROL", "HTTP"]
+__all__ = ["BACKLOG", "CALLS", "CONTROL", "HTTP", "LOCK", "RESERVED"]
 
 CALLS = "calls"
 """The socket of the fronts."""
@@ -15,6 +15,12 @@ CONTROL = "control"
 
 HTTP = GATE
 """The socket of the HTTP gate."""
+
+LOCK = "lock"
+"""The file whose lock a router holds."""
+
+RESERVED = (CALLS, CONTROL, HTTP, LOCK)
+"""What no plugin's process may be called, because its sockets would be."""
 
 BACKLOG = 512
 """How many connections may wait at each."""

@@ -28,24 +28,20 @@ class FileStamps:
         self._stamps: tuple[tuple[object, ...], ...] = ()
         self._problem = ""
 
-    def are_new(self, page: PageConfig) -> bool:
-        """Return whether the files are others than at the last call, and can be used.
+    def look(self, page: PageConfig) -> tuple[object, str]:
+        """Return what changes with the files, and why they cannot be used, empty if they can.
 
-        Without a certificate they never are. Raises TlsError as long as they cannot be used; they are read anew only
-        when they change.
+        They are read anew only when they change.
         """
         stamps = tuple(_stamp(path) for path in (page.certificate, page.private_key)) if page.certificate else ()
-        is_new = stamps != self._stamps
-        if is_new:
+        if stamps != self._stamps:
             self._stamps, self._problem = stamps, ""
             try:
                 if page.certificate:
                     check_files(page)
             except TlsError as error:
                 self._problem = str(error)
-        if self._problem:
-            raise TlsError(self._problem)
-        return is_new and bool(page.certificate)
+        return stamps, self._problem
 
 
 def check_files(page: PageConfig) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._fleet.progress import read_progress
 from hookrouter._serving import control
-from hookrouter._serving.log import say
 from hookrouter.config import FILES
+from hookrouter.serving.log import say
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:

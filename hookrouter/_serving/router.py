@@ -25,9 +25,7 @@ from hookrouter._routing.output import FAILED
 from hookrouter._serving import protocol
 from hookrouter._serving.children import SPARES, Children, reset_signals
 from hookrouter._serving.facts import home_facts
-from hookrouter._serving.gate_process import GateProcess
-from hookrouter._serving.monitor_process import MonitorProcess
-from hookrouter._serving.page_process import PageProcess
+from hookrouter._serving.kept_processes import KeptProcesses
 from hookrouter._serving.staleness import LoadedCode
 from hookrouter._serving.warming import Warming
 from hookrouter.util import fastjson, unix_socket
@@ -35,12 +33,13 @@ from hookrouter.util.clock import iso
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hookrouter._serving.child import Served
     from hookrouter._serving.children import Child
     from hookrouter._serving.learned import Learned
     from hookrouter._serving.sockets import RouterSockets
+    from hookrouter.serving.resident import ResidentProcess
 
 __all__ = ["Router"]
 
@@ -72,10 +71,12 @@ class Router:
         idle: float = 0.0,
         tick: Callable[[], None],
         learned: Learned,
+        resident: Sequence[ResidentProcess],
     ) -> None:
         """``idle``: seconds without a call after which it ends; 0: never. ``tick`` is called every few seconds.
 
-        ``learned`` keeps which modules calls needed, for the next router.
+        ``learned`` keeps which modules calls needed, for the next router. ``resident`` are the resident processes that
+        no plugin contributes.
         """
         self._served = served
         self._sockets = sockets
@@ -83,9 +84,6 @@ class Router:
         self._on_tick = tick
         self._children = Children(served, self._let_go)
         self._warming = Warming(self._let_go)
-        self._gate = GateProcess(served.home, sockets.gate)
-        self._page = PageProcess(served.home, os.environ)
-        self._monitor = MonitorProcess(served.home, os.environ)
         self._learned = learned
         self._code = LoadedCode()
         self._changed_at = 0.0
@@ -101,6 +99,7 @@ class Router:
         """Whether this process has as many descriptors open as it may have."""
         self._woken, self._wake = os.pipe()
         self._process = os.getpid()
+        self._kept = KeptProcesses(served.home, os.environ, resident)
 
     def run(self) -> str:
         """Serve until a signal, an idle time or ``hookrouter serve --stop`` ends it; return ``stop`` or ``restart``.
@@ -117,9 +116,7 @@ class Router:
         self._warm(self._learned.modules())
         gc.collect()
         gc.freeze()
-        self._gate.tend()
-        self._page.tend()
-        self._monitor.tend()
+        self._kept.start()
         next_tick = time.monotonic() + TICK
         while not self._stopping:
             self._refill()
@@ -127,41 +124,41 @@ class Router:
             wait = QUIET if self._change else max(0.0, next_tick - time.monotonic())
             if self._is_settling():
                 wait = min(wait, SETTLING)
-            wait = min(wait, self._gate.next_due(), self._monitor.next_due())
+            wait = min(wait, self._kept.next_due())
             ready = {descriptor for descriptor, _event in poll.poll(wait * 1000)}
             if self._woken in ready:
                 self._reap()
-            if not self._gate.next_due():
-                self._gate.tend()
-            if not self._monitor.next_due():
-                self._monitor.tend()
+            if not self._kept.next_due():
+                self._kept.tend()
             self._hear(ready)
             if self._sockets.calls.fileno() in ready:
                 self._accept()
             if self._sockets.control.fileno() in ready:
                 self._answer_control()
-            if self._page.fileno() in ready:
-                self._page.begin()
+            self._kept.begin(ready)
             if self._change and time.monotonic() - self._changed_at >= QUIET and not self._look_at_code():
                 self._stopping = "restart"
             if time.monotonic() >= next_tick:
                 next_tick = time.monotonic() + TICK
                 self._tick()
         self._children.dismiss()
-        self._gate.stop()
-        self._page.stop()
-        self._monitor.stop()
+        self._kept.stop()
         return self._stopping
+
+    def remove(self) -> None:
+        """Close what only this one holds, and remove what it has made for it. The sockets are another's to remove."""
+        self._kept.remove()
 
     def hand_over(self) -> dict[str, str]:
         """Let the router that takes the place of this one have what only this one holds; return the variables."""
-        return {**self._page.hand_over(), **self._monitor.hand_over()}
+        return self._kept.hand_over()
 
     def status(self) -> dict[str, Any]:
         """Return what ``hookrouter serve --status`` shows, as JSON."""
         now = time.monotonic()
         waits = [child for child in self._children.busy.values() if now - child.since > 1.0]
         return {
+            **self._kept.status(),
             "version": __version__,
             "home": self._served.home.root,
             "boot": self._boot,
@@ -181,17 +178,13 @@ class Router:
             "loading": self._warming.fileno() >= 0,
             "not_loaded": sorted(self._warming.refused),
             "changed": self._change,
-            "gate": self._gate.status(),
-            "page": self._page.status(),
-            "monitor": self._monitor.status(),
         }
 
     def _let_go(self) -> None:
         """Close, in a child, what is the router's alone."""
         reset_signals()
         self._sockets.close()
-        self._page.let_go()
-        self._monitor.let_go()
+        self._kept.let_go()
         for descriptor in (self._woken, self._wake):
             os.close(descriptor)
 
@@ -205,8 +198,8 @@ class Router:
         for one in (*listeners, *self._listened_to()):
             poll.register(one.fileno(), select.POLLIN)
         poll.register(self._woken, select.POLLIN)
-        if self._page.fileno() >= 0:
-            poll.register(self._page.fileno(), select.POLLIN)
+        for descriptor in self._kept.awaited():
+            poll.register(descriptor, select.POLLIN)
         if self._warming.fileno() >= 0:
             poll.register(self._warming.fileno(), select.POLLIN)
         return poll
@@ -318,7 +311,7 @@ class Router:
             if not pid:
                 return
             code = os.waitstatus_to_exitcode(status)
-            if self._gate.ended(pid, code) or self._page.ended(pid, code) or self._monitor.ended(pid, code):
+            if self._kept.ended(pid, code):
                 continue
             child = self._children.ended(pid)
             self._is_full = False
@@ -364,12 +357,10 @@ class Router:
         self._is_full = False
         if not self._sockets.restore():
             self._stopping = "stop"
-        self._gate.tend()
-        self._page.tend()
-        self._monitor.tend()
+        self._kept.tend()
         self._children.thin_out(IDLE)
         self._on_tick()
-        is_used = bool(self._children.busy) or self._page.is_running
+        is_used = bool(self._children.busy) or self._kept.are_used
         is_idle = time.monotonic() - self._last_call >= self._idle and not is_used
         if self._idle and is_idle:
             self._stopping = "stop"

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter._serving import address
-from hookrouter._serving.gate_sockets import GateSockets
 from hookrouter.storage.home import ensure
 from hookrouter.util import unix_socket
 from hookrouter.util.errors import HookrouterError
@@ -34,7 +33,6 @@ LAUNCHD_LABEL = "hookrouter.router"
 LAUNCHD_SOCKET = "Calls"
 """The key of the agent's socket."""
 
-_LOCK = "lock"
 _FIRST_PASSED = 3
 """The first descriptor that systemd passes (sd_listen_fds)."""
 
@@ -44,7 +42,7 @@ class AlreadyServed(HookrouterError):
 
 
 class RouterSockets:
-    """The two sockets on which a router listens, those that it keeps for its gate, and its lock."""
+    """The two sockets on which a router listens, and its lock."""
 
     def __init__(
         self,
@@ -52,7 +50,6 @@ class RouterSockets:
         calls: socket.socket,
         control: socket.socket,
         lock: int,
-        gate: GateSockets,
         *,
         passed: bool,
     ) -> None:
@@ -60,7 +57,6 @@ class RouterSockets:
         self._folder = folder
         self.calls = calls
         self.control = control
-        self.gate = gate
         self._lock = lock
         self._is_passed = passed
         self._files = {name: unix_socket.file_identity(folder, name) for name in (address.CALLS, address.CONTROL)}
@@ -80,14 +76,13 @@ class RouterSockets:
             for descriptor in (calls, control, lock):
                 os.set_inheritable(descriptor, False)
             found = socket.socket(fileno=calls), socket.socket(fileno=control)
-            return cls(folder, *found, lock, GateSockets(folder, environ), passed=bool(passed))
+            return cls(folder, *found, lock, passed=bool(passed))
         ensure(folder)
         lock = _take_lock(folder)
         passed_socket = _passed_socket(environ) or _launchd_socket(environ)
         calls_socket = passed_socket or unix_socket.listen(folder, address.CALLS, address.BACKLOG)
         control_socket = unix_socket.listen(folder, address.CONTROL, address.BACKLOG)
-        gate = GateSockets(folder, environ)
-        return cls(folder, calls_socket, control_socket, lock, gate, passed=passed_socket is not None)
+        return cls(folder, calls_socket, control_socket, lock, passed=passed_socket is not None)
 
     def hand_over(self) -> dict[str, str]:
         """Let the program that takes the place of this one have the descriptors; return the variables that tell it."""
@@ -95,7 +90,7 @@ class RouterSockets:
         for descriptor in numbers:
             os.set_inheritable(descriptor, True)
         said = ",".join(str(number) for number in [*numbers, int(self._is_passed)])
-        return {INHERIT_VARIABLE: said, **self.gate.hand_over()}
+        return {INHERIT_VARIABLE: said}
 
     def restore(self) -> bool:
         """Put a socket that somebody has removed or replaced back in its place; say whether this router goes on.
@@ -105,7 +100,7 @@ class RouterSockets:
         try:
             ensure(self._folder)
             held = os.fstat(self._lock)
-            if unix_socket.file_identity(self._folder, _LOCK) != (held.st_dev, held.st_ino):
+            if unix_socket.file_identity(self._folder, address.LOCK) != (held.st_dev, held.st_ino):
                 former, self._lock = self._lock, _take_lock(self._folder)
                 os.close(former)
             if not self._is_passed:
@@ -122,7 +117,6 @@ class RouterSockets:
         """Close them in this process alone."""
         self.calls.close()
         self.control.close()
-        self.gate.close()
         os.close(self._lock)
 
     def remove(self) -> None:
@@ -131,7 +125,6 @@ class RouterSockets:
             if unix_socket.file_identity(self._folder, name) == self._files[name]:
                 with suppress(OSError):
                     os.unlink(os.path.join(self._folder, name))
-        self.gate.remove()
         self.close()
 
     def _in_place(self, listener: socket.socket, name: str) -> socket.socket:
@@ -147,7 +140,7 @@ class RouterSockets:
 
 
 def _take_lock(folder: str) -> int:
-    lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    lock = os.open(os.path.join(folder, address.LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

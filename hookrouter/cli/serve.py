@@ -9,11 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from hookrouter._serving import control
+from hookrouter._serving.built_in import built_in
+from hookrouter._serving.kept_processes import contributed
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.serve_unit import change_unit
 from hookrouter.dialogs.messages.answer_link import page_secret_file
+from hookrouter.serving.resident import ResidentProcess
 from hookrouter.storage.home import Home
 from hookrouter.storage.secret_file import renew_secret
 from hookrouter.util.text import describe_error, printable
@@ -138,6 +141,22 @@ def _become_router(idle: float) -> None:
     os.execv(sys.executable, words)  # noqa: S606 - there is no shell
 
 
+def _resident_processes() -> list[ResidentProcess]:
+    """Return what may be kept beside the router: its own, and those of the plugins that are active here."""
+    own = built_in()
+    taken = [one.name for one in own]
+    found = contributed(Application.from_environ().plugins, lambda _plugin, _text: None, taken)
+    return [*own, *(process for _, process in found.values())]
+
+
+def _line(process: ResidentProcess, status: dict[str, Any]) -> str:
+    """Return what a resident process is told by; what its plugin's own words fail for is told in plain ones."""
+    try:
+        return str(process.line(status))
+    except Exception:  # noqa: BLE001 - it may be a plugin's
+        return ResidentProcess.line(process, status)
+
+
 def _lines(status: dict[str, Any]) -> list[str]:
     """Return a router's status for a person."""
     process = f"process {status.get('pid')}, boot {status.get('boot')}"
@@ -151,22 +170,7 @@ def _lines(status: dict[str, Any]) -> list[str]:
     lines += [f"sent away, to run cold: {count} ({reason})" for reason, count in status.get("sent_away", {}).items()]
     lines += [f"waits: {one['event']} for {one['seconds']:g} s" for one in status.get("waiting", [])]
     lines += [f"not kept loaded: {name}" for name in status.get("not_loaded", [])]
-    gate = status.get("gate")
-    if gate:
-        what = " and ".join(name for name in (gate["http"], "mod" if gate["mod"] else "") if name)
-        lines.append(
-            f"gate for {what}: " + (f"process {gate['pid']}" if gate["pid"] else f"not there ({gate['ended']})")
-        )
-    page = status.get("page")
-    if page:
-        lines.append(f"page: {page['url']}" if page["url"] else f"no page: {page['problem']}")
-    monitor = status.get("monitor")
-    if monitor:
-        lines.append(
-            f"metrics and probes: http://{monitor['address']}"
-            if monitor["pid"]
-            else f"no monitor: {monitor['problem']}"
-        )
+    lines += [_line(one, status[one.name]) for one in _resident_processes() if status.get(one.name)]
     if status.get("changed"):
         lines.append(f"restarts soon, because this has changed: {status['changed']}")
     return lines

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
 from hookrouter._fleet.spawn import start_sharing
+from hookrouter._serving.built_in import built_in
 from hookrouter._serving.child import Served
 from hookrouter._serving.delivery import become_deliverer, fork_apart
 from hookrouter._serving.home_config import load_config
 from hookrouter._serving.learned import Learned
-from hookrouter._serving.log import say
 from hookrouter._serving.router import Router, begin_anew
 from hookrouter._serving.sockets import AlreadyServed, RouterSockets
 from hookrouter.cli.deliver_process import main as deliver
 from hookrouter.config import FILES
 from hookrouter.dialogs.looking import have_looked
 from hookrouter.messaging.spawn import KIND, push
+from hookrouter.serving.log import say
 from hookrouter.sessions.watching import WATCH_SECONDS
 from hookrouter.storage._exposure import exposed_folders
 from hookrouter.storage.engine import OUTBOX, may_hold
@@ -75,7 +76,7 @@ def main(argv: Sequence[str]) -> int:
         _share(home)
         watch.tick()
 
-    router = Router(served, sockets, idle=idle, tick=tick, learned=Learned(home))
+    router = Router(served, sockets, idle=idle, tick=tick, learned=Learned(home), resident=built_in())
     # The folder of whoever started this may be a worktree that is about to be removed.
     os.chdir("/")
     if router.run() == "restart":
@@ -83,6 +84,7 @@ def main(argv: Sequence[str]) -> int:
             begin_anew(os.environ, sockets, router)
         except OSError as error:
             say(f"cannot restart: {error}", event="restart", level="error")
+    router.remove()
     sockets.remove()
     return 0
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hookrouter.hookspecs.post_tool_use_failure import *
     from hookrouter.hookspecs.pre_tool_use import *
     from hookrouter.hookspecs.prompting import *
+    from hookrouter.hookspecs.residing import *
     from hookrouter.hookspecs.settings import *
     from hookrouter.hookspecs.storage import *
     from hookrouter.hookspecs.watching import *
@@ -42,6 +43,7 @@ _SPECS = {
     "hookrouter.hookspecs.commands": "CommandSpecs",
     "hookrouter.hookspecs.pages": "PageSpecs",
     "hookrouter.hookspecs.prompting": "PromptSpecs",
+    "hookrouter.hookspecs.residing": "ResidentSpecs",
     "hookrouter.hookspecs.settings": "SettingsSpecs",
     "hookrouter.hookspecs.storage": "StorageSpecs",
     "hookrouter.hookspecs.watching": "WatchSpecs",

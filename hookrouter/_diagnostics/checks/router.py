@@ -33,7 +33,7 @@ _LOG_END = 4096
 _NO_END = (
     "another router serves",
     "hookrouter serve: gate: ",
-    "hookrouter serve: no page: ",
+    "hookrouter serve: no ",
     "hookrouter serve: page: ",
 )
 """What is in lines of a router's log that are not about its end."""
@@ -116,22 +116,23 @@ def _router(status: dict[str, Any], app: Services) -> Iterator[Finding]:
     if not wrong:
         calls, megabytes = _number(status, "calls"), _number(status, "memory_kb") // 1024
         yield Finding(OK, _NAME, f"runs since {_text(status, 'since')}: {calls} calls, {megabytes} MB")
-    page = status.get("page")
-    problem = printable(str(page.get("problem") or "")) if isinstance(page, dict) else ""
-    if problem == EXTRA_MISSING:
-        yield Finding(OK, _NAME, f"no page: {problem}")
-    elif problem:
-        yield Finding(WARNING, _NAME, f"no page: {problem}", "fix that; the router checks again by itself")
-    monitor = status.get("monitor")
-    problem = printable(str(monitor.get("problem") or "")) if isinstance(monitor, dict) else ""
-    if problem:
-        yield Finding(
-            WARNING, _NAME, f"no metrics, no probes: {problem}", "fix that; the router checks again by itself"
-        )
+    yield from _resident(status)
     refused = [printable(str(name)) for name in _list(status, "not_loaded")]
     if refused:
         message = "each call loads for itself what leaves a thread, a descriptor or a handler behind, or takes long: "
         yield Finding(OK, _NAME, message + ", ".join(refused))
+
+
+def _resident(status: dict[str, Any]) -> Iterator[Finding]:
+    """Look whether something keeps a process beside the router from its work; the mod's check tells of the gate."""
+    for name, part in status.items():
+        problem = printable(str(part.get("problem") or "")) if isinstance(part, dict) and name != "gate" else ""
+        if problem == EXTRA_MISSING:
+            # It is asked for by default.
+            yield Finding(OK, _NAME, f"no {printable(name)}: {problem}")
+        elif problem:
+            what = "no metrics, no probes" if name == "monitor" else f"no {printable(name)}"
+            yield Finding(WARNING, _NAME, f"{what}: {problem}", "fix that; the router checks again by itself")
 
 
 def _foreign(status: dict[str, Any], app: Services) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ from hookrouter._serving.gate.asgi import (
 from hookrouter._serving.gate.messages import MAX_PAYLOAD
 from hookrouter._serving.gate.sent_headers import HEADERS
 from hookrouter._serving.gate.waits import Waits
-from hookrouter._serving.log import say
+from hookrouter.serving.log import say
 from hookrouter.util import fastjson
 
 if TYPE_CHECKING:

@@ -9,10 +9,8 @@ here, a request that is on its way would be lost.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import secrets
-import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -23,21 +21,19 @@ from hookrouter._serving.gate.calls import Calls
 from hookrouter._serving.gate.hook_api import HookApi
 from hookrouter._serving.gate.own_api import OwnApi
 from hookrouter._serving.gate.prompts import Mods
-from hookrouter._serving.gate_process import NO_UVICORN
-from hookrouter._serving.gate_sockets import NONE
 from hookrouter._serving.home_config import load_config
-from hookrouter._serving.log import say
 from hookrouter._serving.token import made_token
-from hookrouter.storage.home import Home, HomeError, ensure
+from hookrouter.serving.log import say
+from hookrouter.storage.home import Home, ensure
 from hookrouter.util import unix_socket
-from hookrouter.util.process_log import begin, take_over_logging
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Sequence
 
     from hookrouter._serving.caller import BroughtCall, Outcome
-    from hookrouter._serving.http_server import Ending, HttpServer
+    from hookrouter.serving.asgi import Ending, HttpServer
 
 __all__ = ["main"]
 
@@ -49,25 +45,18 @@ LINGER = 0.2
 those of http hooks."""
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run the gate: ``argv`` is the router's process id, then the descriptors of its listening sockets.
+def main(router: int, listeners: Sequence[socket.socket | None]) -> int:
+    """Run the gate of the process ``router``; return its exit code.
 
-    Those are the own one and that of the address for http hooks (:mod:`hookrouter._serving.gate_sockets`). Returns the
-    exit code.
+    The listeners are that of the address for http hooks, if there is one, and the own one. Raises HomeError and OSError
+    if it cannot serve.
     """
-    begin("gate")
-    take_over_logging()
-    if importlib.util.find_spec("uvicorn") is None:
-        say("gate: uvicorn is missing; install hookrouter[serve]", event="gate", level="error")
-        return NO_UVICORN
-    try:
-        home = Home.from_environ(os.environ)
-        ensure(home.router)
-        router, own, tcp = (int(number) for number in argv)
-        asyncio.run(_Gate(home, router, _listener(own), None if tcp == NONE else _listener(tcp)).run())
-    except (HomeError, OSError) as error:
-        say(f"gate: cannot serve: {error}", event="gate", level="error")
+    home = Home.from_environ(os.environ)
+    ensure(home.router)
+    *others, own = listeners
+    if own is None:
         return 1
+    asyncio.run(_Gate(home, router, own, others[0] if others else None).run())
     return 0
 
 
@@ -90,7 +79,7 @@ class _Gate:
 
     async def run(self) -> None:
         """Serve until the router ends. Raises OSError if the socket cannot be made."""
-        from hookrouter._serving.http_server import Ending, HttpServer, allow_many_files
+        from hookrouter.serving.asgi import Ending, HttpServer, allow_many_files
 
         allow_many_files()
         ending = Ending(self._router)
@@ -158,8 +147,3 @@ class _Gate:
 
     async def _bring(self, call: BroughtCall) -> Outcome:
         return await bring(self._folder, call)
-
-
-def _listener(descriptor: int) -> socket.socket:
-    os.set_inheritable(descriptor, False)
-    return socket.socket(fileno=descriptor)

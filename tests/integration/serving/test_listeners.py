@@ -30,9 +30,9 @@ MANY = 300
 
 SHORTER = f"""
 import resource, sys
-if not {{"--gate", "--page", "--monitor"}}.isdisjoint(sys.argv):
+if "--kept" in sys.argv:
     resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES}, {FILES}))
-    import hookrouter._serving.http_server as server
+    import hookrouter.serving.asgi as server
     server.REQUEST_SECONDS = server.BODY_SECONDS = 2.0
 """
 

@@ -128,7 +128,7 @@ def test_a_page_that_is_probed_stays_and_one_that_nobody_asks_ends(tmp_path: Pat
 
 SHORT_IDLE = """
 import sys
-if "--page" in sys.argv:
+if {"--kept", "page"} <= set(sys.argv):
     import hookrouter._page.process as process
     process.IDLE_SECONDS = 3.0
 """

@@ -73,15 +73,18 @@ def test_a_key_with_a_password_is_refused_and_nobody_is_asked(tmp_path: Path) ->
     assert problem_of(pair) == f"[page] private_key: {pair.key} is encrypted; a key without a password is needed"
 
 
-def test_files_are_new_once_and_again_when_they_were_replaced(pair: Pair, tmp_path: Path) -> None:
+def test_files_are_others_once_they_were_replaced_and_told_of_while_they_do_not_fit(pair: Pair, tmp_path: Path) -> None:
     stamps, page = FileStamps(), page_of(pair)
-    assert [stamps.are_new(page) for _ in range(2)] == [True, False]
+    first, problem = stamps.look(page)
+    assert (problem, stamps.look(page)) == ("", (first, ""))
     renewed = made_pair(tmp_path, "renewed")
     os.replace(renewed.certificate, pair.certificate)
-    for _ in range(2):
-        with pytest.raises(TlsError):
-            stamps.are_new(page)
+    half, problem = stamps.look(page)
+    assert half != first
+    assert problem.endswith(f"is not the key of the certificate {pair.certificate}")
+    assert stamps.look(page) == (half, problem)
     os.replace(renewed.key, pair.key)
-    assert [stamps.are_new(page) for _ in range(2)] == [True, False]
-    assert not stamps.are_new(PageConfig())
-    assert stamps.are_new(page)
+    whole, problem = stamps.look(page)
+    assert whole not in (first, half)
+    assert (problem, stamps.look(page)) == ("", (whole, ""))
+    assert stamps.look(PageConfig()) == ((), "")

@@ -22,6 +22,7 @@ from hookrouter.messaging.composer import MessageComposer
 from hookrouter.messaging.gateway import Gateway
 from hookrouter.pages import Contribution
 from hookrouter.queue.channels import PromptChannel
+from hookrouter.serving.resident import ResidentProcess
 from hookrouter.sessions.watching import SessionWatcher
 from hookrouter.storage.interface import StorageEngine
 from hookrouter.testing import Hooks
@@ -41,6 +42,7 @@ NAMES = {
     "KeystrokePlanner": KeystrokePlanner,
     "Mapping": Mapping,
     "PromptChannel": PromptChannel,
+    "ResidentProcess": ResidentProcess,
     "Sequence": Sequence,
     "SessionWatcher": SessionWatcher,
     "StorageEngine": StorageEngine,

@@ -66,6 +66,7 @@ def test_there_is_one_spec_for_each_event_and_for_each_tool_of_the_tool_events()
         "plugin_settings",
         "statistics_section",
         "storage_engine",
+        "resident_process",
         "web_pages",
     }
     assert len(events) == len(EVENTS) + 1
@@ -172,6 +173,7 @@ CONTRIBUTED = [
     "prompt_channel",
     "session_watcher",
     "storage_engine",
+    "resident_process",
     "web_pages",
 ]
 

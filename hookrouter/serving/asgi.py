@@ -1,4 +1,7 @@
-"""How the gate, the page and the monitor serve HTTP: by uvicorn, on a socket of the router's, within one set of limits.
+"""How resident processes serve HTTP: by uvicorn, on a socket of the router's, within one set of limits for all.
+
+:func:`serve_asgi` is all that a process with one socket needs; the gate, which ends its sockets apart, is made of the
+parts.
 
 Every user of the machine, and often every machine, reaches these sockets without a login. So whoever connects has to
 say in time what they want, connections are limited in number, and what they do wrong costs no more than a line of the
@@ -22,14 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from hookrouter._serving.log import say
+from hookrouter.serving.log import say
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Iterator
 
-__all__ = ["MOST_CONNECTIONS", "REQUEST_SECONDS", "Ending", "HttpServer", "allow_many_files"]
+__all__ = ["MOST_CONNECTIONS", "REQUEST_SECONDS", "Ending", "HttpServer", "allow_many_files", "serve_asgi"]
+
+WATCH_SECONDS = 1.0
+"""Seconds between two looks at the router, and at the connections."""
 
 REQUEST_SECONDS = 10.0
 """Seconds within which the head of a request must have come: of the first one from the connection on, of each other one
@@ -61,6 +67,39 @@ _SAID_SECONDS = 60.0
 
 _QUICKLY = getattr(socket, "TCP_QUICKACK", None)
 """Linux's option that has what comes next acknowledged at once; it holds for a moment only."""
+
+
+async def serve_asgi(
+    name: str,
+    app: Any,
+    listener: socket.socket,
+    parent: int,
+    *,
+    lifespan: bool = False,
+    certificate: tuple[str, str] | None = None,
+    end_seconds: int = 1,
+    idle_seconds: float = 0.0,
+    at_end: Callable[[], object] | None = None,
+) -> None:
+    """Serve an ASGI application at a listening socket until a signal comes, or ``parent`` is not the parent any more.
+
+    ``name``, ``lifespan`` and ``certificate`` are as :class:`HttpServer` has them. Requests that are being answered at
+    the end have ``end_seconds``; ``at_end`` is called before, to end what waits by itself. With ``idle_seconds`` it
+    also ends once nobody has been connected for so long. Closes the listener.
+    """
+    allow_many_files()
+    with listener:
+        server = HttpServer(name, app, listener, lifespan=lifespan, certificate=certificate, end_seconds=end_seconds)
+        ending = Ending(parent)
+        idle, answered = 0.0, 0
+        while not ending.is_due and not server.has_ended and not 0 < idle_seconds <= idle:
+            await ending.wait(WATCH_SECONDS)
+            # A request may have come and gone between two looks.
+            seen, answered = answered, server.answered
+            idle = 0.0 if server.connections or answered != seen else idle + WATCH_SECONDS
+        if at_end is not None:
+            at_end()
+        await server.end()
 
 
 class HttpServer:
