@@ -312,6 +312,7 @@ PARTS_PAGES = {
     "docs/plugins/storage.md": "storage_engine",
     "docs/plugins/command.md": "cli_commands",
     "docs/plugins/web-pages.md": "web_pages",
+    "docs/plugins/resident-process.md": "resident_process",
 }
 
 

@@ -75,6 +75,11 @@ PARTS: Mapping[str, Part] = {
             (),
         ),
         Part(
+            "resident_process",
+            "Keeps a process beside the router, which tells whoever asks how many questions are open.",
+            "hookrouter plugins info {plugin}",
+        ),
+        Part(
             "web_pages",
             "Shows on the page for people how much of the disk is free.",
             "hookrouter plugins info {plugin}",

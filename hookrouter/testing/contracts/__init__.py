@@ -16,6 +16,7 @@ pytest.register_assert_rewrite(
     "hookrouter.testing.contracts.history_storage",
     "hookrouter.testing.contracts.keystroke_planner",
     "hookrouter.testing.contracts.prompt_channel",
+    "hookrouter.testing.contracts.resident_process",
     "hookrouter.testing.contracts.terminal_backend",
 )
 
@@ -29,6 +30,7 @@ from hookrouter.testing.contracts.gateway import Arrived, GatewayContract, Gatew
 from hookrouter.testing.contracts.history_storage import HistoryMaker, HistoryStorageContract  # noqa: E402
 from hookrouter.testing.contracts.keystroke_planner import KeystrokePlannerContract  # noqa: E402
 from hookrouter.testing.contracts.prompt_channel import PromptChannelContract, PromptedClient  # noqa: E402
+from hookrouter.testing.contracts.resident_process import ResidentProcessContract  # noqa: E402
 from hookrouter.testing.contracts.terminal_backend import TerminalBackendContract, TerminalHost  # noqa: E402
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "PromptChannelContract",
     "PromptedClient",
     "Recorded",
+    "ResidentProcessContract",
     "StoreMaker",
     "TerminalBackendContract",
     "TerminalHost",
