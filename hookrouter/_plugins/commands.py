@@ -128,9 +128,6 @@ BUILT_IN = (
         "hookrouter.cli.explain:explain",
         LOOKING,
     ),
-    CommandEntry(
-        "demo", "Run the whole question loop in a throw-away sandbox.", "hookrouter._demo.command:demo", LOOKING
-    ),
     CommandEntry("replay", "Run a journalled hook again, and compare.", "hookrouter.cli.replay:replay", LOOKING),
     CommandEntry("logs", "Show the journal, and follow it.", "hookrouter.cli.logs:logs", LOOKING),
     CommandEntry(

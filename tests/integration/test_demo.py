@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._demo.queue_scene import ITEMS
-from hookrouter._demo.rule_agent import decide
-from hookrouter._demo.scenes import CALLS, SCENES
-from hookrouter._demo.show import SESSION, config, play
 from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from hookrouter_demo.queue_scene import ITEMS
+from hookrouter_demo.rule_agent import decide
+from hookrouter_demo.scenes import CALLS, SCENES
+from hookrouter_demo.show import SESSION, config, play
 
 
 def environ(folder: Path, **more: str) -> dict[str, str]:

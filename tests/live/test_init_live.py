@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from hookrouter._demo.scenes import SCENES
 from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
+from hookrouter_demo.scenes import SCENES
 
 pytestmark = pytest.mark.live
 
@@ -28,7 +28,7 @@ def test_from_nothing_to_the_first_verified_answer(tmp_path: Path, tmux_server: 
     stage = Stage(str(tmp_path))
     os.unlink(stage.home.config_file)
     told = tmp_path / "agent.jsonl"
-    agent = shlex.join([sys.executable, "-P", "-m", "hookrouter._demo.rule_agent", str(told)])
+    agent = shlex.join([sys.executable, "-P", "-m", "hookrouter_demo.rule_agent", str(told)])
     (scene, *_) = SCENES
     started = time.monotonic()
     done = stage.run("init", "--yes", "--command", agent, "--format", "json", "--sessions", "work*", timeout=120)

@@ -15,7 +15,7 @@ OWN = '{\n    "model": "opus",   "hooks": {"Stop": [{"hooks": [{"type": "command
 """Settings in a form that no program would write."""
 
 PLUGINS = {
-    *("approvals", "ask-user-question", "blocked", "command", "doorbell-prompts", "hook-reply", "inbox"),
+    *("approvals", "ask-user-question", "blocked", "command", "demo", "doorbell-prompts", "hook-reply", "inbox"),
     *("key-counting", "keystrokes", "mod-prompts", "openclaw", "opentelemetry", "postgresql", "rules", "sessions"),
     *("stop-prompts", "tmux", "webhook"),
 }

@@ -76,7 +76,7 @@ PARTS: Mapping[str, Part] = {
         ),
         Part(
             "resident_process",
-            "Keeps a process beside the router, which tells whoever asks how many questions are open.",
+            "Keeps a process beside the router that tells how many questions are open.",
             "hookrouter plugins info {plugin}",
         ),
         Part(

@@ -27,7 +27,7 @@ WORDS = re.compile(rf"\b(?i:{any_of(_PHRASES)})\b|(?:^|[.:(|]\s*)(?:{any_of(_ORD
 EXCEPTIONS = {
     ("prompts/skill.md", "what comes"): "what comes next: the plan's next step",
     ("prompts/turn_ended.md", "what comes"): "what comes next: the plan's next step",
-    ("hookrouter/_demo/queue_scene.py", "what comes"): "a prompt, in the words of a user",
+    ("plugins/hookrouter_demo/queue_scene.py", "what comes"): "a prompt, in the words of a user",
     ("hookrouter/shell/commands.py", "what comes"): "what comes after a command",
 }
 """What may stay, by file and words, and why."""

@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from hookrouter._demo.scenes import CallScene, Scene
-    from hookrouter._demo.show import Client
-    from hookrouter._sandbox.client import ClientSession
-    from hookrouter._sandbox.panes import Terminal
-    from hookrouter._sandbox.stage import Stage
     from hookrouter.answering.decisions import Decision
+    from hookrouter.testing.sandbox import ClientSession, Stage, Terminal
+    from hookrouter_demo.scenes import CallScene, Scene
+    from hookrouter_demo.show import Client
 
 __all__ = ["demo"]
 
@@ -82,13 +80,15 @@ def demo(
       2    it cannot run here: there is no such client, or not the terminal or planner that it needs
       130  stopped by Ctrl-C
     """
-    from hookrouter._sandbox.client import ClientError
-    from hookrouter._sandbox.panes import TerminalUnavailableError
-    from hookrouter._sandbox.processes import ending_on_signals
-    from hookrouter._sandbox.tmux_server import TmuxError
-    from hookrouter._sandbox.waiting import WaitTimeoutError
     from hookrouter.answering.interfaces import TerminalError
     from hookrouter.cli.terminal import Waiting
+    from hookrouter.testing.sandbox import (
+        ClientError,
+        TerminalUnavailableError,
+        TmuxError,
+        WaitTimeoutError,
+        ending_on_signals,
+    )
 
     try:
         if client is not None and (os.path.isdir(client) or not os.access(client, os.X_OK)):
@@ -109,11 +109,9 @@ def demo(
 
 
 def _run(client: str | None, name: str | None, planner: str, *, quiet: bool) -> list[str]:
-    from hookrouter._demo.scenes import CALLS, SCENES
-    from hookrouter._demo.show import config
-    from hookrouter._sandbox.panes import TerminalUnavailableError
-    from hookrouter._sandbox.processes import remove_folder
-    from hookrouter._sandbox.stage import Stage
+    from hookrouter.testing.sandbox import Stage, TerminalUnavailableError, remove_folder
+    from hookrouter_demo.scenes import CALLS, SCENES
+    from hookrouter_demo.show import config
 
     def say(text: str) -> None:
         if not quiet:
@@ -165,7 +163,7 @@ def _play(
     say: Callable[[str], None],
 ) -> list[str]:
     """Play scenes by one answer channel after the other, until something is wrong; return that."""
-    from hookrouter._demo.show import config, play
+    from hookrouter_demo.show import config, play
 
     first = 1
     for channel, scenes in acts:
@@ -182,9 +180,9 @@ def _play(
 
 def _queue(stage: Stage, client: Callable[[str], Client], say: Callable[[str], None]) -> list[str]:
     """Let a queue end the demo; return what went wrong."""
-    from hookrouter._demo.queue_scene import play_queue
-    from hookrouter._demo.show import agent_log
-    from hookrouter._sandbox.client import ClientSession
+    from hookrouter.testing.sandbox import ClientSession
+    from hookrouter_demo.queue_scene import play_queue
+    from hookrouter_demo.show import agent_log
 
     one = client("default")
     return play_queue(stage, one.session, agent_log, say) if isinstance(one, ClientSession) else []
@@ -206,16 +204,16 @@ def _unlocated(stage: Stage, terminal: str) -> str:
 
 def _refused(name: str, stage: Stage) -> dict[str, str]:
     """Return why a planner refuses scenes, by their names. Raises TerminalUnavailableError if there is none."""
-    from hookrouter._demo.rule_agent import decide
-    from hookrouter._demo.scenes import CALLS, SCENES
-    from hookrouter._sandbox.panes import TerminalUnavailableError
     from hookrouter.answering.decisions import FreeText, MultiSelect, Select
     from hookrouter.answering.forms import refusal_of
     from hookrouter.answering.interfaces import DialogPlanner
     from hookrouter.cli.application import Application
     from hookrouter.storage.home import HOME_VARIABLE
+    from hookrouter.testing.sandbox import TerminalUnavailableError
     from hookrouter.tools import AskUserQuestionInput
     from hookrouter.util.text import did_you_mean
+    from hookrouter_demo.rule_agent import decide
+    from hookrouter_demo.scenes import CALLS, SCENES
 
     planners = Application.from_environ({**os.environ, HOME_VARIABLE: stage.home.root}).plugins.keystroke_planners()
     if name not in planners:
@@ -248,8 +246,7 @@ def _terminal(client: str | None, name: str | None, stage: Stage) -> AbstractCon
 
     Raises TmuxError, and TerminalUnavailableError for a backend that is not there or opens no panes.
     """
-    from hookrouter._sandbox.panes import BackendTerminal
-    from hookrouter._sandbox.tmux_server import PrivateTmux, find_tmux
+    from hookrouter.testing.sandbox import BackendTerminal, PrivateTmux, find_tmux
 
     if name is not None and name != _TMUX:
         from hookrouter.cli.application import Application
@@ -264,8 +261,8 @@ def _terminal(client: str | None, name: str | None, stage: Stage) -> AbstractCon
 
 def _stand_in(stage: Stage, terminal: Terminal | None, stack: contextlib.ExitStack) -> Callable[[str], Client]:
     """Start the stand-in, which asks in whatever mode a scene wants."""
-    from hookrouter._demo.scenes import CALLS, SCENES
-    from hookrouter._demo.show import SESSION
+    from hookrouter_demo.scenes import CALLS, SCENES
+    from hookrouter_demo.show import SESSION
 
     forms = {scene.name: {"questions": scene.questions} for scene in SCENES}
     calls = {scene.name: {"tool": scene.tool, "input": scene.tool_input, "mode": scene.mode} for scene in CALLS}
@@ -280,10 +277,9 @@ def _stand_in(stage: Stage, terminal: Terminal | None, stack: contextlib.ExitSta
 
 def _real(client: str, stage: Stage, terminal: Terminal, stack: contextlib.ExitStack) -> Callable[[str], Client]:
     """Check the real client, and return what starts it in a mode, once for each."""
-    from hookrouter._demo.scenes import CALLS, SCENES
-    from hookrouter._demo.show import SESSION
-    from hookrouter._sandbox.client import check_client
-    from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse, ask
+    from hookrouter.testing.sandbox import ScriptedModel, ToolUse, ask, check_client
+    from hookrouter_demo.scenes import CALLS, SCENES
+    from hookrouter_demo.show import SESSION
 
     program = os.path.abspath(client)
     asked = {scene.name: ask({"questions": scene.questions}) for scene in SCENES}

@@ -1,6 +1,6 @@
 """The demo's agent: woken by the command gateway, it decides by plain rules and calls ``hookrouter answer``.
 
-``python -P -m hookrouter._demo.rule_agent LOG`` reads one message (the command gateway's
+``python -P -m hookrouter_demo.rule_agent LOG`` reads one message (the command gateway's
 ``format = "json"``) on stdin and appends to ``LOG``, a file of JSON lines, what it was told, decided and got back.
 """
 
@@ -12,8 +12,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._demo.scenes import TYPED
 from hookrouter.util.program import script_argv
+from hookrouter_demo.scenes import TYPED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,16 +7,16 @@ import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._sandbox.waiting import wait_until
 from hookrouter.queue.documents import ended_items
 from hookrouter.queue.items import DONE
 from hookrouter.storage.engine import open_store
+from hookrouter.testing.sandbox import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrouter._sandbox.stage import Stage
     from hookrouter.queue.items import Item
+    from hookrouter.testing.sandbox import Stage
 
 __all__ = ["ITEMS", "play_queue"]
 

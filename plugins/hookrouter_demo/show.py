@@ -9,13 +9,13 @@ import textwrap
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
+from hookrouter.testing.sandbox import WaitTimeoutError, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrouter._demo.scenes import CallScene, Scene
-    from hookrouter._sandbox.stage import Stage
+    from hookrouter.testing.sandbox import Stage
+    from hookrouter_demo.scenes import CallScene, Scene
 
 __all__ = ["SESSION", "Client", "agent_log", "config", "play"]
 
@@ -50,7 +50,7 @@ class Client(Protocol):
 
 def config(folder: str, channel: str = "keys", terminal: str = "tmux", planner: str = "grammar") -> str:
     """Return the config.toml of the demo: one agent, woken by a program that knows a few rules, and one channel."""
-    agent = [sys.executable, "-P", "-m", "hookrouter._demo.rule_agent"]
+    agent = [sys.executable, "-P", "-m", "hookrouter_demo.rule_agent"]
     # A TOML array of basic strings is written as JSON writes one.
     argv = json.dumps([*agent, os.path.join(os.path.realpath(folder), _AGENT_LOG)])
     return textwrap.dedent(f"""\
