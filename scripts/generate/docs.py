@@ -23,6 +23,7 @@ from hookrouter.hookspecs.answering import AnswerSpecs
 from hookrouter.hookspecs.commands import CommandSpecs
 from hookrouter.hookspecs.pages import PageSpecs
 from hookrouter.hookspecs.prompting import PromptSpecs
+from hookrouter.hookspecs.residing import ResidentSpecs
 from hookrouter.hookspecs.settings import SettingsSpecs
 from hookrouter.hookspecs.storage import StorageSpecs
 from hookrouter.hookspecs.watching import WatchSpecs
@@ -61,6 +62,7 @@ _CONTRIBUTIONS = {
     "Prompting": PromptSpecs,
     "Watching": WatchSpecs,
     "The page": PageSpecs,
+    "Processes beside the router": ResidentSpecs,
     "Storage": StorageSpecs,
     "Commands": CommandSpecs,
     "Settings": SettingsSpecs,
