@@ -103,97 +103,98 @@ class _Words:
     """Goes through the words of a command of the table."""
 
     def __init__(self, reader: Reader, command: SimpleCommand, name: str) -> None:
-        self._reader = reader
-        self._command = command
-        self._name = name
-        self._at = 1
-        self._replaced: str | None = None
+        self.reader = reader
+        self.command = command
+        self.name = name
+        self.at = 1
+        self.replaced: str | None = None
         """What xargs replaces by its input."""
         self.bare = command.words
 
     @property
-    def _rest(self) -> tuple[Word, ...]:
-        return self._command.words[self._at :]
+    def rest(self) -> tuple[Word, ...]:
+        return self.command.words[self.at :]
 
     def read(self) -> None:
         """Read the options, then what stands behind them."""
-        name = self._name
+        name = self.name
         while True:
             row, operands = PROGRAMS[name]
             kinds = operands.split()
             permuted = kinds[-1] in ("WORDS", "CONFIG", "MAKE", "SQL", "PLUS")
-            if self._options(Options.of(row), permuted=permuted, declares=kinds == ["DECLARE"]):
+            if self.options(Options.of(row), permuted=permuted, declares=kinds == ["DECLARE"]):
                 return
             if kinds != ["SUBCOMMAND"]:
                 break
-            if not self._rest:
+            if not self.rest:
                 return
-            subcommand = self._rest[0].value
+            subcommand = self.rest[0].value
             if subcommand is None:
-                self._doubt(Why.OPTION, self._rest[0])
+                self.doubt(Why.OPTION, self.rest[0])
                 return
-            self.bare = (*self.bare[: name.count(" ") + 1], *self._rest)
-            self._at += 1
+            self.bare = (*self.bare[: name.count(" ") + 1], *self.rest)
+            self.at += 1
             name = f"{name} {subcommand}"
             if name not in PROGRAMS:
                 name = f"{name.rpartition(' ')[0]} *"
             if name not in PROGRAMS:
                 if name.startswith("tmux "):
-                    self._doubt(Why.TEXT, self._command.words[self._at - 1])
+                    self.doubt(Why.TEXT, self.command.words[self.at - 1])
                 return
         for kind in kinds:
-            if _OPERANDS[kind](self):
+            # Of words that are only given to the program nothing is run.
+            if kind == "WORDS" or _OPERANDS[kind](self):
                 return
 
-    def _doubt(self, why: str, word: Word) -> None:
-        self._reader.doubt_word(why, word)
+    def doubt(self, why: str, word: Word) -> None:
+        self.reader.doubt_word(why, word)
 
-    def _options(self, options: Options, *, permuted: bool, declares: bool) -> bool:
+    def options(self, options: Options, *, permuted: bool, declares: bool) -> bool:
         """Go behind the options; return whether nothing, or nothing that is known, is run.
 
         ``permuted``: options may stand between other words. ``declares``: ``NAME=VALUE`` is one word for certain.
         """
-        words = self._command.words
+        words = self.command.words
         operands: list[Word] = []
-        if options.bundled and self._rest and not may_be_option(words[self._at]):
-            letters = words[self._at].value or ""
+        if options.bundled and self.rest and not may_be_option(words[self.at]):
+            letters = words[self.at].value or ""
             if any(options.kinds.get("-" + letter) in ("text", "doubt") for letter in letters):
-                self._doubt(Why.OPTION, words[self._at])
+                self.doubt(Why.OPTION, words[self.at])
                 return True
-            self._at += 1
-        while self._at < len(words):
-            word = words[self._at]
+            self.at += 1
+        while self.at < len(words):
+            word = words[self.at]
             value = word.value
             if value == "--":
-                self._at += 1
+                self.at += 1
                 break
             if value is None and may_be_option(word) and not (declares and _ASSIGNED.match(word.prefix)):
                 if not self._is_attached(options, word):
                     if not permuted or options.runs:
-                        self._doubt(Why.OPTION, word)
+                        self.doubt(Why.OPTION, word)
                         if not permuted:
                             return True
                     operands.append(word)
-                self._at += 1
+                self.at += 1
                 continue
             if value is None or not value.startswith("-") or (value == "-" and "-" not in options.kinds):
                 if not permuted:
                     break
                 operands.append(word)
-                self._at += 1
+                self.at += 1
                 continue
             found = options.match(value)
             if found is None:
-                self._doubt(Why.OPTION, word)
+                self.doubt(Why.OPTION, word)
                 return True
-            self._at += 1
+            self.at += 1
             if self._option(found[0], found[1], word):
                 return True
         if permuted:
-            self._operands = [*operands, *self._rest]
+            self.operands = [*operands, *self.rest]
         return False
 
-    _operands: Sequence[Word] = ()
+    operands: Sequence[Word] = ()
 
     def _is_attached(self, options: Options, word: Word) -> bool:
         """Whether a word is an option with a value of its own that is not known, and runs nothing: ``--depth=$n``."""
@@ -207,353 +208,340 @@ class _Words:
         if kind == "!":
             return True
         if kind == "doubt":
-            self._doubt(Why.OPTION, word)
+            self.doubt(Why.OPTION, word)
             return True
         if kind in ("", "?"):
             return False
         holder = word
         if value is None:
-            if not self._rest:
+            if not self.rest:
                 return True
-            holder = self._rest[0]
-            self._at += 1
+            holder = self.rest[0]
+            self.at += 1
             if holder.splits:
-                self._doubt(Why.OPTION, holder)
+                self.doubt(Why.OPTION, holder)
                 return True
             value = holder.value
         if kind == ":":
             if word.value == "-I" or (word.value or "").startswith("-I"):
-                self._replaced = value
+                self.replaced = value
             return False
         if kind == "number":
-            if not _NUMBER.fullmatch(value or "") and not self._reader.is_number(holder):
-                self._doubt(Why.ARITHMETIC, holder)
+            if not _NUMBER.fullmatch(value or "") and not self.reader.is_number(holder):
+                self.doubt(Why.ARITHMETIC, holder)
         elif kind == "code" or (kind == "module" and (value is None or value in _MODULES_OF_CODE)):
-            self._doubt(Why.CODE, holder)
+            self.doubt(Why.CODE, holder)
         elif value is None:
-            self._doubt(Why.TEXT, holder)
+            self.doubt(Why.TEXT, holder)
         elif kind == "sql":
-            self._sql(value, holder)
+            self.sql(value, holder)
         elif kind == "module":
             return True
         elif kind == "text":
-            self._reader.read_text(value, holder, self._by, "sh")
+            self.reader.read_text(value, holder, self.by, "sh")
         elif kind == "config":
-            self._config(value, holder)
+            self.config(value, holder)
         elif kind == "name":
-            self._one_name(value, holder)
+            self.one_name(value, holder)
         return False
 
     @property
-    def _by(self) -> tuple[RunBy, ...]:
-        return (*self._command.run_by, RunBy("program", self._name))
+    def by(self) -> tuple[RunBy, ...]:
+        return (*self.command.run_by, RunBy("program", self.name))
 
-    def _run(self, words: Sequence[Word], assignments: Sequence[Assignment] = ()) -> None:
+    def run(self, words: Sequence[Word], assignments: Sequence[Assignment] = ()) -> None:
         """Take the command that these words are."""
         start, end = words[0].start, words[-1].end
-        self._reader.add(SimpleCommand(tuple(words), tuple(assignments), (), self._by, start, end))
+        self.reader.add(SimpleCommand(tuple(words), tuple(assignments), (), self.by, start, end))
 
-    # What stands behind the options: each returns whether nothing is left to look at
-
-    def _word(self) -> bool:
-        if not self._rest:
-            return True
-        if self._rest[0].splits:
-            self._doubt(Why.OPTION, self._rest[0])
-            return True
-        self._at += 1
-        return False
-
-    def _words(self) -> bool:
-        return True
-
-    def _assignments(self) -> bool:
-        # To `env` any word with a `=` is one; `time` is followed by a command of the shell.
-        form = _ASSIGNED if self._name == "time" else _ANY_ASSIGNED
-        assignments = []
-        while self._rest:
-            word = self._rest[0]
-            found = form.match(word.prefix)
-            if found is None:
-                break
-            if word.splits and self._name != "time":
-                # To a program it is a word like others: what it becomes may end in the name of a command.
-                self._doubt(Why.NAME, word)
-            assignments.append(Assignment(found[1], (_behind(word, found.end()),), word.start, word.end))
-            self._at += 1
-        if not self._rest:
-            for one in assignments:
-                _variable(self._reader, self._command, one)
-            if self._name == "time" and self._reader.dialect == "zsh" and self._command.redirections:
-                # zsh runs $NULLCMD, or $READNULLCMD.
-                self._doubt(Why.NAME, self._command.words[0])
-        elif self._rest[0].value is None:
-            # It may become one.
-            self._doubt(Why.NAME, self._rest[0])
-        else:
-            first = self._rest[0]
-            if self._name == "time" and (first.text == first.value in RESERVED or _LOOKS_ASSIGNED.match(first.text)):
-                self._doubt(Why.SYNTAX, first)
-            self._run(self._rest, assignments)
-        return True
-
-    def _inner_command(self) -> bool:
-        if self._rest:
-            self._run(self._rest)
-        return True
-
-    def _dashes(self) -> bool:
-        for word in self._rest:
-            self._at += 1
-            if word.value == "--":
-                return self._inner_command()
-            if word.splits:
-                self._doubt(Why.OPTION, word)
-        # _options may have gone behind the dashes already.
-        words = self._command.words
-        values = [word.value for word in words]
-        if "--" in values[: self._at]:
-            self._at = values.index("--") + 1
-            return self._inner_command()
-        if self._name == "kubectl":
-            # Older ones take a command without the dashes.
-            self._doubt(Why.OPTION, words[0])
-        return True
-
-    def _more_options(self) -> bool:
-        return self._options(Options.of(PROGRAMS[self._name][0]), permuted=False, declares=False)
-
-    def _line(self) -> bool:
-        rest = self._rest
-        if not rest:
-            return self._name == "ssh" and self._input()
-        values = [word.value for word in rest]
-        if any(value is None for value in values):
-            self._doubt(Why.TEXT, next(word for word in rest if word.value is None))
-            self._run(rest)
-            return True
-        text = " ".join(value for value in values if value is not None)
-        dialect = self._reader.dialect if self._name == "eval" else "sh"
-        holder = Word(text, (Literal(text),), rest[0].start, rest[-1].end)
-        self._reader.read_text(text, holder, self._by, dialect)
-        return True
-
-    def _input_of_shell(self) -> bool:
-        return self._input()
-
-    def _input(self) -> bool:
-        """Read what is given to a shell as its input."""
-        read_input(self._reader, self._command, self._by, "sh")
-        return True
-
-    def _one_text(self) -> bool:
-        if self._rest and self._rest[0].value != "-":
-            if len(self._rest) > 1:
-                read_word(self._reader, self._rest[0], self._by, self._reader.dialect)
-            elif self._rest[0].value is None:
-                self._doubt(Why.TEXT, self._rest[0])
-        return True
-
-    def _with_input(self) -> bool:
-        """The command of ``xargs``, with words that it reads."""
-        rest = list(self._rest)
-        replaced = self._replaced
-        if not rest:
-            rest = [Word("echo", (Literal("echo"),), self._command.start, self._command.end)]
-        end = rest[-1].end
-        if replaced:
-            rest = [replaced_in(word, replaced) for word in rest]
-        else:
-            rest.append(Word("", (Expansion("input", "", splits=True),), end, end))
-        self._run(rest)
-        return True
-
-    def _one_name(self, value: str | None, word: Word) -> None:
+    def one_name(self, value: str | None, word: Word) -> None:
         if value is None or not _VARIABLE.fullmatch(value):
-            self._doubt(Why.ARITHMETIC, word)
+            self.doubt(Why.ARITHMETIC, word)
         else:
-            self._reader.assigned(value)
-            if self._name in ("read", "mapfile", "readarray"):
-                self._reader.array(value)
+            self.reader.assigned(value)
+            if self.name in ("read", "mapfile", "readarray"):
+                self.reader.array(value)
 
-    def _names(self) -> bool:
-        for word in self._rest:
-            self._one_name(word.value, word)
-            if self._name == "getopts":
-                break
-        for name in () if self._name in ("unset", "getopts") or self._rest else ("REPLY", "MAPFILE"):
-            self._reader.assigned(name)
-        return True
-
-    def _declare(self) -> bool:
-        for word in self._rest:
-            found = _ASSIGNED.match(word.prefix)
-            if found is None:
-                self._one_name(word.value, word)
-                continue
-            value = _behind(word, found.end())
-            self._reader.assigned(found[1], self._reader.is_number(value) if value.value is not None else False)
-            if not value.prefix or value.prefix.startswith("("):
-                # bash reads `declare x='($(command))'` again if x is an array.
-                self._reader.compound(found[1], value)
-            assignment = Assignment(found[1], (value,), word.start, word.end)
-            _variable(self._reader, self._command, assignment)
-        return True
-
-    def _numbers(self) -> bool:
-        for word in self._rest:
-            if not self._reader.is_number(word):
-                self._doubt(Why.ARITHMETIC, word)
-        return True
-
-    def _let(self) -> bool:
-        for word in self._rest:
-            if word.value is None or not self._reader.let(word.value, word):
-                self._doubt(Why.ARITHMETIC, word)
-        return True
-
-    def _format(self) -> bool:
-        """The words of ``printf``: zsh evaluates what a format takes as a number."""
-        rest = self._rest
-        if not rest:
-            return True
-        text = rest[0].value
-        if text is None and may_be_option(rest[0]):
-            self._doubt(Why.OPTION, rest[0])
-        if self._reader.dialect == "zsh" and (text is None or "%" in _OF_TEXT.sub("", text)):
-            for word in rest[1:]:
-                if not self._reader.is_number(word):
-                    self._doubt(Why.ARITHMETIC, word)
-        return True
-
-    def _locked(self) -> bool:
-        """What stands behind the file of ``flock``: a command, or ``-c`` and a command line."""
-        if self._rest and self._rest[0].value in ("-c", "--command"):
-            self._at += 1
-            if self._rest:
-                read_word(self._reader, self._rest[0], self._by, "sh")
-            return True
-        return self._inner_command()
-
-    def _make(self) -> bool:
-        if any(one.direction.startswith("here-") for one in inputs_of(self._command)):
-            self._doubt(Why.CODE, self._command.words[0])
-        for word in self._operands:
-            name, sign, _ = word.prefix.partition("=")
-            if name in COMMAND_VARIABLES and word.value is not None and sign:
-                self._reader.read_text(word.value.partition("=")[2], word, self._by, "sh")
-            if word.value is None and (sign or not word.splits):
-                # It is, or may be, a variable whose value make expands.
-                self._doubt(Why.VARIABLE, word)
-            elif sign and (name.startswith(("SHELL", "MAKE", ".SHELL")) or _IN_RECIPES.search(word.prefix)):
-                self._doubt(Why.VARIABLE, word)
-        return True
-
-    def _config(self, value: str, word: Word) -> None:
+    def config(self, value: str, word: Word) -> None:
         """Read a setting of git."""
         key, _, meant = value.partition("=")
         lowered = key.lower()
         if lowered.startswith("alias.") and meant.startswith("!"):
-            self._reader.read_text(meant[1:], word, self._by, "sh")
+            self.reader.read_text(meant[1:], word, self.by, "sh")
         elif lowered.startswith(CONFIG_OF_COMMANDS) and not lowered.endswith(".pager."):
-            self._reader.read_text(meant, word, self._by, "sh")
+            self.reader.read_text(meant, word, self.by, "sh")
         elif not lowered.startswith(HARMLESS_CONFIG):
-            self._doubt(Why.OPTION, word)
+            self.doubt(Why.OPTION, word)
 
-    def _set_config(self) -> bool:
-        operands = list(self._operands)
-        if len(operands) >= 2 or any(word.splits for word in operands):
-            key = operands[0].value
-            if key is None or not key.lower().startswith(HARMLESS_CONFIG):
-                self._doubt(Why.STATE, operands[0])
-        return True
-
-    def _script(self) -> bool:
-        """A file in the program's own language, or what it reads."""
-        if not self._rest or self._rest[0].value == "-":
-            inputs = inputs_of(self._command)
-            if not inputs or inputs[-1].direction != "in":
-                self._doubt(Why.CODE, self._command.words[0])
-        return True
-
-    def _sql(self, text: str, word: Word) -> None:
+    def sql(self, text: str, word: Word) -> None:
         if _COMMANDS_IN_SQL.search(text):
-            self._doubt(Why.CODE, word)
+            self.doubt(Why.CODE, word)
 
-    def _sql_words(self) -> bool:
-        texts = [*self._operands, *(one.target for one in inputs_of(self._command) if one.direction != "in")]
-        for word in texts:
-            if word is None or (word.value is None and (word.splits or not word.prefix)):
-                self._doubt(Why.CODE, word or self._command.words[0])
-            else:
-                self._sql(word.value or word.text, word)
+
+def _read_one_word(words: _Words) -> bool:
+    if not words.rest:
         return True
-
-    def _plus(self) -> bool:
-        for word in self._operands:
-            if word.prefix.startswith("+") or (word.value is None and not word.prefix):
-                self._doubt(Why.OPTION, word)
+    if words.rest[0].splits:
+        words.doubt(Why.OPTION, words.rest[0])
         return True
+    words.at += 1
+    return False
 
-    def _plain(self) -> bool:
-        for word in self._command.words[2:]:
-            if not _OF_TMUX.fullmatch(word.value or "") or (word.value or "").startswith("-F"):
-                self._doubt(Why.TEXT, word)
+
+def _read_assignments(words: _Words) -> bool:
+    # To `env` any word with a `=` is one; `time` is followed by a command of the shell.
+    form = _ASSIGNED if words.name == "time" else _ANY_ASSIGNED
+    assignments = []
+    while words.rest:
+        word = words.rest[0]
+        found = form.match(word.prefix)
+        if found is None:
+            break
+        if word.splits and words.name != "time":
+            # To a program it is a word like others: what it becomes may end in the name of a command.
+            words.doubt(Why.NAME, word)
+        assignments.append(Assignment(found[1], (_behind(word, found.end()),), word.start, word.end))
+        words.at += 1
+    if not words.rest:
+        for one in assignments:
+            _variable(words.reader, words.command, one)
+        if words.name == "time" and words.reader.dialect == "zsh" and words.command.redirections:
+            # zsh runs $NULLCMD, or $READNULLCMD.
+            words.doubt(Why.NAME, words.command.words[0])
+    elif words.rest[0].value is None:
+        # It may become one.
+        words.doubt(Why.NAME, words.rest[0])
+    else:
+        first = words.rest[0]
+        if words.name == "time" and (first.text == first.value in RESERVED or _LOOKS_ASSIGNED.match(first.text)):
+            words.doubt(Why.SYNTAX, first)
+        words.run(words.rest, assignments)
+    return True
+
+
+def _read_command(words: _Words) -> bool:
+    if words.rest:
+        words.run(words.rest)
+    return True
+
+
+def _read_dashes(words: _Words) -> bool:
+    for word in words.rest:
+        words.at += 1
+        if word.value == "--":
+            return _read_command(words)
+        if word.splits:
+            words.doubt(Why.OPTION, word)
+    # _options may have gone behind the dashes already.
+    written = words.command.words
+    values = [word.value for word in written]
+    if "--" in values[: words.at]:
+        words.at = values.index("--") + 1
+        return _read_command(words)
+    if words.name == "kubectl":
+        # Older ones take a command without the dashes.
+        words.doubt(Why.OPTION, written[0])
+    return True
+
+
+def _read_more_options(words: _Words) -> bool:
+    return words.options(Options.of(PROGRAMS[words.name][0]), permuted=False, declares=False)
+
+
+def _read_line(words: _Words) -> bool:
+    rest = words.rest
+    if not rest:
+        return words.name == "ssh" and _read_shell_input(words)
+    values = [word.value for word in rest]
+    if any(value is None for value in values):
+        words.doubt(Why.TEXT, next(word for word in rest if word.value is None))
+        words.run(rest)
         return True
+    text = " ".join(value for value in values if value is not None)
+    dialect = words.reader.dialect if words.name == "eval" else "sh"
+    holder = Word(text, (Literal(text),), rest[0].start, rest[-1].end)
+    words.reader.read_text(text, holder, words.by, dialect)
+    return True
 
-    def _any(self, why: str) -> bool:
-        words = self._rest
-        if words:
-            self._doubt(why, words[0])
+
+def _read_shell_input(words: _Words) -> bool:
+    """Read what is given to a shell as its input."""
+    read_input(words.reader, words.command, words.by, "sh")
+    return True
+
+
+def _read_one_text(words: _Words) -> bool:
+    if words.rest and words.rest[0].value != "-":
+        if len(words.rest) > 1:
+            read_word(words.reader, words.rest[0], words.by, words.reader.dialect)
+        elif words.rest[0].value is None:
+            words.doubt(Why.TEXT, words.rest[0])
+    return True
+
+
+def _read_with_input(words: _Words) -> bool:
+    """The command of ``xargs``, with words that it reads."""
+    rest = list(words.rest)
+    replaced = words.replaced
+    if not rest:
+        rest = [Word("echo", (Literal("echo"),), words.command.start, words.command.end)]
+    end = rest[-1].end
+    if replaced:
+        rest = [replaced_in(word, replaced) for word in rest]
+    else:
+        rest.append(Word("", (Expansion("input", "", splits=True),), end, end))
+    words.run(rest)
+    return True
+
+
+def _read_names(words: _Words) -> bool:
+    for word in words.rest:
+        words.one_name(word.value, word)
+        if words.name == "getopts":
+            break
+    for name in () if words.name in ("unset", "getopts") or words.rest else ("REPLY", "MAPFILE"):
+        words.reader.assigned(name)
+    return True
+
+
+def _read_declare(words: _Words) -> bool:
+    for word in words.rest:
+        found = _ASSIGNED.match(word.prefix)
+        if found is None:
+            words.one_name(word.value, word)
+            continue
+        value = _behind(word, found.end())
+        words.reader.assigned(found[1], words.reader.is_number(value) if value.value is not None else False)
+        if not value.prefix or value.prefix.startswith("("):
+            # bash reads `declare x='($(command))'` again if x is an array.
+            words.reader.compound(found[1], value)
+        assignment = Assignment(found[1], (value,), word.start, word.end)
+        _variable(words.reader, words.command, assignment)
+    return True
+
+
+def _read_numbers(words: _Words) -> bool:
+    for word in words.rest:
+        if not words.reader.is_number(word):
+            words.doubt(Why.ARITHMETIC, word)
+    return True
+
+
+def _read_let(words: _Words) -> bool:
+    for word in words.rest:
+        if word.value is None or not words.reader.let(word.value, word):
+            words.doubt(Why.ARITHMETIC, word)
+    return True
+
+
+def _read_format(words: _Words) -> bool:
+    """The words of ``printf``: zsh evaluates what a format takes as a number."""
+    rest = words.rest
+    if not rest:
         return True
+    text = rest[0].value
+    if text is None and may_be_option(rest[0]):
+        words.doubt(Why.OPTION, rest[0])
+    if words.reader.dialect == "zsh" and (text is None or "%" in _OF_TEXT.sub("", text)):
+        for word in rest[1:]:
+            if not words.reader.is_number(word):
+                words.doubt(Why.ARITHMETIC, word)
+    return True
 
-    def _state(self) -> bool:
-        return self._any(Why.STATE)
 
-    def _file(self) -> bool:
-        return self._any(Why.FILE)
-
-    def _arithmetic(self) -> bool:
-        return self._any(Why.ARITHMETIC)
-
-    def _code(self) -> bool:
-        self._doubt(Why.CODE, self._command.words[0])
+def _read_locked(words: _Words) -> bool:
+    """What stands behind the file of ``flock``: a command, or ``-c`` and a command line."""
+    if words.rest and words.rest[0].value in ("-c", "--command"):
+        words.at += 1
+        if words.rest:
+            read_word(words.reader, words.rest[0], words.by, "sh")
         return True
-
-    def _doubtful(self) -> bool:
-        self._doubt(Why.TEXT, self._command.words[0])
-        return True
+    return _read_command(words)
 
 
-_OPERANDS: dict[str, Callable[[_Words], bool]] = {
-    "WORD": _Words._word,
-    "WORDS": _Words._words,
-    "ASSIGNMENTS": _Words._assignments,
-    "COMMAND": _Words._inner_command,
-    "OPTIONS": _Words._more_options,
-    "DASHES": _Words._dashes,
-    "LINE": _Words._line,
-    "TEXT": _Words._one_text,
-    "INPUT": _Words._with_input,
-    "STDIN": _Words._input_of_shell,
-    "NAMES": _Words._names,
-    "DECLARE": _Words._declare,
-    "NUMBERS": _Words._numbers,
-    "LET": _Words._let,
-    "FORMAT": _Words._format,
-    "LOCKED": _Words._locked,
-    "MAKE": _Words._make,
-    "CONFIG": _Words._set_config,
-    "SCRIPT": _Words._script,
-    "SQL": _Words._sql_words,
-    "PLUS": _Words._plus,
-    "PLAIN": _Words._plain,
-    "CODE": _Words._code,
-    "STATE": _Words._state,
-    "FILE": _Words._file,
-    "ARITHMETIC": _Words._arithmetic,
-    "DOUBT": _Words._doubtful,
-}
+def _read_make(words: _Words) -> bool:
+    if any(one.direction.startswith("here-") for one in inputs_of(words.command)):
+        words.doubt(Why.CODE, words.command.words[0])
+    for word in words.operands:
+        name, sign, _ = word.prefix.partition("=")
+        if name in COMMAND_VARIABLES and word.value is not None and sign:
+            words.reader.read_text(word.value.partition("=")[2], word, words.by, "sh")
+        if word.value is None and (sign or not word.splits):
+            # It is, or may be, a variable whose value make expands.
+            words.doubt(Why.VARIABLE, word)
+        elif sign and (name.startswith(("SHELL", "MAKE", ".SHELL")) or _IN_RECIPES.search(word.prefix)):
+            words.doubt(Why.VARIABLE, word)
+    return True
+
+
+def _read_set_config(words: _Words) -> bool:
+    operands = list(words.operands)
+    if len(operands) >= 2 or any(word.splits for word in operands):
+        key = operands[0].value
+        if key is None or not key.lower().startswith(HARMLESS_CONFIG):
+            words.doubt(Why.STATE, operands[0])
+    return True
+
+
+def _read_script(words: _Words) -> bool:
+    """A file in the program's own language, or what it reads."""
+    if not words.rest or words.rest[0].value == "-":
+        inputs = inputs_of(words.command)
+        if not inputs or inputs[-1].direction != "in":
+            words.doubt(Why.CODE, words.command.words[0])
+    return True
+
+
+def _read_sql_words(words: _Words) -> bool:
+    texts = [*words.operands, *(one.target for one in inputs_of(words.command) if one.direction != "in")]
+    for word in texts:
+        if word is None or (word.value is None and (word.splits or not word.prefix)):
+            words.doubt(Why.CODE, word or words.command.words[0])
+        else:
+            words.sql(word.value or word.text, word)
+    return True
+
+
+def _read_plus(words: _Words) -> bool:
+    for word in words.operands:
+        if word.prefix.startswith("+") or (word.value is None and not word.prefix):
+            words.doubt(Why.OPTION, word)
+    return True
+
+
+def _read_plain(words: _Words) -> bool:
+    for word in words.command.words[2:]:
+        if not _OF_TMUX.fullmatch(word.value or "") or (word.value or "").startswith("-F"):
+            words.doubt(Why.TEXT, word)
+    return True
+
+
+def _doubt_first(words: _Words, why: str) -> bool:
+    if words.rest:
+        words.doubt(why, words.rest[0])
+    return True
+
+
+def _read_state(words: _Words) -> bool:
+    return _doubt_first(words, Why.STATE)
+
+
+def _read_file(words: _Words) -> bool:
+    return _doubt_first(words, Why.FILE)
+
+
+def _read_arithmetic(words: _Words) -> bool:
+    return _doubt_first(words, Why.ARITHMETIC)
+
+
+def _read_code(words: _Words) -> bool:
+    words.doubt(Why.CODE, words.command.words[0])
+    return True
+
+
+def _read_doubtful(words: _Words) -> bool:
+    words.doubt(Why.TEXT, words.command.words[0])
+    return True
 
 
 def _behind(word: Word, count: int) -> Word:
@@ -563,3 +551,34 @@ def _behind(word: Word, count: int) -> Word:
     assert isinstance(first, Literal)  # noqa: S101 - it holds the characters
     parts[0] = Literal(first.text[count:])
     return word._with(parts=tuple(parts if parts[0].text or len(parts) == 1 else parts[1:]))
+
+
+_OPERANDS: dict[str, Callable[[_Words], bool]] = {
+    "WORD": _read_one_word,
+    "ASSIGNMENTS": _read_assignments,
+    "COMMAND": _read_command,
+    "OPTIONS": _read_more_options,
+    "DASHES": _read_dashes,
+    "LINE": _read_line,
+    "TEXT": _read_one_text,
+    "INPUT": _read_with_input,
+    "STDIN": _read_shell_input,
+    "NAMES": _read_names,
+    "DECLARE": _read_declare,
+    "NUMBERS": _read_numbers,
+    "LET": _read_let,
+    "FORMAT": _read_format,
+    "LOCKED": _read_locked,
+    "MAKE": _read_make,
+    "CONFIG": _read_set_config,
+    "SCRIPT": _read_script,
+    "SQL": _read_sql_words,
+    "PLUS": _read_plus,
+    "PLAIN": _read_plain,
+    "CODE": _read_code,
+    "STATE": _read_state,
+    "FILE": _read_file,
+    "ARITHMETIC": _read_arithmetic,
+    "DOUBT": _read_doubtful,
+}
+"""What reads the words behind the options, by the kind of them: each returns whether nothing is left to look at."""

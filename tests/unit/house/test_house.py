@@ -37,7 +37,7 @@ BUDGET = {
     "hookrouter/queue": 2717,
     "hookrouter/serving": 369,
     "hookrouter/sessions": 565,
-    "hookrouter/shell": 3323,
+    "hookrouter/shell": 3400,
     "hookrouter/storage": 1530,
     "hookrouter/testing": 2845,
     "hookrouter/tools": 1492,
