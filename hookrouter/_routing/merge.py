@@ -43,9 +43,8 @@ def merge(
     Each reply must be one that :func:`hookrouter._routing.reply_check.checked_reply` returned for the event. The
     verdict does not depend on the order; of what can be passed on only once (an output, a title), the last one is.
     ``messengers`` are plugins that pass on somebody else's decision: their reasons stand without their names, and so
-    does one that is exact.
-    ``rewritten`` holds what the replies' fields come to together, by wire name, if that is known better than by the
-    last one.
+    does one that is exact. ``rewritten`` holds what the replies' fields come to together, by wire name, if that is
+    known better than by the last one.
     """
     given = [reply for _, reply in replies]
     verdict = next((one for one in _GRAVEST_FIRST if any(reply.verdict == one for reply in given)), None)
@@ -55,10 +54,7 @@ def merge(
     ]
 
     def signed(plugin: str, text: str | None) -> str | None:
-        name = printable(plugin)
-        if not text or plugin in messengers or text.startswith((f"{name}: ", OWN)):
-            return text
-        return f"{name}: {text}"
+        return text if plugin in messengers else _signed(plugin, text)
 
     reason = _join(
         "\n",
@@ -82,28 +78,40 @@ def merge(
     if message := _join("\n", (reply.system_message for reply in given)):
         document["systemMessage"] = message
     exit_code, stderr = 0, ""
-    if verdict is not None:
-        if verdict == WAKE:
-            # Claude is given the text as it is. Claude Code reads nothing else then, the messages neither.
-            text = _join("\n\n", (reply.reason for reply in given if reply.verdict == verdict))
-            exit_code, stderr = BLOCKED, _in_utf8(text)
-        elif event_name in _BY_EXIT_CODE:
-            exit_code, stderr = BLOCKED, _in_utf8(reason)
-        elif event_name in _IN_OUTPUT:
-            specific = {"permissionDecision": verdict, **specific}
-            if reason:
-                specific["permissionDecisionReason"] = reason
-        elif event_name == "PermissionRequest":
-            specific = {"decision": {"behavior": verdict, **({"message": reason} if reason else {}), **specific}}
-        elif event_name in _FORMS and not reason:
-            specific = {"action": verdict, **specific}
-        else:
-            document |= {"decision": "block", "reason": reason}
+    if verdict == WAKE:
+        # Claude is given the text as it is. Claude Code reads nothing else then, the messages neither.
+        text = _join("\n\n", (reply.reason for reply in given if reply.verdict == verdict))
+        exit_code, stderr = BLOCKED, _in_utf8(text)
+    elif verdict is not None and event_name in _BY_EXIT_CODE:
+        exit_code, stderr = BLOCKED, _in_utf8(reason)
+    elif verdict is not None:
+        specific = _decided(event_name, verdict, reason, specific, document)
     if specific:
         document["hookSpecificOutput"] = {"hookEventName": event_name, **specific}
     if sequence := _sequence(given):
         document["terminalSequence"] = sequence
     return HookOutput(fastjson.dumps(document) if document else "", stderr, exit_code, decision, by)
+
+
+def _decided(
+    event_name: str, verdict: str, reason: str, specific: dict[str, object], document: dict[str, object]
+) -> dict[str, object]:
+    """Return the event's own output with the verdict, which goes into the document of events that have it there."""
+    if event_name in _IN_OUTPUT:
+        with_reason = {"permissionDecisionReason": reason} if reason else {}
+        return {"permissionDecision": verdict, **specific, **with_reason}
+    if event_name == "PermissionRequest":
+        return {"decision": {"behavior": verdict, **({"message": reason} if reason else {}), **specific}}
+    if event_name in _FORMS and not reason:
+        return {"action": verdict, **specific}
+    document |= {"decision": "block", "reason": reason}
+    return specific
+
+
+def _signed(plugin: str, text: str | None) -> str | None:
+    """Return a text with its plugin's name before it, unless it has that, or is hookrouter's own."""
+    name = printable(plugin)
+    return text if not text or text.startswith((f"{name}: ", OWN)) else f"{name}: {text}"
 
 
 def _in_utf8(text: str) -> str:

@@ -102,6 +102,100 @@ class _Taken(Value):
     """What it rewrites of the payload: the reply's field, and the changes."""
 
 
+class _Said:
+    """What was replied so far, and the payload as the replies have rewritten it."""
+
+    def __init__(self, plugins: Plugins, payload: Mapping[str, Any], context: Context, progress: RunProgress) -> None:
+        self._plugins = plugins
+        self._original = self.payload = payload
+        self._context = context
+        self._event = context.event
+        self._progress = progress
+        self.replies: list[tuple[str, Reply]] = []
+        self.taken: dict[int, _Taken] = {}
+        """What was taken of plugins, by the reply's identity."""
+        self.messengers: list[str] = []
+        """The plugins that have replied with somebody else's decision."""
+
+    def say(self, plugin: str, text: str) -> Reply | None:
+        """Show the user a message; return it, or None if the event does not show any."""
+        from hookrouter.replies import message
+
+        reply = message(self._event, text)
+        if reply is not None:
+            self.replies.append((plugin, reply))
+        return reply
+
+    def take(self, taken: _Taken, entry: dict[str, Any]) -> None:
+        """Note what a plugin replied, and pass on what it rewrites of the payload that its plugin saw."""
+        self.taken[id(taken.reply)] = taken
+        if self._progress.trace is not None:
+            from hookrouter._routing.tracing import shown
+
+            entry["reply"] = shown(taken.reply)
+            self._progress.trace.reply(taken.plugin, entry["reply"])
+        for field, patch in taken.rewrites:
+            self.payload = _rewritten(self.payload, field, patch)
+            entry[field] = patch.keys()
+            # Inputs hold secrets; who wants them in the journal says so.
+            if self._plugins.all_config.journal_payloads or self._progress.trace is not None:
+                entry["values"] = patch.values()
+
+    def rewrite(self) -> None:
+        """Rewrite the payload as the replies say that stand by now: a wrapper may have taken some away."""
+        payload = self._original
+        for taken in self._standing():
+            for field, patch in taken.rewrites:
+                payload = _rewritten(payload, field, patch)
+        self.payload = payload
+
+    def _standing(self) -> list[_Taken]:
+        """Return those of the replies that were taken of plugins and are still to be given, in order."""
+        return [self.taken[id(reply)] for _, reply in self.replies if id(reply) in self.taken]
+
+    def keep_all(self) -> None:
+        """Give every reply that was taken."""
+        kept = {id(reply) for _, reply in self.replies}
+        self.replies += [(taken.plugin, taken.reply) for key, taken in self.taken.items() if key not in kept]
+
+    def is_final(self, reply: Reply) -> bool:
+        """Say whether no wrapper may take a reply away: the verdict of a plugin that is set to fail closed."""
+        return reply.verdict in REFUSALS and self._plugins.config(self.taken[id(reply)].plugin).on_error == "closed"
+
+    def merged(self, guards: Collection[str]) -> HookOutput:
+        """Return what the replies come to. Raises what merging raises, if ``guards`` may have refused."""
+        # The replies' modules are loaded only if there is one: most hooks look and say nothing.
+        if not self.replies:
+            return HookOutput()
+        from hookrouter._routing.merge import merge
+
+        try:
+            return merge(self._event, self.replies, messengers=self.messengers, rewritten=self._rewritten_fields())
+        except Exception as error:
+            self._context.warn(f"the replies could not be merged: {describe_error(error)}")
+            refused = [
+                (plugin, type(reply)._make(reply.verdict, reply.reason))
+                for plugin, reply in self.replies
+                if reply.verdict in REFUSALS
+            ]
+            if not refused and guards:
+                # One may have asked a person, or changed the input.
+                raise
+            return merge(self._event, refused) if refused else HookOutput()
+
+    def _rewritten_fields(self) -> dict[str, object]:
+        """Return what the replies' fields come to together; note who changed which key."""
+        found = [(taken.plugin, field, patch) for taken in self._standing() for field, patch in taken.rewrites]
+        if not found:
+            return {}
+        from hookrouter._routing.rewrites import changed_by
+
+        for part in dict.fromkeys(REWRITING[field] for _, field, _ in found):
+            patches = [(plugin, patch) for plugin, field, patch in found if REWRITING[field] == part]
+            self._context.note(f"{part}_by", changed_by(patches))
+        return {field: self.payload[REWRITING[field]] for _, field, _ in found}
+
+
 class _Routing:
     """One routing: the payload as the plugins have rewritten it so far, the replies, and the records."""
 
@@ -118,7 +212,6 @@ class _Routing:
     ) -> None:
         self._plugins = plugins
         self._hooks = hooks
-        self._original = self._payload = payload
         self._context = context
         self._progress = progress
         self._containment = containment
@@ -129,12 +222,8 @@ class _Routing:
         self._tool: str | None = payload["tool_name"] if known is not None and known.is_tool else None
         self._value = matched_value(context.event, payload)
         self._wakes = bool(context.environ.get(WAKE_VARIABLE))
+        self._said = _Said(plugins, payload, context, progress)
         self._called = {info.name: info for info in plugins.called(hooks, self._value, wakes=self._wakes)}
-        self._replies: list[tuple[str, Reply]] = []
-        self._taken: dict[int, _Taken] = {}
-        """What was taken of plugins, by the reply's identity."""
-        self._messengers: list[str] = []
-        """The plugins that have replied with somebody else's decision."""
         self._records: list[dict[str, Any]] = []
         self._used: dict[str, float] = {}
         """Seconds that each plugin has taken so far."""
@@ -142,20 +231,20 @@ class _Routing:
         """The implementations that may wait: plugin, hook, and what calls it."""
 
     def result(self, notices: Sequence[str]) -> Routed:
+        fault = ""
         try:
             self._call_all(notices)
             self._refuse_for_forgotten()
             for text in self._context.messages:
-                self._say("hookrouter", f"hookrouter: {text}")
+                self._said.say("hookrouter", f"hookrouter: {text}")
         except Exception as error:  # noqa: BLE001 - a fault of hookrouter: what the plugins said must not be lost
             fault = describe_error(error)
             self._answer_for_unasked(fault)
-            return Routed(self._merged(), self._records, fault)
-        return Routed(self._merged(), self._records)
+        return Routed(self._said.merged(self._plugins.guards(self._called.values())), self._records, fault)
 
     def _call_all(self, notices: Sequence[str]) -> None:
         for text in notices:
-            self._say("hookrouter", text)
+            self._said.say("hookrouter", text)
         self._bury()
         loaded = [(info.name, plugin) for info in self._listeners() if (plugin := self._load(info.name)) is not None]
         for info in self._plugins.broken_fail_closed(self._hooks):
@@ -171,10 +260,10 @@ class _Routing:
             if hook not in calls:
                 continue
             replies = calls[hook]()
-            self._replies.extend((self._taken[id(reply)].plugin, reply) for reply in replies)
-            self._rewrite()
+            self._said.replies.extend((self._said.taken[id(reply)].plugin, reply) for reply in replies)
+            self._said.rewrite()
         self._call_waiting()
-        self._rewrite()
+        self._said.rewrite()
 
     def _refuse_for_forgotten(self) -> None:
         """Have those guards fail that were to be asked and were not.
@@ -194,23 +283,22 @@ class _Routing:
         """After a fault of hookrouter: keep what was said, tell the user, refuse for guards that were not asked."""
         from hookrouter._routing.merge import refusals
 
-        kept = {id(reply) for _, reply in self._replies}
-        self._replies += [(taken.plugin, taken.reply) for key, taken in self._taken.items() if key not in kept]
-        self._say("hookrouter", f"hookrouter failed: {fault}")
+        self._said.keep_all()
+        self._said.say("hookrouter", f"hookrouter failed: {fault}")
         asked = {entry["plugin"] for entry in self._records}
         names = [name for name in self._called if name not in asked]
         guards = [name for name in names if self._plugins.config(name).on_error == "closed"]
-        self._replies += refusals(self._event, guards, "hookrouter failed")
+        self._said.replies += refusals(self._event, guards, "hookrouter failed")
 
     def _bury(self) -> None:
         """Take over what the plugins said that have taken an earlier process of this run with them."""
         for plugin, entry in self._progress.dead.items():
             for name, hook in [key for key in self._progress.calls if key[0] == plugin]:
                 if (reply := self._repeat(name, hook)) is not None:
-                    self._replies.append((plugin, reply))
+                    self._said.replies.append((plugin, reply))
             self._count(plugin, entry)
             self._answer_for(plugin, entry)
-        self._rewrite()
+        self._said.rewrite()
 
     def _listeners(self) -> list[PluginInfo]:
         """Return the plugins to call: none that has ended an earlier process of this run, or is switched off."""
@@ -230,7 +318,7 @@ class _Routing:
         if (
             health is not None
             and not health.notified
-            and self._say("hookrouter", f"hookrouter: {health.describe(info.name)}") is not None
+            and self._said.say("hookrouter", f"hookrouter: {health.describe(info.name)}") is not None
         ):
             entry["told"] = True
 
@@ -246,63 +334,18 @@ class _Routing:
             self._record(plugin, "import", attempt, "loaded")
         else:
             self._used[plugin] = attempt.seconds
-        loaded: object = attempt.result
-        return loaded
+        return attempt.result  # type: ignore[no-any-return]
 
     def _call_waiting(self) -> None:
         """Call what may wait for somebody, unless nobody needs to decide any more."""
         for plugin, hook, call in self._waiting:
-            if any(reply.verdict for _, reply in self._replies):
+            if any(reply.verdict for _, reply in self._said.replies):
                 self._record(plugin, hook, _Attempt(None, None, 0.0, []), "not needed")
             elif self._context.environ.get(DRY_RUN):
                 self._record(plugin, hook, _Attempt(None, None, 0.0, []), "would wait")
             elif (reply := call()) is not None:
-                self._messengers.append(plugin)
-                self._replies.append((plugin, reply))
-
-    def _rewrite(self) -> None:
-        """Rewrite the payload as the replies say that stand by now: a wrapper may have taken some away."""
-        payload = self._original
-        for taken in self._standing():
-            for field, patch in taken.rewrites:
-                payload = _rewritten(payload, field, patch)
-        self._payload = payload
-
-    def _standing(self) -> list[_Taken]:
-        """Return those of the replies that were taken of plugins and are still to be given, in order."""
-        return [self._taken[id(reply)] for _, reply in self._replies if id(reply) in self._taken]
-
-    def _merged(self) -> HookOutput:
-        # The replies' modules are loaded only if there is one: most hooks look and say nothing.
-        if not self._replies:
-            return HookOutput()
-        from hookrouter._routing.merge import merge
-
-        try:
-            return merge(self._event, self._replies, messengers=self._messengers, rewritten=self._rewritten_fields())
-        except Exception as error:
-            self._context.warn(f"the replies could not be merged: {describe_error(error)}")
-            refused = [
-                (plugin, type(reply)._make(reply.verdict, reply.reason))
-                for plugin, reply in self._replies
-                if reply.verdict in REFUSALS
-            ]
-            if not refused and self._plugins.guards(self._called.values()):
-                # One may have asked a person, or changed the input.
-                raise
-            return merge(self._event, refused) if refused else HookOutput()
-
-    def _rewritten_fields(self) -> dict[str, object]:
-        """Return what the replies' fields come to together; note who changed which key."""
-        found = [(taken.plugin, field, patch) for taken in self._standing() for field, patch in taken.rewrites]
-        if not found:
-            return {}
-        from hookrouter._routing.rewrites import changed_by
-
-        for part in dict.fromkeys(REWRITING[field] for _, field, _ in found):
-            patches = [(plugin, patch) for plugin, field, patch in found if REWRITING[field] == part]
-            self._context.note(f"{part}_by", changed_by(patches))
-        return {field: self._payload[REWRITING[field]] for _, field, _ in found}
+                self._said.messengers.append(plugin)
+                self._said.replies.append((plugin, reply))
 
     def _checked(self, plugin: str, result: object, seen: Mapping[str, Any]) -> _Taken | None:
         """Return what a plugin replied to the payload that it saw. Raises what it raises; call it in an attempt."""
@@ -327,7 +370,7 @@ class _Routing:
         def guarded(*given: Any, **named: Any) -> Reply | None:
             if (plugin, hook) in self._progress.calls:
                 return self._repeat(plugin, hook)
-            seen, seconds = self._payload, self._limit(plugin) if waits is None else waits.seconds
+            seen, seconds = self._said.payload, self._limit(plugin) if waits is None else waits.seconds
             arguments = names[: len(given)]
 
             def body() -> _Taken | None:
@@ -340,19 +383,16 @@ class _Routing:
             taken: _Taken | None = attempt.result
             entry = self._record(plugin, hook, attempt, "none" if taken is None else "replied")
             if taken is not None:
-                self._take(taken, entry)
+                self._said.take(taken, entry)
             reply = None if taken is None else taken.reply
             self._progress.ended(plugin, hook, Call(entry, self._told(reply), failed=False))
             return reply
 
         def postponed(*given: Any, **named: Any) -> None:
-            if waits is not None and self._is_set(plugin, waits.setting):
+            if waits is not None and (not waits.setting or self._plugins.settings(plugin).get(waits.setting) is True):
                 self._waiting.append((plugin, hook, lambda: guarded(*given, **named)))
 
         return guarded if waits is None else postponed
-
-    def _is_set(self, plugin: str, setting: str | None) -> bool:
-        return setting is None or self._plugins.settings(plugin).get(setting) is True
 
     def _guard_wrapper(
         self, plugin: str, hook: str, function: Callable[..., Any], names: tuple[str, ...]
@@ -367,7 +407,7 @@ class _Routing:
                 # It has failed, before or after the others were called.
                 self._repeat(plugin, hook)
                 return (yield)
-            seen, arguments = self._payload, names[: len(given)]
+            seen, arguments = self._said.payload, names[: len(given)]
             first = self._attempt(plugin, hook, self._limit(plugin), lambda: begun(arguments, named))
             if first.error is not None:
                 self._failed(plugin, hook, first)
@@ -386,11 +426,11 @@ class _Routing:
                 return results
             changed: list[_Taken] = last.result
             replies = [taken.reply for taken in changed]
-            kept = [reply for reply in results if reply not in replies and self._is_final(reply)]
+            kept = [reply for reply in results if reply not in replies and self._said.is_final(reply)]
             entry = self._record(plugin, hook, last, "wrapped")
             for taken in changed:
-                if id(taken.reply) not in self._taken:
-                    self._take(taken, entry)
+                if id(taken.reply) not in self._said.taken:
+                    self._said.take(taken, entry)
             self._progress.idle()
             return kept + replies
 
@@ -426,13 +466,9 @@ class _Routing:
             generator.send(list(results))
         except StopIteration as stop:
             given = results if stop.value is None else stop.value
-            changed = [self._taken.get(id(reply)) or self._checked(plugin, reply, seen) for reply in given]
+            changed = [self._said.taken.get(id(reply)) or self._checked(plugin, reply, seen) for reply in given]
             return [taken for taken in changed if taken is not None]
         raise RuntimeError("the wrapper yielded twice")
-
-    def _is_final(self, reply: Reply) -> bool:
-        """Say whether no wrapper may take a reply away: the verdict of a plugin that is set to fail closed."""
-        return reply.verdict in REFUSALS and self._plugins.config(self._taken[id(reply)].plugin).on_error == "closed"
 
     def _call(self, function: Callable[..., Any], arguments: Collection[str], named: Collection[str]) -> Any:
         """Call an implementation with the arguments for which pluggy has called its guard: in order, and by name.
@@ -444,7 +480,7 @@ class _Routing:
 
     def _seen(self, names: Collection[str]) -> dict[str, Any]:
         """Return what an implementation gets: the payload as the plugins before it have rewritten it, as its own."""
-        payload: Any = fastjson.loads(fastjson.dumps(self._payload))
+        payload: Any = fastjson.loads(fastjson.dumps(self._said.payload))
         seen: dict[str, Any] = {"context": self._context, "event_name": self._event, "payload": payload}
         if event_facts(self._event) is not None:
             seen["event"] = getattr(events, self._event).from_json(payload)
@@ -455,21 +491,6 @@ class _Routing:
                 seen[name] = tool_class(tool, part).from_json(given) if tool in TOOLS and name in names else given
             seen["server"], seen["tool"] = mcp_name(self._tool) or ("", self._tool)
         return seen
-
-    def _take(self, taken: _Taken, entry: dict[str, Any]) -> None:
-        """Note what a plugin replied, and pass on what it rewrites of the payload that its plugin saw."""
-        self._taken[id(taken.reply)] = taken
-        if self._progress.trace is not None:
-            from hookrouter._routing.tracing import shown
-
-            entry["reply"] = shown(taken.reply)
-            self._progress.trace.reply(taken.plugin, entry["reply"])
-        for field, patch in taken.rewrites:
-            self._payload = _rewritten(self._payload, field, patch)
-            entry[field] = patch.keys()
-            # Inputs hold secrets; who wants them in the journal says so.
-            if self._plugins.all_config.journal_payloads or self._progress.trace is not None:
-                entry["values"] = patch.values()
 
     def _limit(self, plugin: str) -> float:
         """Return how long a plugin may take for what it does next: what is left of its timeout in this run."""
@@ -493,29 +514,20 @@ class _Routing:
 
         reason = f"hookrouter: plugin {plugin} {entry['outcome']} in {entry['hook']} ({entry['error']})"
         # Claude goes on after a refused Stop, so refusing it again and again would never end.
-        if self._plugins.config(plugin).on_error == "closed" and self._payload.get("stop_hook_active") is not True:
+        if self._plugins.config(plugin).on_error == "closed" and self._said.payload.get("stop_hook_active") is not True:
             reply = closed(self._event, f"{reason}; it is set to fail closed, so this is refused")
             if reply is not None:
-                self._replies.append((plugin, reply))
+                self._said.replies.append((plugin, reply))
                 return reply
         if self._health is None:
-            return self._say(plugin, reason)
+            return self._said.say(plugin, reason)
         from hookrouter._isolation.circuit_breaker import switched_off, will_trip
 
         trips = will_trip(self._health, plugin, self._plugins.all_config)
-        said = self._say(plugin, f"{reason}; {switched_off(plugin)}" if trips else reason)
+        said = self._said.say(plugin, f"{reason}; {switched_off(plugin)}" if trips else reason)
         if trips and said is not None:
             entry["told"] = True
         return said
-
-    def _say(self, plugin: str, text: str) -> Reply | None:
-        """Show the user a message; return it, or None if the event does not show any."""
-        from hookrouter.replies import message
-
-        reply = message(self._event, text)
-        if reply is not None:
-            self._replies.append((plugin, reply))
-        return reply
 
     def _repeat(self, plugin: str, hook: str) -> Reply | None:
         """Take over what an earlier process of this run has told of a call; return the plugin's own reply."""
@@ -527,9 +539,9 @@ class _Routing:
 
         reply = decode_reply(call.reply)
         if call.failed:
-            self._replies.append((plugin, reply))
+            self._said.replies.append((plugin, reply))
             return None
-        self._take(_taken(plugin, reply, self._payload), call.entry)
+        self._said.take(_taken(plugin, reply, self._said.payload), call.entry)
         return reply
 
     def _told(self, reply: Reply | None) -> list[Any] | None:
@@ -581,10 +593,8 @@ def _taken(plugin: str, reply: Reply, seen: Mapping[str, Any]) -> _Taken:
 
 def _described(error: BaseException) -> str:
     """Return an error's class and text, even if the text raises or takes for ever."""
-    text = f"{describe_value(type(error))}: its text takes too long"
     try:
         with time_limit(_DESCRIBING):
-            text = describe_error(error)
+            return describe_error(error)
     except PluginTimeout:
-        return text
-    return text
+        return f"{describe_value(type(error))}: its text takes too long"
