@@ -18,17 +18,18 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import StyledTerminal, TerminalError
+from hookrouter.answering.interfaces import TerminalError
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
-from hookrouter.queue.client_commands import EFFORT, MODEL, refused_command
-from hookrouter.queue.items import COMMAND, PROMPT, SHELL, command_of
+from hookrouter.queue.client_commands import refused_command
+from hookrouter.queue.items import COMMAND, PROMPT, SHELL
 from hookrouter.storage.interface import StoreError
 from hookrouter_keystrokes.hold import Hold
-from hookrouter_keystrokes.prompting.area import AreaKind, PromptArea, read_area
+from hookrouter_keystrokes.prompting.area import AreaKind
+from hookrouter_keystrokes.prompting.box import Box, BoxInUse
 from hookrouter_keystrokes.prompting.comparing import is_part, shows, without_chips
 from hookrouter_keystrokes.prompting.facts import ENDS
 from hookrouter_keystrokes.prompting.left import Left
-from hookrouter_keystrokes.prompting.models import asks_for, asks_for_effort
+from hookrouter_keystrokes.prompting.models import asks_for_switch, wanted_by
 from hookrouter_keystrokes.prompting.pieces import pieces, untypable
 from hookrouter_keystrokes.prompting.situation import Entry, Phase, Situation, entry_of, situation
 from hookrouter_keystrokes.settings import KeystrokesSettings
@@ -37,8 +38,8 @@ from hookrouter_keystrokes.timing import Timing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
     from hookrouter.queue.channels import PromptRequest
+    from hookrouter_keystrokes.prompting.area import PromptArea
 
 __all__ = ["KeysPromptChannel"]
 
@@ -91,16 +92,20 @@ class KeysPromptChannel:
         why = self.refusal(request)
         if why or address is None or terminal is None:
             return PromptOutcome(PromptStatus.REFUSED, why)
-        typist = _Typist(request, address, terminal, self._timing, self._clock, self._sleep)
+        hold = Hold(terminal, address, self._timing, request.client_pid)
+        box = Box(terminal, address, hold, self._timing, self._clock, self._sleep)
+        typist = _Typist(request, box, self._timing, self._clock, self._sleep)
         try:
             return typist.run()
         except _Ended as ended:
             return typist.outcome(ended)
+        except BoxInUse as error:
+            return typist.outcome(_not_now(str(error), is_person=True))
         except (TerminalError, StoreError) as error:
             is_try = isinstance(error, TerminalError)
             return typist.outcome(_Ended(typist.status_of_a_fault, str(error), is_try=is_try))
         finally:
-            typist.hold.release()
+            hold.release()
 
 
 class _Ended(Exception):
@@ -110,6 +115,15 @@ class _Ended(Exception):
         super().__init__(reason)
         self.status, self.reason, self.is_person = status, reason, is_person
         self.is_try = is_try and status == PromptStatus.NOT_NOW
+
+
+def _may_stash(request: PromptRequest) -> bool:
+    """Whether the settings allow to put somebody's draft away."""
+    try:
+        drafts: str = request.settings(KeystrokesSettings).drafts
+    except LookupError:
+        return False
+    return drafts == _STASH
 
 
 def _not_now(reason: str, *, is_person: bool = False, is_try: bool = False) -> _Ended:
@@ -122,32 +136,24 @@ class _Typist:
     def __init__(
         self,
         request: PromptRequest,
-        address: TerminalAddress,
-        terminal: TerminalBackend,
+        box: Box,
         timing: Timing,
         clock: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
         self._request = request
-        self._size = 0, 0
-        self._new_lines = 0
-        """How often Enter has made a new line; an old client may take one for a part of the paste before it."""
-        self._address = address
-        self._terminal = terminal
+        self._box = box
         self._timing = timing
         self._clock = clock
         self._sleep = sleep
-        self.hold = Hold(terminal, address, timing, request.client_pid)
+        self._new_lines = 0
+        """How often Enter has made a new line; an old client may take one for a part of the paste before it."""
         self._entry: Entry = entry_of(request.item)
         self._phase, _, away = request.item.phase.partition(" ")
         self._is_draft_away = away == _AWAY
         self._draft: tuple[str, ...] = ()
         """The rows of the draft that this attempt has put away."""
         self._left = Left(request)
-        self._is_alone = False
-        """Whether nobody else can have typed anything since the box was seen to be empty: whatever stands there is
-        this attempt's, whatever it looks like."""
-        self._steps: list[str] = []
 
     @property
     def status_of_a_fault(self) -> str:
@@ -157,11 +163,11 @@ class _Typist:
 
     def outcome(self, ended: _Ended) -> PromptOutcome:
         """Return how the attempt ended, with what was done."""
-        return PromptOutcome(ended.status, ended.reason, ended.is_person, tuple(self._steps), ended.is_try)
+        return PromptOutcome(ended.status, ended.reason, ended.is_person, tuple(self._box.steps), ended.is_try)
 
     def run(self) -> PromptOutcome:
         """Look and act until the item is submitted, or raise _Ended."""
-        self.hold.guard()
+        self._box.hold.guard()
         if self._phase in (Phase.ENTERING, Phase.CONFIRMING) and self._request.is_proven():
             return self._submitted("an event has proven it")
         for _ in range(_TRIES):
@@ -181,12 +187,12 @@ class _Typist:
         if found == Situation.DRAFT:
             left = self._left.entry()
             if left is not None and situation(area, left, Phase.TYPING) in (Situation.OURS, Situation.PART):
-                self._keep_others_out()
+                self._box.keep_others_out()
                 self._take_out("what an earlier attempt typed is in the prompt box", left)
             else:
                 self._put_draft_away(area)
-        self._keep_others_out()
-        area = self._stable()
+        self._box.keep_others_out()
+        area = self._box.stable()
         found = situation(area, self._entry, self._phase)
         if found in (Situation.BUSY, Situation.CLOSED, Situation.DRAFT):
             raise self._waits(area, found)
@@ -201,44 +207,6 @@ class _Typist:
 
     # Looking
 
-    def _look(self) -> PromptArea:
-        if isinstance(self._terminal, StyledTerminal):
-            styled = self._terminal.capture_styled(self._address)
-            self._size = styled.screen.width, styled.screen.height
-            return read_area(styled.screen, styled.rows)
-        screen = self._terminal.capture(self._address)
-        self._size = screen.width, screen.height
-        return read_area(screen)
-
-    def _await(self, is_there: Callable[[PromptArea], object], seconds: float) -> PromptArea:
-        """Look until what is looked for is there, or the time is up; return the last look."""
-        end = self._clock() + seconds
-        while True:
-            area = self._look()
-            now = self._clock()
-            if is_there(area) or now >= end:
-                return area
-            # What keys did that came in before the hold was prolonged is seen at the next look.
-            self._has_gap(now)
-            self._sleep(self._timing.poll_seconds)
-
-    def _has_gap(self, now: float) -> bool:
-        """Prolong the hold on the pane; return whether others may have typed since the last call."""
-        has_gap = self.hold.has_gap(now)
-        self._is_alone = self._is_alone and not has_gap
-        return has_gap
-
-    def _stable(self) -> PromptArea:
-        """Return a look that is the same as the one before, so that it is not a half-drawn screen's."""
-        last: list[PromptArea] = []
-
-        def is_same(area: PromptArea) -> bool:
-            same = last == [area]
-            last[:] = [area]
-            return same
-
-        return self._await(is_same, self._timing.stuck_seconds)
-
     def _ready(self) -> PromptArea:
         """Wait until the session is idle and its box is there; return the look. Raises _Ended if it does not come."""
         is_after_enter = self._phase in (Phase.ENTERING, Phase.CONFIRMING)
@@ -246,12 +214,12 @@ class _Typist:
         last: PromptArea | None = None
         end = self._clock() + self._timing.ready_seconds
         while True:
-            area, now = self._look(), self._clock()
+            area, now = self._box.look(), self._clock()
             if area != last:
                 since, last = now, area
             self._may_go_on(now)
             found = situation(area, self._entry, self._phase)
-            is_free = found not in (Situation.BUSY, Situation.CLOSED) or self._asks_for(area, self._wanted())
+            is_free = found not in (Situation.BUSY, Situation.CLOSED) or asks_for_switch(self._request.item, area)
             if (is_free and now - since >= self._timing.poll_seconds) or (is_after_enter and now >= end):
                 return area
             if now >= end:
@@ -261,7 +229,7 @@ class _Typist:
     def _may_go_on(self, now: float) -> None:
         if why := self._request.stopped():
             raise self._backed_out(why)
-        if why := self.hold.elsewhere():
+        if why := self._box.hold.elsewhere():
             raise self._backed_out(why, is_try=True)
         if now >= self._request.deadline:
             raise self._backed_out("the time was up before it was submitted", is_try=True)
@@ -279,19 +247,6 @@ class _Typist:
             return _not_now("somebody has switched the prompt box to another mode", is_person=True)
         return _not_now("somebody's text is in the prompt box", is_person=True)
 
-    def _keep_others_out(self) -> None:
-        if self.hold.is_possible:
-            while not self.hold.is_quiet(self._clock()):
-                self._sleep(self._timing.poll_seconds)
-            return
-        # All that is possible here: nobody's key has shown an effect for as long as effects are late.
-        seen = self._look()
-        end = self._clock() + self._timing.stable_seconds
-        while self._clock() < end:
-            self._sleep(self._timing.poll_seconds)
-            if self._look() != seen:
-                raise _not_now("something else changes the prompt box now", is_person=True)
-
     # Acting
 
     def _save(self, phase: str) -> None:
@@ -299,24 +254,10 @@ class _Typist:
             self._request.save_phase(f"{phase} {_AWAY}" if phase and self._is_draft_away else phase)
             self._phase = phase
 
-    def _check_place(self) -> None:
-        if why := self.hold.elsewhere():
-            raise TerminalError(why)
-
-    def _press(self, key: str, why: str) -> None:
-        self._check_place()
-        self._terminal.press(self._address, key)
-        self._steps.append(f"{key}: {why}")
-
-    def _paste(self, text: str, why: str) -> None:
-        self._check_place()
-        self._terminal.paste(self._address, text)
-        self._steps.append(f"paste {len(text)} characters: {why}")
-
     def _put_draft_away(self, area: PromptArea) -> None:
         """Stash somebody's draft, if that is allowed and nobody types it now. Raises _Ended otherwise."""
         waits = self._waits(area, Situation.DRAFT)
-        if not (self._may_stash() and area.rows and area.is_prompt):
+        if not (_may_stash(self._request) and area.rows and area.is_prompt):
             raise waits
         if area.is_stashed:
             raise _not_now("somebody's text is in the prompt box, and another one was put away", is_person=True)
@@ -324,31 +265,24 @@ class _Typist:
         while self._clock() < end:
             self._sleep(self._timing.poll_seconds)
             self._may_go_on(self._clock())
-            if self._look() != area:
+            if self._box.look() != area:
                 raise waits
-        self._keep_others_out()
-        if self._look() != area:
+        self._box.keep_others_out()
+        if self._box.look() != area:
             raise waits
         self._save(Phase.STASHING)
-        self._press("C-s", "put somebody's draft away")
-        after = self._await(lambda seen: seen.is_empty and seen.is_stashed, self._timing.stuck_seconds)
+        self._box.press("C-s", "put somebody's draft away")
+        after = self._box.wait_for(lambda seen: seen.is_empty and seen.is_stashed, self._timing.stuck_seconds)
         if not (after.is_empty and after.is_stashed):
             raise _not_now("somebody's text could not be put away", is_person=True)
         self._is_draft_away, self._draft = True, area.rows
 
-    def _may_stash(self) -> bool:
-        try:
-            drafts: str = self._request.settings(KeystrokesSettings).drafts
-        except LookupError:
-            return False
-        return drafts == _STASH
-
     def _give_draft_back(self) -> None:
         """Put the draft back that was put away, because nothing was submitted."""
-        area = self._look()
+        area = self._box.look()
         if area.is_empty and area.is_stashed:
-            self._press("C-s", "put the draft back")
-            self._await(lambda seen: seen.rows, self._timing.effect_seconds)
+            self._box.press("C-s", "put the draft back")
+            self._box.wait_for(lambda seen: seen.rows, self._timing.effect_seconds)
         self._is_draft_away = False
 
     def _type(self) -> None:
@@ -356,20 +290,20 @@ class _Typist:
         entry = self._entry
         self._save(Phase.TYPING)
         self._left.note(entry)
-        self._is_alone = self.hold.is_possible
+        self._box.is_alone = self._box.hold.is_possible
         self._may_go_on(self._clock())
         if entry.mode:
-            self._press(entry.mode, "enter the shell mode")
-            area = self._await(lambda seen: entry.fits(seen) and not seen.rows, self._timing.drawn_seconds)
+            self._box.press(entry.mode, "enter the shell mode")
+            area = self._box.wait_for(lambda seen: entry.fits(seen) and not seen.rows, self._timing.drawn_seconds)
             if not entry.fits(area):
                 raise self._backed_out("the prompt box did not go into shell mode", is_try=True)
-        columns, rows = max(self._size[0] - _AROUND, 20), max(2, self._size[1] // 3 - 2)
+        columns, rows = max(self._box.size[0] - _AROUND, 20), max(2, self._box.size[1] // 3 - 2)
         typed = ""
         for piece in pieces(entry.text, columns, rows):
             self._may_go_on(self._clock())
             before, typed = typed, typed + piece
-            area = self._look()
-            self._paste(piece, "the text" if piece == entry.text else f"the text, up to character {len(typed)}")
+            area = self._box.look()
+            self._box.paste(piece, "the text" if piece == entry.text else f"the text, up to character {len(typed)}")
             self._see_typed(area, before, typed)
         if entry.is_bare_command:
             self._see_command()
@@ -390,7 +324,7 @@ class _Typist:
             # Anything else may be half drawn, or something that came in between: that stays.
             return self._clock() - last_expected >= self._timing.drawn_seconds
 
-        area = self._await(is_decided, self._timing.stuck_seconds)
+        area = self._box.wait_for(is_decided, self._timing.stuck_seconds)
         if is_there(area):
             return
         if area.is_box and not self._entry.fits(area):
@@ -405,8 +339,8 @@ class _Typist:
         what = "the prompt box shows something else than what was typed"
         if area.is_empty:
             what = "what was pasted did not show (vim's normal mode of old clients takes no paste)"
-            if self._is_alone:
-                self._press("C-u", "take out what may be there and cannot be seen")
+            if self._box.is_alone:
+                self._box.press("C-u", "take out what may be there and cannot be seen")
         raise self._backed_out(what, is_try=True)
 
     def _holds(self, area: PromptArea, text: str) -> bool:
@@ -418,7 +352,7 @@ class _Typist:
     def _see_command(self) -> None:
         """See that Enter runs exactly this command: it is the chosen one in the menu."""
         name = self._entry.text.split()[0]
-        area = self._await(lambda seen: _offers(seen.menu, name), self._timing.menu_seconds)
+        area = self._box.wait_for(lambda seen: _offers(seen.menu, name), self._timing.menu_seconds)
         if not _offers(area.menu, name):
             offered = f"its menu offers {area.menu} in its place" if area.menu else "its menu does not offer it"
             raise self._backed_out(f"the session knows no command {name}: {offered}", status=PromptStatus.REFUSED)
@@ -441,7 +375,7 @@ class _Typist:
         """
         futile = 0
         for _ in range(_REMOVALS):
-            area = self._stable()
+            area = self._box.stable()
             if area.is_empty:
                 self._left.forget()
                 return
@@ -449,19 +383,19 @@ class _Typist:
             if not area.is_box and not (area.kind == AreaKind.NOTHING and area.rows):
                 raise _not_now(f"{why}; it is still there, under what is open now: {area.why}")
             typed = self._typed_in(area, entry or self._entry)
-            if not self._is_alone and area.rows and not is_part(without_chips(area), typed):
+            if not self._box.is_alone and area.rows and not is_part(without_chips(area), typed):
                 why = f"{why}; the box holds more than what was typed, so it was left as it is"
                 raise _not_now(why, is_person=True, is_try=True)
             # Old clients need BSpace for an empty line; in vim's normal mode it only moves.
             keys = ("C-u", "BSpace") if area.rows[-1:] != ("",) and area.rows else ("BSpace", "C-u")
             for key in keys:
-                self._press(key, "take out what was typed")
-                changed = self._await(_differs_from(area), self._timing.drawn_seconds) != area
+                self._box.press(key, "take out what was typed")
+                changed = self._box.wait_for(_differs_from(area), self._timing.drawn_seconds) != area
                 if changed:
                     break
             # What cannot be seen may be taken out without any effect that could be.
             futile = 0 if changed else futile + 1
-            if futile > 2 * self._is_alone:
+            if futile > 2 * self._box.is_alone:
                 break
         raise _not_now(f"{reason or 'the text'}; what was typed could not be taken out again", is_try=True)
 
@@ -477,15 +411,15 @@ class _Typist:
         self._save(Phase.ENTERING)
         while True:
             seen_at = self._clock()
-            gap = self._has_gap(seen_at)
-            area = self._look()
+            gap = self._box.has_gap(seen_at)
+            area = self._box.look()
             if not gap and self._clock() - seen_at <= self._timing.stale_seconds:
                 break
         if not self._holds(area, entry.text):
             self._save(Phase.TYPING)
             raise self._backed_out("the prompt box changed before Enter", is_try=True)
-        self._press("Enter", "submit it")
-        after = self._await(self._is_taken, self._timing.lost_seconds)
+        self._box.press("Enter", "submit it")
+        after = self._box.wait_for(self._is_taken, self._timing.lost_seconds)
         if self._is_taken(after):
             return True
         if shows(after, f"{entry.text}\n"):
@@ -506,19 +440,19 @@ class _Typist:
     def _decided_by_mark(self) -> bool:
         """Find out whether an Enter was lost or is late; return whether it was taken. If it was lost, take all out."""
         text = self._entry.text
-        if not self._look().is_box:
+        if not self._box.look().is_box:
             raise _Ended(PromptStatus.UNCERTAIN, "Enter was pressed, and no prompt box is on the screen since")
-        self._paste(_MARK, "see whether Enter was lost")
+        self._box.paste(_MARK, "see whether Enter was lost")
 
         def is_decided(area: PromptArea) -> bool:
             return area.is_box and (shows(area, text + _MARK) or shows(area, _MARK)) and not area.is_busy
 
-        area = self._await(is_decided, self._timing.stuck_seconds)
+        area = self._box.wait_for(is_decided, self._timing.stuck_seconds)
         if not is_decided(area):
             raise _Ended(PromptStatus.UNCERTAIN, "Enter was pressed, and the client shows no effect of it")
         if shows(area, _MARK) and not shows(area, text + _MARK):
-            self._press("C-u", "take the mark out")
-            self._await(lambda seen: seen.is_empty, self._timing.stuck_seconds)
+            self._box.press("C-u", "take the mark out")
+            self._box.wait_for(lambda seen: seen.is_empty, self._timing.stuck_seconds)
             return True
         self._save(Phase.TYPING)
         self._take_out()
@@ -528,27 +462,13 @@ class _Typist:
 
     def _resumed_after_enter(self, area: PromptArea) -> bool:
         """Decide what became of an Enter that a killed attempt may have pressed."""
-        if self._phase == Phase.ENTERING and self._asks_for(area, self._wanted()):
+        if self._phase == Phase.ENTERING and asks_for_switch(self._request.item, area):
             return True
         raise _Ended(PromptStatus.UNCERTAIN, "an attempt that was killed may have submitted it")
 
-    def _wanted(self) -> str:
-        """Return the model or effort that the item switches to; empty if it switches nothing."""
-        if self._request.item.kind != COMMAND:
-            return ""
-        name, arguments = command_of(self._request.item.text)
-        return arguments if name in (MODEL, EFFORT) else ""
-
-    def _asks_for(self, area: PromptArea, wanted: str) -> bool:
-        """Whether the item's own dialog is open, and Enter in it does what the item says."""
-        if self._request.item.kind != COMMAND or not wanted:
-            return False
-        is_effort = command_of(self._request.item.text)[0] == EFFORT
-        return (asks_for_effort if is_effort else asks_for)(area.dialog, wanted)
-
     def _after_enter(self) -> PromptOutcome:
         reason = "Enter was pressed, and the client took it"
-        if wanted := self._wanted():
+        if wanted := wanted_by(self._request.item):
             reason = self._confirm(wanted) or reason
         if self._is_draft_away:
             reason = f"{reason}; somebody's draft was put away, {self._draft_seen_back()}"
@@ -558,7 +478,7 @@ class _Typist:
         def is_back(area: PromptArea) -> bool:
             return area.rows == self._draft if self._draft else bool(area.rows)
 
-        area = self._await(is_back, self._timing.restored_seconds)
+        area = self._box.wait_for(is_back, self._timing.restored_seconds)
         return "and is back" if is_back(area) else "and was not seen to be back"
 
     def _confirm(self, wanted: str) -> str:
@@ -566,7 +486,7 @@ class _Typist:
         quiet_since: list[float] = []
 
         def is_decided(area: PromptArea) -> bool:
-            if self._asks_for(area, wanted):
+            if asks_for_switch(self._request.item, area):
                 return True
             # Until it has anything to ask, it may show another dialog for a moment.
             if not area.is_box or area.is_busy:
@@ -575,22 +495,24 @@ class _Typist:
             quiet_since[:] = quiet_since[:1] or [self._clock()]
             return self._request.is_proven() or self._clock() - quiet_since[0] >= self._timing.quiet_seconds
 
-        area = self._await(is_decided, self._timing.dialog_seconds)
+        area = self._box.wait_for(is_decided, self._timing.dialog_seconds)
         if area.kind == AreaKind.DIALOG:
-            self._keep_others_out()
+            self._box.keep_others_out()
             # The client ignores keys in the first moments of a dialog.
             self._sleep(self._timing.stable_seconds)
-            area = self._stable()
+            area = self._box.stable()
         if area.kind != AreaKind.DIALOG:
             return ""
-        if not self._asks_for(area, wanted):
+        if not asks_for_switch(self._request.item, area):
             return f"the client took it, but its dialog is not certain to ask for {wanted}: it was left open"
         if self._request.withdrawn():
             return "the client took it; its dialog was left open, because the session is paused or held"
         self._save(Phase.CONFIRMING)
-        self._press("Enter", f"confirm the switch to {wanted}")
-        after = self._await(lambda seen: not self._asks_for(seen, wanted), self._timing.stuck_seconds)
-        if self._asks_for(after, wanted):
+        self._box.press("Enter", f"confirm the switch to {wanted}")
+        after = self._box.wait_for(
+            lambda seen: not asks_for_switch(self._request.item, seen), self._timing.stuck_seconds
+        )
+        if asks_for_switch(self._request.item, after):
             raise _Ended(PromptStatus.UNCERTAIN, "the dialog of the switch did not close after Enter")
         return f"Enter was pressed, and the switch to {wanted} was confirmed"
 

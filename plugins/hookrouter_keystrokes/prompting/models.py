@@ -5,17 +5,36 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hookrouter.queue.client_commands import EFFORT, MODEL
+from hookrouter.queue.items import COMMAND, command_of
 from hookrouter_keystrokes.dialog_forms import DialogKind
 
 if TYPE_CHECKING:
+    from hookrouter.queue.items import Item
+    from hookrouter_keystrokes.prompting.area import PromptArea
     from hookrouter_keystrokes.screens.model import OtherDialog
 
-__all__ = ["asks_for", "asks_for_effort"]
+__all__ = ["asks_for", "asks_for_effort", "asks_for_switch", "wanted_by"]
 
 _ROW = re.compile(r"Yes, switch to (.+)")
 _MAKER = "claude"
 _DATE = 8
 """Digits of the date at the end of a model's id."""
+
+
+def wanted_by(item: Item) -> str:
+    """Return the model or effort that an item switches to; empty if it switches nothing."""
+    if item.kind != COMMAND:
+        return ""
+    name, arguments = command_of(item.text)
+    return arguments if name in (MODEL, EFFORT) else ""
+
+
+def asks_for_switch(item: Item, area: PromptArea) -> bool:
+    """Whether the item's own dialog is open, and Enter in it does what the item says."""
+    wanted = wanted_by(item)
+    is_effort = bool(wanted) and command_of(item.text)[0] == EFFORT
+    return bool(wanted) and (asks_for_effort if is_effort else asks_for)(area.dialog, wanted)
 
 
 def asks_for(dialog: OtherDialog | None, model: str) -> bool:
