@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["Options"]
 
-_RUNS = frozenset(["text", "doubt", "config", "name", "number", "code", "sql", "module"])
+_RUNS = frozenset(["text", "doubt", "config", "name", "number", "code", "sql", "module", "replaced"])
 """Kinds of values that must be known."""
 
 
@@ -72,6 +72,9 @@ class Options:
                 return "", None
             if kind:
                 rest = word[place + 1 :]
+                if rest.startswith("=") and kind in _RUNS:
+                    # To most programs the sign is part of the value, to some it is not.
+                    return "doubt", None
                 return kind, rest.removeprefix("=") if rest else None
         return "", None
 

@@ -17,6 +17,7 @@ A row begins with a program's name and what stands behind its options; the optio
 ``-a=sql``      its value is a text for a database's client, which has commands of its own
 ``-a=module``   its value is a module of Python, and what follows is the module's
 ``-a=number``   its value is a number
+``-a=replaced`` its value stands in the command for what is read
 ``-a=doubt``    with it, it is not known what is run
 ``-N``          ``-`` and digits
 ``+``           the first word may be letters of options without a ``-``
@@ -235,10 +236,10 @@ cross-env: ASSIGNMENTS COMMAND
 direnv: SUBCOMMAND
 direnv exec: WORD COMMAND
 xargs: INPUT
-  -0 -r -t -o -x -p -n: -P: -L: -d: -s: -E: -a: -I: -i=doubt -l? -e? --null --no-run-if-empty --verbose --max-args:
+  -0 -r -t -o -x -p -n: -P: -L: -d: -s: -E: -a: -I=replaced -i=doubt -l? -e? --null --no-run-if-empty --verbose --max-args:
   --max-procs: --max-lines? --delimiter: --arg-file: --replace=doubt --exit --max-chars: --open-tty
 gxargs: INPUT
-  -0 -r -t -n: -P: -L: -d: -I:
+  -0 -r -t -n: -P: -L: -d: -I=replaced
 
 # Programs that run a text, on this machine or another
 ssh: WORD OPTIONS LINE

@@ -223,8 +223,6 @@ class _Words:
                 return True
             value = holder.value
         if kind == ":":
-            if word.value == "-I" or (word.value or "").startswith("-I"):
-                self.replaced = value
             return False
         if kind == "number":
             if not _NUMBER.fullmatch(value or "") and not self.reader.is_number(holder):
@@ -233,6 +231,8 @@ class _Words:
             self.doubt(Why.CODE, holder)
         elif value is None:
             self.doubt(Why.TEXT, holder)
+        elif kind == "replaced":
+            self.replaced = value
         elif kind == "sql":
             self.sql(value, holder)
         elif kind == "module":
