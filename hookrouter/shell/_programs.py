@@ -236,8 +236,8 @@ cross-env: ASSIGNMENTS COMMAND
 direnv: SUBCOMMAND
 direnv exec: WORD COMMAND
 xargs: INPUT
-  -0 -r -t -o -x -p -n: -P: -L: -d: -s: -E: -a: -I=replaced -i=doubt -l? -e? --null --no-run-if-empty --verbose --max-args:
-  --max-procs: --max-lines? --delimiter: --arg-file: --replace=doubt --exit --max-chars: --open-tty
+  -0 -r -t -o -x -p -n: -P: -L: -d: -s: -E: -a: -I=replaced -i=doubt -l? -e? --null --no-run-if-empty --verbose
+  --max-args: --max-procs: --max-lines? --delimiter: --arg-file: --replace=doubt --exit --max-chars: --open-tty
 gxargs: INPUT
   -0 -r -t -n: -P: -L: -d: -I=replaced
 
