@@ -32,8 +32,8 @@ _IN_A_TURN = ("pre_tool_use", "post_tool_use", "user_prompt_submit", "session_st
 """The hooks that a turn with one Bash command calls, tools' own aside."""
 
 
-_COMMANDS = ("git push -f*", "git push --force*", "git push +*")
-_FORCED = ("git push '--for''ce'", "git -C x push +main", "sh -c 'cd x;git push -f'")
+_COMMANDS = ("git push -f*", "git push -[!-]*f*", "git push --force*", "git push +*")
+_FORCED = ("git push '--for''ce'", "git -C x push +main", "git push -uf", "sh -c 'cd x;git push -f'")
 
 
 class _Guard(NamedTuple):
