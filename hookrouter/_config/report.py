@@ -142,7 +142,7 @@ def _own_settings(app: Services) -> Iterator[Problem]:
 
 
 def _gateways(app: Services) -> Iterator[Problem]:
-    offered = app.plugins.gateways()
+    offered = app.plugins.contributions("gateway", "type")
     for name in app.config.gateways:
         kind, own = app.config.gateway(name) or ("", {})
         key = f"gateways.{name}"
@@ -158,20 +158,21 @@ def _gateways(app: Services) -> Iterator[Problem]:
 
 def _answering(app: Services) -> Iterator[Problem]:
     answer, plugins = app.config.answer, app.plugins
-    channels = plugins.answer_channels()
+    channels = plugins.contributions("answer_channel")
     for index, name in enumerate(answer.channels):
         if name not in channels:
             yield _not_offered(f"answer.channels[{index}]", name, channels)
-    prompting = plugins.prompt_channels()
+    prompting = plugins.contributions("prompt_channel")
     for index, name in enumerate(app.config.sessions.channels):
         if name not in prompting:
             yield _not_offered(f"sessions.channels[{index}]", name, prompting)
-    planners, terminals = plugins.keystroke_planners(), plugins.terminal_backends()
+    planners = plugins.contributions("keystroke_planner")
+    terminals = plugins.contributions("terminal_backend")
     if answer.planner not in planners:
         yield _not_offered("answer.planner", answer.planner, planners)
     if answer.terminal not in terminals:
         yield _not_offered("answer.terminal", answer.terminal, terminals)
-    kinds = (*DIALOG_KINDS, *SESSION_KINDS, *plugins.dialog_kinds())
+    kinds = (*DIALOG_KINDS, *SESSION_KINDS, *plugins.contributions("dialog_kinds", several=True))
     for number, agent in enumerate(app.config.agents):
         for index, name in enumerate(agent.wake_on):
             if name not in (EVERY_KIND, *kinds):
@@ -183,7 +184,7 @@ def storage_problems(app: Services) -> Iterator[Problem]:
     storage = app.config.storage
     if storage.engine == FILES:
         return
-    offered = app.plugins.storage_engines()
+    offered = app.plugins.contributions("storage_engine")
     engine = offered.get(storage.engine)
     if engine is None:
         yield _not_offered("storage.engine", storage.engine, [FILES, *offered])

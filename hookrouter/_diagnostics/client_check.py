@@ -25,7 +25,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
-from hookrouter.answering.interfaces import DialogPlanner, TerminalError
+from hookrouter.answering.interfaces import DialogPlanner, TerminalError, keystroke_planners, terminal_backends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -116,7 +116,7 @@ def try_client(program: str, app: Services, terminal: str = TMUX) -> ClientRepor
             stack.callback(remove_folder, folder)
             server = stack.enter_context(_terminal(terminal, app))
             stage = Stage(folder, _config(config, terminal))
-            path, planner = os.path.abspath(program), app.plugins.keystroke_planners().get(config.answer.planner)
+            path, planner = os.path.abspath(program), keystroke_planners(app.plugins).get(config.answer.planner)
             trials = _try(path, stage, server, stack, config, screens)
             if config.approvals.rules and isinstance(planner, DialogPlanner):
                 by_reply = _config(config, terminal, "reply")
@@ -140,7 +140,7 @@ def try_client(program: str, app: Services, terminal: str = TMUX) -> ClientRepor
 
 
 def _terminal(name: str, app: Services) -> AbstractContextManager[Terminal]:
-    return PrivateTmux() if name == TMUX else BackendTerminal(name, app.plugins.terminal_backends())
+    return PrivateTmux() if name == TMUX else BackendTerminal(name, terminal_backends(app.plugins))
 
 
 def _config(config: Config, terminal: str, channel: str = "keys") -> str:

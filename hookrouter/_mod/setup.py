@@ -10,6 +10,7 @@ from hookrouter._installation.front_command import Front
 from hookrouter._installation.registrations import wanted_registrations, wanted_sources
 from hookrouter._mod.folder import mod_files, mod_folder
 from hookrouter._mod.routes import routes
+from hookrouter.queue.channels import prompt_channels
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
 
@@ -31,7 +32,7 @@ def current_files(app: Services) -> dict[str, str]:
     """Return the mod's files for a home's plugins of now: path below its folder -> text. Raises ModError."""
     found = routes(wanted_registrations(app, Front.MOD), wanted_sources(app))
     root = app.home.root if app.environ.get(HOME_VARIABLE) else None
-    takes_prompts = CHANNEL in app.config.sessions.channels and CHANNEL in app.plugins.prompt_channels()
+    takes_prompts = CHANNEL in app.config.sessions.channels and CHANNEL in prompt_channels(app.plugins)
     return mod_files(app.home, found, script_argv(), root, takes_prompts=takes_prompts)
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from hookrouter._plugins.registry import Plugins
     from hookrouter.hookspecs.commands import Command
 
-__all__ = ["BUILT_IN", "GROUPS", "CommandEntry", "contributed"]
+__all__ = ["BUILT_IN", "GROUPS", "CommandEntry", "cli_commands", "contributed"]
 
 
 class CommandEntry(NamedTuple):
@@ -165,6 +166,11 @@ BUILT_IN = (
 """The core's own commands, in the order of the help page. Their names are taken: no plugin replaces one."""
 
 _RESERVED = {command.name for command in BUILT_IN}
+
+
+def cli_commands(plugins: Plugins) -> list[tuple[str, Command]]:
+    """Return the commands that active plugins contribute, each with its plugin's name."""
+    return [(name, command) for name, commands in plugins.collect("cli_commands") for command in commands]
 
 
 def contributed(commands: Iterable[tuple[str, Command]]) -> tuple[dict[str, CommandEntry], list[str]]:

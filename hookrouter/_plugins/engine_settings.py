@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter._config.validation import Problem
-    from hookrouter.storage.interface import StorageEngine
 
 __all__ = ["read_engine_settings"]
 
 
-def read_engine_settings(engine: StorageEngine, table: Mapping[str, object]) -> tuple[Any, list[Problem]]:
+def read_engine_settings(engine: object, table: Mapping[str, object]) -> tuple[Any, list[Problem]]:
     """Return what the engine's ``open`` takes, and the problems; with any, the first is None."""
     try:
         kind = declared(getattr(engine, "settings", None), "settings is")

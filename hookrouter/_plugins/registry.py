@@ -19,16 +19,8 @@ if TYPE_CHECKING:
 
     from hookrouter._config.validation import Problem
     from hookrouter._plugins.index import OwnSettings
-    from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner, TerminalBackend
     from hookrouter.config import Config, PluginConfig
-    from hookrouter.dialogs.kinds import DialogKind
-    from hookrouter.hookspecs.commands import Command, StatisticsSection
-    from hookrouter.messaging.composer import MessageComposer
-    from hookrouter.messaging.gateway import Gateway
-    from hookrouter.queue.channels import PromptChannel
-    from hookrouter.sessions.watching import SessionWatcher
     from hookrouter.storage.home import Home
-    from hookrouter.storage.interface import StorageEngine
 
     T = TypeVar("T")
 
@@ -217,28 +209,30 @@ class Plugins:
             self._objects[name] = load_object(next(info.value for info in self._infos if info.name == name))
         return self._objects[name]
 
-    def terminal_backends(self) -> dict[str, TerminalBackend]:
-        """Return the terminal backends that active plugins contribute, by name."""
-        return self._contributions("terminal_backend", "name")
+    def contributions(self, hook: str, key: str = "name", *, several: bool = False) -> dict[str, Any]:
+        """Return what active plugins contribute by a hook, by the attribute ``key``.
 
-    def keystroke_planners(self) -> dict[str, KeystrokePlanner]:
-        """Return the keystroke planners that active plugins contribute, by name."""
-        return self._contributions("keystroke_planner", "name")
+        Each plugin returns one object, or with ``several`` a sequence of them. An object without a text
+        there, and the second one of a name, are reported and left out. Callers use the typed function beside the
+        interface, such as :func:`hookrouter.messaging.gateway.gateways`.
+        """
+        result: dict[str, Any] = {}
+        for plugin, given in self.collect(hook):
+            for one in given if several else [given]:
+                name = getattr(one, key, None)
+                if not isinstance(name, str) or not name:
+                    from hookrouter.util.text import describe_value
 
-    def answer_channels(self) -> dict[str, AnswerChannel]:
-        """Return the answer channels that active plugins contribute, by name."""
-        return self._contributions("answer_channel", "name")
-
-    def gateways(self) -> dict[str, Gateway]:
-        """Return the gateways that active plugins contribute, by type."""
-        return self._contributions("gateway", "type")
-
-    def message_composers(self) -> dict[str, MessageComposer]:
-        """Return what completes messages when they go out, of the active plugins that contribute it, by name."""
-        return self._contributions("message_composer", "name")
+                    self._report(plugin, f"{hook}() returned {describe_value(one)}, which has no {key!r}")
+                elif name in result:
+                    text = f"{hook} {name!r} is already contributed by another plugin; this one is not used"
+                    self._report(plugin, text)
+                else:
+                    result[name] = one
+        return result
 
     def read_gateway_settings(
-        self, gateway: Gateway, name: str, table: Mapping[str, object]
+        self, gateway: object, name: str, table: Mapping[str, object]
     ) -> tuple[Any, list[Problem]]:
         """Return what the methods of a gateway take for ``[gateways.NAME]``, and what is wrong with the table.
 
@@ -248,38 +242,7 @@ class Plugins:
 
         return read_gateway_settings(gateway, name, table)
 
-    def statistics_sections(self) -> dict[str, StatisticsSection]:
-        """Return the figures that active plugins add to ``hookrouter stats``, by name, each without any yet."""
-        return self._contributions("statistics_section", "name")
-
-    def dialog_kinds(self) -> dict[str, DialogKind]:
-        """Return the kinds of dialogs that active plugins contribute, by name."""
-        found: dict[str, DialogKind] = {}
-        for plugin, kinds in self._collect("dialog_kinds"):
-            for kind in kinds:
-                if kind.name in found:
-                    self._report(plugin, f"dialog kind {kind.name!r} is already contributed by another plugin")
-                else:
-                    found[kind.name] = kind
-        return found
-
-    def prompt_channels(self) -> dict[str, PromptChannel]:
-        """Return the prompt channels of the active plugins that contribute one, by name."""
-        return self._contributions("prompt_channel", "name")
-
-    def session_watchers(self) -> dict[str, SessionWatcher]:
-        """Return what looks at sessions every few seconds, of the active plugins that contribute it, by name."""
-        return self._contributions("session_watcher", "name")
-
-    def resident_processes(self) -> list[tuple[str, object]]:
-        """Return what active plugins contribute as resident processes, unchecked, each with its plugin's name."""
-        return self._collect("resident_process")
-
-    def storage_engines(self) -> dict[str, StorageEngine]:
-        """Return the engines of documents that active plugins contribute, by name."""
-        return self._contributions("storage_engine", "name")
-
-    def read_engine_settings(self, engine: StorageEngine, table: Mapping[str, object]) -> tuple[Any, list[Problem]]:
+    def read_engine_settings(self, engine: object, table: Mapping[str, object]) -> tuple[Any, list[Problem]]:
         """Return what the engine's ``open`` takes for the keys of ``[storage]``, and what is wrong with them.
 
         See :func:`hookrouter._plugins.engine_settings.read_engine_settings`.
@@ -288,34 +251,13 @@ class Plugins:
 
         return read_engine_settings(engine, table)
 
-    def web_pages(self, plugin: str, report: Callable[[str, str], None]) -> object:
-        """Return what one active plugin adds to the page for people, unchecked; None for nothing.
-
-        ``report`` hears of its failures in the place of the registry's own.
-        """
-        return next((given for _, given in self._collect("web_pages", plugin, report)), None)
-
-    def cli_commands(self) -> list[tuple[str, Command]]:
-        """Return the commands that active plugins contribute, each with its plugin's name."""
-        return [(name, command) for name, commands in self._collect("cli_commands") for command in commands]
-
-    def _contributions(self, hook: str, attribute: str) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for plugin, contribution in self._collect(hook):
-            key = getattr(contribution, attribute, None)
-            if not isinstance(key, str) or not key:
-                from hookrouter.util.text import describe_value
-
-                self._report(plugin, f"{hook}() returned {describe_value(contribution)}, which has no {attribute!r}")
-            elif key in result:
-                self._report(plugin, f"{hook} {key!r} is already contributed by another plugin; this one is not used")
-            else:
-                result[key] = contribution
-        return result
-
-    def _collect(
+    def collect(
         self, hook: str, only: str | None = None, report: Callable[[str, str], None] | None = None
     ) -> list[tuple[str, Any]]:
+        """Return what active plugins return from a hook without arguments, unchecked, each with its plugin's name.
+
+        ``only`` asks one plugin alone; ``report`` hears of failures in the place of the registry's own.
+        """
         from hookrouter._plugins.manager import collect
         from hookrouter.util.text import describe_error
         from hookrouter.util.time_limit import time_limit

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from hookrouter._plugins.registry import Plugins
     from hookrouter.config import StorageConfig
     from hookrouter.storage.home import Home
-    from hookrouter.storage.interface import Storage
+    from hookrouter.storage.interface import Storage, StorageEngine
 
-__all__ = ["machine_name", "open_engine"]
+__all__ = ["machine_name", "open_engine", "storage_engines"]
 
 
 def open_engine(home: Home, config: StorageConfig, plugins: Plugins) -> Storage:
     """Return the documents that ``[storage]`` names. Raises StoreError if the engine is not there or refuses them."""
     place = f"{home.config_file}: storage"
-    engine = plugins.storage_engines().get(config.engine)
+    engine = storage_engines(plugins).get(config.engine)
     if engine is None:
         raise StoreError(
             f"{place}.engine is {config.engine!r}, and no active plugin offers it; see: hookrouter config check"
@@ -40,3 +40,8 @@ def open_engine(home: Home, config: StorageConfig, plugins: Plugins) -> Storage:
 def machine_name(config: StorageConfig) -> str:
     """Return what this machine is called beside the others: as config.toml says, else its host name."""
     return config.machine or gethostname() or "localhost"
+
+
+def storage_engines(plugins: Plugins) -> dict[str, StorageEngine]:
+    """Return the engines of documents that active plugins contribute, by name."""
+    return plugins.contributions("storage_engine")

@@ -185,7 +185,7 @@ def contributed(
     ``report(plugin, what is wrong)`` hears of those that cannot be used.
     """
     found: dict[str, tuple[str, ResidentProcess]] = {}
-    for plugin, given in plugins.resident_processes():
+    for plugin, given in plugins.collect("resident_process"):
         if not isinstance(given, list | tuple):
             report(plugin, f"{HOOK}() returned {describe_value(given)}, which is no list")
             continue

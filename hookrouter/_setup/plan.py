@@ -14,6 +14,7 @@ from hookrouter._config.toml_edit import TomlEditError, add_tables, set_value
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._setup.choices import ChoiceError
 from hookrouter._setup.config_text import new_file, new_tables
+from hookrouter.messaging.gateway import gateways
 from hookrouter.permission_rules.presets import preset_text
 from hookrouter.util.difference import unified
 from hookrouter.util.text import describe_error, did_you_mean
@@ -72,7 +73,7 @@ def make_plan(app: Services, choices: Choices | None) -> Plan:
 
 def check_gateway(app: Services, gateway: NewGateway) -> None:
     """Have the gateway's own plugin check the table. Raises ChoiceError."""
-    offered = app.plugins.gateways().get(gateway.type)
+    offered = gateways(app.plugins).get(gateway.type)
     if offered is None:
         raise ChoiceError(f"{gateway.option}: no active plugin provides gateways of the type {gateway.type!r}")
     try:
@@ -85,7 +86,7 @@ def check_gateway(app: Services, gateway: NewGateway) -> None:
 
 
 def _classes(app: Services) -> dict[str, type[Any]]:
-    return {name: one.settings for name, one in app.plugins.gateways().items() if hasattr(one, "settings")}
+    return {name: one.settings for name, one in gateways(app.plugins).items() if hasattr(one, "settings")}
 
 
 def _added(path: str, text: str, choices: Choices, classes: Mapping[str, type[Any]]) -> str:

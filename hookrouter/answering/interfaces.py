@@ -20,6 +20,7 @@ from hookrouter.util.probe import Probe
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hookrouter._plugins.registry import Plugins
     from hookrouter.answering.decisions import Decision
     from hookrouter.storage.interface import DocumentStore
     from hookrouter.tools import AskUserQuestionInput
@@ -62,7 +63,10 @@ __all__ = [
     "View",
     "Wait",
     "WaitingChannel",
+    "answer_channels",
+    "keystroke_planners",
     "serves",
+    "terminal_backends",
 ]
 
 
@@ -598,3 +602,18 @@ class WaitingChannel(Protocol):
 
     def is_waiting(self, store: DocumentStore, session_id: str, form: AskUserQuestionInput) -> bool:
         """Whether an answer to this question would be taken at once. For lists of questions; changes nothing."""
+
+
+def terminal_backends(plugins: Plugins) -> dict[str, TerminalBackend]:
+    """Return the terminal backends that active plugins contribute, by name."""
+    return plugins.contributions("terminal_backend")
+
+
+def keystroke_planners(plugins: Plugins) -> dict[str, KeystrokePlanner]:
+    """Return the keystroke planners that active plugins contribute, by name."""
+    return plugins.contributions("keystroke_planner")
+
+
+def answer_channels(plugins: Plugins) -> dict[str, AnswerChannel]:
+    """Return the answer channels that active plugins contribute, by name."""
+    return plugins.contributions("answer_channel")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import TerminalError
+from hookrouter.answering.interfaces import TerminalError, terminal_backends
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ def locate(services: Services, environ: Mapping[str, str] | None = None) -> tupl
     Asked are the configured backend, then the others by name. The second item is empty if a backend knows the pane, or
     if each of them says that this is outside its terminals. A backend that could not be asked is no such answer.
     """
-    backends = services.plugins.terminal_backends()
+    backends = terminal_backends(services.plugins)
     chosen = services.config.answer.terminal
     failures = []
     variables = services.environ if environ is None else environ

@@ -15,11 +15,13 @@ from hookrouter._plugins.discovery import load_config
 from hookrouter.config import FILES
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.messaging import notices
+from hookrouter.messaging.composer import message_composers
 from hookrouter.messaging.delivery.attempt import ATTEMPT_SECONDS, Limits, exit_after
 from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.delivery.deliverer import Deliverer, deliver_all
 from hookrouter.messaging.delivery.workers import Processes
 from hookrouter.messaging.environment import environment_mark
+from hookrouter.messaging.gateway import gateways
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.messaging.spawn import spawn_delivery
 from hookrouter.storage import payload_log
@@ -190,8 +192,8 @@ class _Work:
         # Without a stderr there is nowhere to say why the process ends.
         exit_when_stuck = sys.__stderr__ is not None
         with exit_after(ATTEMPT_SECONDS) if exit_when_stuck else nullcontext():
-            gateways = _asked(application, "gateways", application.plugins.gateways)
-            composers = _asked(application, "message composers", application.plugins.message_composers)
+            offered = _asked(application, "gateways", lambda: gateways(application.plugins))
+            composers = _asked(application, "message composers", lambda: message_composers(application.plugins))
         limits = Limits(exit_when_stuck=exit_when_stuck)
         own = DialogComposer()
         composing = Composing({own.name: own, **composers}, application, limits)
@@ -204,7 +206,7 @@ class _Work:
         return Deliverer(
             self._outbox,
             application.config,
-            gateways,
+            offered,
             application.journal,
             workers=Processes(self._outbox, watches),
             limits=limits,

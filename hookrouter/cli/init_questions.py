@@ -10,7 +10,7 @@ import typer
 
 from hookrouter._setup.choices import ChoiceError, NewGateway, Words, escalation_of, gateway_of, globs_of
 from hookrouter._setup.plan import check_gateway
-from hookrouter.answering.interfaces import ListingTerminal, TerminalError
+from hookrouter.answering.interfaces import ListingTerminal, TerminalError, terminal_backends
 from hookrouter.permission_rules.presets import about, preset_names
 from hookrouter.util.text import printable
 
@@ -124,7 +124,7 @@ class Questions:
         return _until(ask, lambda found: globs_of(found.sessions or ()))
 
     def _running(self) -> list[str]:
-        backend = self._app.plugins.terminal_backends().get(self._app.config.answer.terminal)
+        backend = terminal_backends(self._app.plugins).get(self._app.config.answer.terminal)
         if not isinstance(backend, ListingTerminal):
             return []
         try:

@@ -20,7 +20,7 @@ from hookrouter._setup.choices import ChoiceError, Choices, Words, choices_of
 from hookrouter._setup.plan import make_plan
 from hookrouter._setup.summary import first_question, routes
 from hookrouter._setup.trial import send_test
-from hookrouter.answering.interfaces import ProbingTerminal
+from hookrouter.answering.interfaces import ProbingTerminal, terminal_backends
 from hookrouter.cli.application import Application
 from hookrouter.cli.doctor import has_errors, tell
 from hookrouter.cli.errors import CommandError
@@ -203,7 +203,7 @@ def _carry_out(setup: _Setup, *, test: bool) -> int:
 
 def _without_terminal(app: Application) -> str:
     """Say why sessions have no names; empty if they have."""
-    backend = app.plugins.terminal_backends().get(app.config.answer.terminal)
+    backend = terminal_backends(app.plugins).get(app.config.answer.terminal)
     if not isinstance(backend, ProbingTerminal):
         return ""
     try:

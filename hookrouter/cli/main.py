@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hookrouter import __version__
-from hookrouter._plugins.commands import BUILT_IN, GROUPS, CommandEntry, contributed
+from hookrouter._plugins.commands import BUILT_IN, GROUPS, CommandEntry, cli_commands, contributed
 from hookrouter._plugins.registry import PluginStatus
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.output import OutputLostError, flush_output, prepare_output
@@ -148,7 +148,7 @@ class _Commands(TyperGroup):
             from hookrouter.cli.application import Application
 
             plugins = Application.from_environ(share=False).plugins
-            usable, problems = contributed(plugins.cli_commands())
+            usable, problems = contributed(cli_commands(plugins))
             listing = plugins.listing()
         except Exception as error:  # noqa: BLE001 - the built-in commands must work whatever state plugins are in
             return {}, [f"the plugins' commands are not available: {describe_error(error)}"], []

@@ -12,6 +12,7 @@ import typer
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.messaging.gateway import gateways
 from hookrouter.messaging.spawn import push, spawn_delivery
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import local, now, seconds
@@ -198,7 +199,7 @@ def _as_it_is_tried(services: Services, message: QueuedMessage) -> QueuedMessage
     from hookrouter.messaging.delivery.routes import Routes
 
     with redirect_stdout(sys.stderr):
-        routes = Routes(services.config, services.plugins.gateways())
+        routes = Routes(services.config, gateways(services.plugins))
     return message._replace(next_attempt_at=None, last_error=None) if routes.has_changed(message) else message
 
 

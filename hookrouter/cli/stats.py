@@ -80,7 +80,7 @@ def stats(
     app = Application.from_environ(share=False)
     waiting = {(info.name, hook) for info in app.plugins.listing() for hook in info.waits}
     journal, figures, dialogs = app.journal, Figures(plugin, waiting), DialogStatistics()
-    sections: dict[str, StatisticsSection] = {dialogs.name: dialogs, **app.plugins.statistics_sections()}
+    sections: dict[str, StatisticsSection] = {dialogs.name: dialogs, **app.plugins.contributions("statistics_section")}
     try:
         selection = Selection(journal, session=session, plugin=plugin)
         with Progress("reading the journal", size(journal, start)) as progress:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["DialogKind", "FindingKind", "Stalled", "find_kind", "finding_kinds"]
+__all__ = ["DialogKind", "FindingKind", "Stalled", "dialog_kinds", "find_kind", "finding_kinds"]
 
 
 class Stalled(NamedTuple):
@@ -82,9 +82,14 @@ class FindingKind(DialogKind, Protocol):
 
 def find_kind(plugins: Plugins, name: str) -> DialogKind | None:
     """Return the kind of this name; None if no active plugin contributes it."""
-    return plugins.dialog_kinds().get(name)
+    return dialog_kinds(plugins).get(name)
 
 
 def finding_kinds(plugins: Plugins) -> list[FindingKind]:
     """Return the kinds whose dialogs are found if they were not saved."""
-    return [kind for kind in plugins.dialog_kinds().values() if isinstance(kind, FindingKind)]
+    return [kind for kind in dialog_kinds(plugins).values() if isinstance(kind, FindingKind)]
+
+
+def dialog_kinds(plugins: Plugins) -> dict[str, DialogKind]:
+    """Return the kinds of dialogs that active plugins contribute, by name."""
+    return plugins.contributions("dialog_kinds", several=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.dialogs.unsaved import open_unsaved
+from hookrouter.sessions.watching import session_watchers
 from hookrouter.storage.interface import StoreBusy
 from hookrouter.util.text import describe_error
 
@@ -25,7 +26,7 @@ def have_looked(services: Services) -> None:
     Raises StoreError if the state folder cannot be used.
     """
     looks: dict[str, Callable[[Services], object]] = {"unsaved-dialogs": open_unsaved}
-    looks |= {name: watcher.look for name, watcher in services.plugins.session_watchers().items()}
+    looks |= {name: watcher.look for name, watcher in session_watchers(services.plugins).items()}
     try:
         with services.store.lock("watch", "look", 0.0):
             for name, look in looks.items():

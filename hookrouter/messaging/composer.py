@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from hookrouter._plugins.registry import Plugins
     from hookrouter.context import Services
     from hookrouter.messaging.gateway import Message
 
-__all__ = ["CatchesUp", "MessageComposer"]
+__all__ = ["CatchesUp", "MessageComposer", "message_composers"]
 
 
 class MessageComposer(Protocol):
@@ -42,3 +43,8 @@ class CatchesUp(Protocol):
         and after the first command that finds a corrected config.toml. May take up to 10 seconds. If it raises, the
         journal says so, and messages go out all the same.
         """
+
+
+def message_composers(plugins: Plugins) -> dict[str, MessageComposer]:
+    """Return what completes messages when they go out, of the active plugins that contribute it, by name."""
+    return plugins.contributions("message_composer")

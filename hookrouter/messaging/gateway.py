@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from hookrouter._plugins.registry import Plugins
+
 __all__ = [
     "CheckingGateway",
     "ClosingGateway",
@@ -26,6 +28,7 @@ __all__ = [
     "ScheduledMessage",
     "SendResult",
     "Sent",
+    "gateways",
 ]
 
 
@@ -188,3 +191,8 @@ class ClosingGateway(Protocol):
         means here that the other side shows the earlier message no more, or as edited. What cannot be closed is
         dropped, and the journal says why: one that a person has deleted is not worth a warning.
         """
+
+
+def gateways(plugins: Plugins) -> dict[str, Gateway]:
+    """Return the gateways that active plugins contribute, by type."""
+    return plugins.contributions("gateway", "type")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hookrouter._plugins.registry import Plugins
     from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
     from hookrouter.queue.items import Item
     from hookrouter.storage.home import Home
@@ -26,6 +27,7 @@ __all__ = [
     "PromptStatus",
     "SeeingChannel",
     "is_exact",
+    "prompt_channels",
     "sees_idle",
 ]
 
@@ -167,3 +169,8 @@ def sees_idle(channel: PromptChannel) -> bool:
 def is_exact(channel: PromptChannel) -> bool:
     """Whether a channel can submit nothing but exactly the item, see :class:`ExactChannel`."""
     return isinstance(channel, ExactChannel) and channel.is_exact
+
+
+def prompt_channels(plugins: Plugins) -> dict[str, PromptChannel]:
+    """Return the prompt channels that active plugins contribute, by name."""
+    return plugins.contributions("prompt_channel")

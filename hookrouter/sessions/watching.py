@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from hookrouter._plugins.registry import Plugins
     from hookrouter.context import Services
 
-__all__ = ["WATCH_SECONDS", "SessionWatcher"]
+__all__ = ["WATCH_SECONDS", "SessionWatcher", "session_watchers"]
 
 WATCH_SECONDS = 10.0
 """Seconds from one look to the next."""
@@ -26,3 +27,8 @@ class SessionWatcher(Protocol):
 
         So what it has to remember is kept in documents. Two never look at once. Should end within seconds.
         """
+
+
+def session_watchers(plugins: Plugins) -> dict[str, SessionWatcher]:
+    """Return what looks at sessions every few seconds, of the active plugins that contribute it, by name."""
+    return plugins.contributions("session_watcher")

@@ -36,6 +36,7 @@ from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.context import Context
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import ENTRY_POINT_GROUP, waiting
+from hookrouter.messaging.gateway import gateways
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.records import check as check_payload
 from hookrouter.samples import sample
@@ -478,14 +479,14 @@ class Hooks:
 
         problems: list[str] = []
         plugins = self._plugins(lambda plugin, text: problems.append(f"{plugin}: {text}"))
-        gateways = plugins.gateways()
+        offered = gateways(plugins)
         if problems:
             raise PluginFailed("; ".join(problems))
         if now:
             outbox = self._outbox()
             for message in outbox.pending():
                 outbox.hurry(message.id)
-        Deliverer(self._outbox(), plugins.all_config, gateways, Journal(self.home.logs)).deliver_due()
+        Deliverer(self._outbox(), plugins.all_config, offered, Journal(self.home.logs)).deliver_due()
 
     def _outbox(self) -> Outbox:
         return Outbox(self.home, self.problems.append)

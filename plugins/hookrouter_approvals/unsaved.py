@@ -10,7 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter import events
-from hookrouter.answering.interfaces import AskedDialog, DialogPlanner, TerminalError
+from hookrouter.answering.interfaces import (
+    AskedDialog,
+    DialogPlanner,
+    TerminalError,
+    keystroke_planners,
+    terminal_backends,
+)
 from hookrouter.dialogs.messages.answer_schema import action_schema
 from hookrouter.dialogs.messages.ways import way
 from hookrouter.dialogs.opening import Opening
@@ -118,9 +124,9 @@ def _asked_about(calls: list[OpenCall], stalled: Stalled) -> OpenCall | None:
 
 def _on_screen(calls: list[OpenCall], stalled: Stalled) -> list[OpenCall]:
     context = stalled.context
-    planner = context.plugins.keystroke_planners().get(context.config.answer.planner)
+    planner = keystroke_planners(context.plugins).get(context.config.answer.planner)
     address = context.terminal
-    backend = None if address is None else context.plugins.terminal_backends().get(address.backend)
+    backend = None if address is None else terminal_backends(context.plugins).get(address.backend)
     if address is None or backend is None or not isinstance(planner, DialogPlanner):
         return []
     try:

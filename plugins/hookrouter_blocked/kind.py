@@ -7,7 +7,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering.decisions import Select
-from hookrouter.answering.interfaces import AskedDialog, DialogReader, TerminalError, TerminalGone
+from hookrouter.answering.interfaces import (
+    AskedDialog,
+    DialogReader,
+    TerminalError,
+    TerminalGone,
+    keystroke_planners,
+    terminal_backends,
+)
 from hookrouter.config import AGENT
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, load_json
@@ -86,8 +93,8 @@ class BlockedKind:
     def judge(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], services: Services) -> Comparison | None:
         """Say that the dialog is gone from the screen after the row was chosen; None while it is there."""
         address = question.terminal
-        planner = services.plugins.keystroke_planners().get(services.config.answer.planner)
-        backend = None if address is None else services.plugins.terminal_backends().get(address.backend)
+        planner = keystroke_planners(services.plugins).get(services.config.answer.planner)
+        backend = None if address is None else terminal_backends(services.plugins).get(address.backend)
         if address is None or backend is None or not isinstance(planner, DialogReader):
             return None
         # Twice: a screen that is just being drawn may show anything.

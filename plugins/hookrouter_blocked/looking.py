@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering.interfaces import DialogReader, PaneListingTerminal, TerminalError, TerminalGone
+from hookrouter.answering.interfaces import (
+    DialogReader,
+    PaneListingTerminal,
+    TerminalError,
+    TerminalGone,
+    keystroke_planners,
+    terminal_backends,
+)
 from hookrouter.sessions.running_clients import DIALOG_OPEN, WAITING, process_environ, running_clients
 from hookrouter_blocked.dialog import Stopped
 
@@ -36,7 +43,7 @@ class Look(NamedTuple):
 
 def look_around(services: Services) -> Look:
     """Look once at every client, and every pane of a managed session. Raises nothing for what it finds there."""
-    planner = services.plugins.keystroke_planners().get(services.config.answer.planner)
+    planner = keystroke_planners(services.plugins).get(services.config.answer.planner)
     if not isinstance(planner, DialogReader):
         return Look({}, frozenset())
     return _Looking(services, planner).look()
@@ -46,7 +53,7 @@ class _Looking:
     def __init__(self, services: Services, reader: DialogReader) -> None:
         self._services = services
         self._reader = reader
-        self._backends = services.plugins.terminal_backends()
+        self._backends = terminal_backends(services.plugins)
         self._stopped: dict[str, Stopped] = {}
         self._unclear: set[str] = set()
         self._environs: list[Mapping[str, str]] = [services.environ]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hookrouter.answering.interfaces import keystroke_planners, terminal_backends
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
@@ -215,7 +217,8 @@ def _refused(name: str, stage: Stage) -> dict[str, str]:
     from hookrouter_demo.rule_agent import decide
     from hookrouter_demo.scenes import CALLS, SCENES
 
-    planners = Application.from_environ({**os.environ, HOME_VARIABLE: stage.home.root}).plugins.keystroke_planners()
+    app = Application.from_environ({**os.environ, HOME_VARIABLE: stage.home.root})
+    planners = keystroke_planners(app.plugins)
     if name not in planners:
         hint = did_you_mean(name, sorted(planners), f"there are: {', '.join(sorted(planners))}")
         raise TerminalUnavailableError(f"--planner: no active plugin offers the planner {name!r}; {hint}")
@@ -253,7 +256,7 @@ def _terminal(client: str | None, name: str | None, stage: Stage) -> AbstractCon
         from hookrouter.storage.home import HOME_VARIABLE
 
         app = Application.from_environ({**os.environ, HOME_VARIABLE: stage.home.root})
-        return BackendTerminal(name, app.plugins.terminal_backends())
+        return BackendTerminal(name, terminal_backends(app.plugins))
     if name is None and client is None and find_tmux() is None:
         return None
     return PrivateTmux()

@@ -24,7 +24,7 @@ import attrs
 
 import hookrouter
 from hookrouter._config.schema import SchemaKey, SchemaTable, schema
-from hookrouter._plugins.commands import BUILT_IN, CommandEntry, contributed
+from hookrouter._plugins.commands import BUILT_IN, CommandEntry, cli_commands, contributed
 from hookrouter.cli import PUBLIC
 from hookrouter.cli.main import command_line
 from hookrouter.storage.home import HOME_VARIABLE
@@ -361,7 +361,7 @@ def _first_party() -> list[CommandEntry]:
         # Not the user's home: what is disabled there has commands too.
         plugins = Application.from_environ({**os.environ, HOME_VARIABLE: folder}).plugins
         own = {info.name for info in plugins.listing() if info.distribution == "hookrouter"}
-        return [entry for entry in contributed(plugins.cli_commands())[0].values() if entry.plugin in own]
+        return [entry for entry in contributed(cli_commands(plugins))[0].values() if entry.plugin in own]
 
 
 def _command(name: str, command: Any, level: int) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import OK, WARNING, Finding
-from hookrouter.messaging.gateway import ProbingGateway
+from hookrouter.messaging.gateway import ProbingGateway, gateways
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class GatewaysCheck:
     def examine(self, place: Place) -> Iterator[Finding]:
         """Look, and return what was found; gateways that can tell are asked whether the other side is there."""
         yield from place.problems(self.name, "gateways")
-        config, offered = place.app.config, place.app.plugins.gateways()
+        config, offered = place.app.config, gateways(place.app.plugins)
         wrong = [located.problem.key for located in place.config_problems if located.level == "error"]
         for name in config.gateways:
             kind, own = config.gateway(name) or ("", {})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._isolation import circuit_breaker
-from hookrouter._plugins.commands import contributed
+from hookrouter._plugins.commands import cli_commands, contributed
 from hookrouter._plugins.registry import PluginStatus, remedy
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class PluginsCheck:
                 f"{_described(info)} runs with its defaults, because its settings are wrong: {text}",
                 f"correct [plugins.{info.name}.settings] in {app.home.config_file}",
             )
-        for problem in contributed(app.plugins.cli_commands())[1]:
+        for problem in contributed(cli_commands(app.plugins))[1]:
             yield Finding(
                 WARNING, "plugins", problem, "disable one of the plugins, or ask its authors to rename the command"
             )

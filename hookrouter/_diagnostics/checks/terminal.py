@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
-from hookrouter.answering.interfaces import ProbingTerminal
+from hookrouter.answering.interfaces import ProbingTerminal, terminal_backends
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class TerminalCheck:
         without it.
         """
         answer = place.app.config.answer
-        backend = place.app.plugins.terminal_backends().get(answer.terminal)
+        backend = terminal_backends(place.app.plugins).get(answer.terminal)
         if not isinstance(backend, ProbingTerminal):
             return
         try:

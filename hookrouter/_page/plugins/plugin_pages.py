@@ -117,7 +117,8 @@ class PluginPages:
         told: list[str] = []
 
         def ask() -> tuple[Contribution, ...]:
-            return offered(services.plugins.web_pages(plugin, lambda _plugin, text: told.append(text)))
+            found = services.plugins.collect("web_pages", plugin, lambda _plugin, text: told.append(text))
+            return offered(found[0][1] if found else None)
 
         details = ""
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from hookrouter._fleet.reader import start_of_reader
+from hookrouter.answering.interfaces import answer_channels
 from hookrouter.cli.application import Application
 from hookrouter.cli.completion import open_sessions
 from hookrouter.cli.fleet.asking import Kept, echo_others, with_others
@@ -244,7 +245,7 @@ def _is_hook_waiting(app: Application, question: Dialog) -> bool:
     from hookrouter.dialogs.answers.channels import is_awaited
     from hookrouter.dialogs.form import FormError, form_of
 
-    channels = [one for one in app.plugins.answer_channels().values() if isinstance(one, WaitingChannel)]
+    channels = [one for one in answer_channels(app.plugins).values() if isinstance(one, WaitingChannel)]
     try:
         form = form_of(question)
         return any(is_awaited(app, question, form, channel) for channel in channels)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.forms import refusal_of
-from hookrouter.answering.interfaces import DialogPlanner, WaitingChannel, serves
+from hookrouter.answering.interfaces import (
+    DialogPlanner,
+    WaitingChannel,
+    answer_channels,
+    keystroke_planners,
+    serves,
+    terminal_backends,
+)
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.decisions import DecisionError
 from hookrouter.dialogs.documents import QUESTION
@@ -27,7 +34,7 @@ __all__ = ["find_channels", "is_awaited", "no_channel", "planned", "unknown_part
 
 def find_channels(app: Application, chosen: str | None) -> dict[str, AnswerChannel]:
     """Return the channels to try, in order. Raises DecisionError for a chosen one that does not exist."""
-    available = app.plugins.answer_channels()
+    available = answer_channels(app.plugins)
     wanted: Sequence[str] = (chosen,) if chosen is not None else app.config.answer.channels
     found = {name: available[name] for name in wanted if name in available}
     if chosen is not None and not found:
@@ -37,7 +44,7 @@ def find_channels(app: Application, chosen: str | None) -> dict[str, AnswerChann
 
 def no_channel(source: str, app: Application, wanted: Sequence[str]) -> str:
     """Return why none of the wanted channels can be tried; ``source`` says where they were asked for."""
-    offered = sorted(app.plugins.answer_channels())
+    offered = sorted(answer_channels(app.plugins))
     hint = next(filter(None, (_meant(name, offered) for name in wanted)), "")
     known = ", ".join(offered) or "none"
     return f"{source}: there is no channel {', '.join(map(repr, wanted))}{hint}; available: {known}"
@@ -49,9 +56,9 @@ def unknown_parts(app: Application, *, located: bool) -> list[str]:
     The terminal matters only if the question was ``located`` in none: a located one has the backend that did it.
     """
     planner, terminal = app.config.answer.planner, app.config.answer.terminal
-    chosen: list[tuple[str, str, Iterable[str]]] = [("planner", planner, app.plugins.keystroke_planners())]
+    chosen: list[tuple[str, str, Iterable[str]]] = [("planner", planner, keystroke_planners(app.plugins))]
     if not located:
-        chosen.append(("terminal", terminal, app.plugins.terminal_backends()))
+        chosen.append(("terminal", terminal, terminal_backends(app.plugins)))
     return [
         f"config.toml: answer.{key}: there is no {key} {name!r}{_meant(name, offered)}; "
         f"available: {', '.join(sorted(offered)) or 'none'}"
@@ -73,7 +80,7 @@ def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> An
             return result._replace(
                 outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", channel=name, steps=(step,)
             )
-    planner = app.plugins.keystroke_planners().get(app.config.answer.planner)
+    planner = keystroke_planners(app.plugins).get(app.config.answer.planner)
     if planner is None:
         reason = "; ".join(unknown_parts(app, located=True))
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)

@@ -6,7 +6,15 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus, Beside, serves
+from hookrouter.answering.interfaces import (
+    AnswerOutcome,
+    AnswerRequest,
+    AnswerStatus,
+    Beside,
+    keystroke_planners,
+    serves,
+    terminal_backends,
+)
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.channels import unknown_parts
 from hookrouter.dialogs.answers.choosing import listed, not_over
@@ -125,7 +133,7 @@ class HandingOver:
 
     def _deliver_once(self) -> AnswerOutcome:
         """Try the channels in order, until one can serve this session. Notes the intent before each."""
-        address, backends = self._question.terminal, self._app.plugins.terminal_backends()
+        address, backends = self._question.terminal, terminal_backends(self._app.plugins)
         request = AnswerRequest(
             session=self._question.session,
             tool_use_id=self._question.tool_use_id,
@@ -133,7 +141,7 @@ class HandingOver:
             decisions=self._answer.decisions,
             address=address,
             terminal=backends.get(address.backend) if address is not None else None,
-            planner=self._app.plugins.keystroke_planners().get(self._app.config.answer.planner),
+            planner=keystroke_planners(self._app.plugins).get(self._app.config.answer.planner),
             still_open=self._is_answerable,
             deadline=time.monotonic() + ANSWER_SECONDS,
             session_id=self._question.session_id,

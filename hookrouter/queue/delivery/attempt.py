@@ -19,6 +19,7 @@ from hookrouter.queue.channels import (
     PromptRequest,
     PromptStatus,
     is_exact,
+    prompt_channels,
     sees_idle,
 )
 from hookrouter.queue.delivery.evidence import LOOK, RECORD_LOOK, Lasting
@@ -91,7 +92,7 @@ class SessionChannels:
 
     def listed(self) -> list[PromptChannel]:
         """Return the channels in the order in which they are asked."""
-        there = self._services.plugins.prompt_channels()
+        there = prompt_channels(self._services.plugins)
         return [there[name] for name in self._services.config.sessions.channels if name in there]
 
     def refusal(self, channel: PromptChannel, record: SessionRecord, item: Item) -> str:

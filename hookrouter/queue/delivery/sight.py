@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter.answering.interfaces import terminal_backends
 from hookrouter.dialogs.documents import near
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue import transitions
@@ -228,7 +229,7 @@ def is_held_for_good(queue: Queue) -> bool:
 def backend_of(services: Services, record: SessionRecord | None) -> TerminalBackend | None:
     """Return the backend of a session's terminal; None outside any known one."""
     address = None if record is None else record.terminal
-    return None if address is None else services.plugins.terminal_backends().get(address.backend)
+    return None if address is None else terminal_backends(services.plugins).get(address.backend)
 
 
 def _screen_of(services: Services, session: str, record: SessionRecord | None) -> Screen | None:

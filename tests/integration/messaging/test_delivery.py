@@ -221,10 +221,10 @@ import sys
 from hookrouter.cli.deliver_process import main
 from hookrouter.messaging.delivery import attempt
 attempt.ATTEMPT_SECONDS, attempt.GRACE_SECONDS = 0.2, 0.2
-import hookrouter._plugins.registry
+from hookrouter.cli import deliver_process
 import stuck
-real = hookrouter._plugins.registry.Plugins.gateways
-hookrouter._plugins.registry.Plugins.gateways = lambda self: {**real(self), "stuck": stuck.gateway()}
+real = deliver_process.gateways
+deliver_process.gateways = lambda plugins: {**real(plugins), "stuck": stuck.gateway()}
 sys.exit(main([]))
 """
 
@@ -253,7 +253,7 @@ def test_plugins_that_cannot_be_asked_keep_the_messages(
     def exits(_plugins: object) -> None:
         sys.exit(3)
 
-    monkeypatch.setattr("hookrouter._plugins.registry.Plugins.gateways", exits)
+    monkeypatch.setattr("hookrouter.cli.deliver_process.gateways", exits)
     monkeypatch.chdir("/")
     wake = bench.put("hello")
 

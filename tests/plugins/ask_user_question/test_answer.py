@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus, keystroke_planners
 from hookrouter.cli.dialogs.answer import answer as answer_command
 from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs import documents
@@ -210,7 +210,7 @@ def test_a_dry_run_shows_the_plan_and_saves_nothing(ask_session: Any) -> None:
 
 def test_a_dry_run_says_what_the_planner_refuses(ask_session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ask_session.ask()
-    planner = ask_session.app.plugins.keystroke_planners()["grammar"]
+    planner = keystroke_planners(ask_session.app.plugins)["grammar"]
     monkeypatch.setattr(type(planner), "outline", lambda *_: ["nothing: it takes no notes"])
     result = run(ask_session, dry_run=True)
     assert (result.outcome, result.exit_code) == ("not_delivered", ExitCode.NOT_DELIVERED)

@@ -22,6 +22,7 @@ from hookrouter.dialogs.answers.identity import AGENT, Author
 from hookrouter.dialogs.answers.result import AnswerResult
 from hookrouter.dialogs.documents import Dialog, list_questions
 from hookrouter.messaging.message import QueuedMessage
+from hookrouter.sessions.watching import session_watchers
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
 from hookrouter_blocked import looking, watcher
@@ -138,7 +139,7 @@ class Outside:
         """Let time pass, look once, and return what is open."""
         self.time += seconds
         app = self.app
-        for one in app.plugins.session_watchers().values():
+        for one in session_watchers(app.plugins).values():
             one.look(app)
         return self.open
 

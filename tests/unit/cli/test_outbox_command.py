@@ -12,7 +12,7 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.main import main
 from hookrouter.messaging import pauses
 from hookrouter.messaging.delivery.routes import Routes
-from hookrouter.messaging.gateway import Message, ScheduledMessage
+from hookrouter.messaging.gateway import Message, ScheduledMessage, gateways
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.home import Home
 from hookrouter.util.clock import iso, local, now
@@ -71,7 +71,7 @@ def test_a_message_that_waits_for_its_gateways_table(
     file.write_text('[gateways.chat]\ntype = "command"\nargv = ["true"]\ntimeout = "x"\n')
     name = outbox.put(wake()).id
     services = Application.from_environ()
-    mark = Routes(services.config, services.plugins.gateways()).fingerprint(["chat"])
+    mark = Routes(services.config, gateways(services.plugins)).fingerprint(["chat"])
     outbox.tries.begin(name, asked=False)
     outbox.tries.failed(name, "timeout: found 'x'", next_attempt_at=iso(now() + 90), unusable=mark)
     if corrected:

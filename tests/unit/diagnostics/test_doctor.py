@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -32,7 +32,7 @@ from hookrouter._serving.units import service
 from hookrouter.cli.application import Application
 from hookrouter.config import Config, PluginConfig
 from hookrouter.messaging.delivery.attempt import PLUGIN_FAULT
-from hookrouter.messaging.gateway import Message, Probe
+from hookrouter.messaging.gateway import Message, Probe, gateways
 from hookrouter.messaging.pauses import begin
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
@@ -112,7 +112,7 @@ def test_the_version_of_the_client_is_checked(
 def terminal(monkeypatch: pytest.MonkeyPatch, look: Callable[[], Probe] | None) -> None:
     """Have a terminal backend named tmux that tells what ``look`` does; None for one that cannot tell."""
     backend = SimpleNamespace(name="tmux") if look is None else SimpleNamespace(name="tmux", probe=look)
-    monkeypatch.setattr(Plugins, "terminal_backends", lambda _self: {"tmux": backend})
+    monkeypatch.setattr("hookrouter._diagnostics.checks.terminal.terminal_backends", lambda _plugins: {"tmux": backend})
 
 
 @pytest.mark.parametrize(
@@ -450,8 +450,14 @@ def test_a_gateway_that_can_look_says_whether_the_other_side_is_there(
             return look()
 
     configure(machine, '[gateways.chief]\ntype = "pigeon"\n')
-    inbox = Application.from_environ().plugins.gateways()["inbox"]
-    monkeypatch.setattr(Plugins, "gateways", lambda _self: {"pigeon": Pigeon(), "inbox": inbox})
+    inbox = gateways(Application.from_environ().plugins)["inbox"]
+    offered = {"pigeon": Pigeon(), "inbox": inbox}
+    real = Plugins.contributions
+
+    def contributions(plugins: Plugins, hook: str, key: str = "name", **rest: Any) -> dict[str, Any]:
+        return offered if hook == "gateway" else real(plugins, hook, key, **rest)
+
+    monkeypatch.setattr(Plugins, "contributions", contributions)
     (found,) = [finding for finding in findings("gateways") if "chief" in finding.message]
     assert found.level == level
     assert found.message.startswith(message)

@@ -44,7 +44,7 @@ BUDGET = {
     "hookrouter/util": 1531,
     "plugins/hookrouter_approvals": 2594,
     "plugins/hookrouter_ask_user_question": 265,
-    "plugins/hookrouter_blocked": 387,
+    "plugins/hookrouter_blocked": 399,
     "plugins/hookrouter_command": 242,
     "plugins/hookrouter_demo": 603,
     "plugins/hookrouter_hook_reply": 241,

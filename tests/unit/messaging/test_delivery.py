@@ -20,7 +20,7 @@ from hookrouter.cli.deliver_process import main
 from hookrouter.config import Agent
 from hookrouter.messaging import pauses
 from hookrouter.messaging.delivery.deliverer import deliver_all
-from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.gateway import Message, SendResult, gateways
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.messaging.retry import BLOCKING_FAILURES, RetryPolicy, longest_wait
 from hookrouter.messaging.tries import Tries
@@ -702,4 +702,4 @@ def test_a_home_that_cannot_be_told_is_said_in_one_line(
 
 def test_the_gateways_of_the_distribution_are_found_more_than_once() -> None:
     for _ in range(2):
-        assert {"command", "inbox"} <= Application.from_environ().plugins.gateways().keys()
+        assert {"command", "inbox"} <= gateways(Application.from_environ().plugins).keys()

@@ -15,6 +15,7 @@ from hookrouter._plugins.discovery import load_index
 from hookrouter._plugins.index import cache_file, read_cache, read_fresh
 from hookrouter._plugins.inspector import describe
 from hookrouter._plugins.registry import Plugins
+from hookrouter.answering.interfaces import terminal_backends
 from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
@@ -143,7 +144,7 @@ def test_it_is_noted_if_a_plugin_contributes_that_may_leave_something(
     write_plugin(tmp_path / "site", "halfway", source if is_marked else STATELESS)
     plugins = Plugins(load_index(home, os.environ, anew=True), Config(), lambda _plugin, _text: None)
     assert not plugins.has_called_unmarked
-    assert "tmux" in plugins.terminal_backends()
+    assert "tmux" in terminal_backends(plugins)
     assert plugins.has_called_unmarked is not is_marked
 
 

@@ -12,8 +12,10 @@ from hookrouter import hookimpl
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.manager import implementations, load_object, validate
 from hookrouter._plugins.registry import Plugins, PluginStatus
+from hookrouter.answering.interfaces import terminal_backends
 from hookrouter.config import Config
 from hookrouter.hookspecs import EventSpecs, PreToolUseSpecs
+from hookrouter.messaging.gateway import gateways
 
 
 class Author(PreToolUseSpecs, EventSpecs):
@@ -94,15 +96,17 @@ def contribute(result: object) -> ModuleType:
 
 def test_contributions_of_sound_plugins_survive_the_broken_ones() -> None:
     problems: list[tuple[str, str]] = []
-    found = plugins(
-        problems,
-        a=contribute(Backend("one")),
-        b=contribute(ValueError("boom")),
-        c=contribute(Backend("one")),
-        d=contribute(object()),
-        e=contribute(None),
-        f=contribute(Backend("two")),
-    ).terminal_backends()
+    found = terminal_backends(
+        plugins(
+            problems,
+            a=contribute(Backend("one")),
+            b=contribute(ValueError("boom")),
+            c=contribute(Backend("one")),
+            d=contribute(object()),
+            e=contribute(None),
+            f=contribute(Backend("two")),
+        )
+    )
     assert sorted(found) == ["one", "two"]
     assert [name for name, _ in problems] == ["b", "c", "d"]
     assert "boom" in problems[0][1]
@@ -114,5 +118,5 @@ def test_a_plugin_that_cannot_be_imported_is_reported_once_it_is_needed() -> Non
     index = [DiscoveredPlugin(name="gone", value="surely_not_installed", hooks=("gateway",))]
     registry = Plugins(index, Config(), lambda name, text: problems.append((name, text)))
     assert registry.listing()[0].status == PluginStatus.ACTIVE
-    assert registry.gateways() == {}
+    assert gateways(registry) == {}
     assert problems[0][0] == "gone"
