@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
     from hookrouter._contract.tables import EventFacts
-    from hookrouter._installation.settings_edit import Entry
+    from hookrouter._installation.settings_document import Entry
     from hookrouter._plugins.registry import PluginInfo
     from hookrouter.context import Services
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hookrouter._contract.tables import EventFacts
-    from hookrouter._installation.settings_edit import Entry
+    from hookrouter._installation.settings_document import Entry
     from hookrouter._plugins.registry import PluginInfo
     from hookrouter.config import Config
     from hookrouter.context import Services

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter._installation.json_edit import Array, Document, JsonTextError, Object, Scalar
 from hookrouter.util.errors import HookrouterError
@@ -11,11 +11,44 @@ from hookrouter.util.errors import HookrouterError
 if TYPE_CHECKING:
     from hookrouter._installation.json_edit import Node
 
-__all__ = ["SettingsError", "opened", "remove_member", "root", "set_member", "shape_error", "with_mark"]
+__all__ = [
+    "Entry",
+    "SettingsError",
+    "opened",
+    "remove_member",
+    "root",
+    "set_member",
+    "shape_error",
+    "string_of",
+    "with_mark",
+]
 
 
 class SettingsError(HookrouterError):
     """The settings file cannot be used as it is, or not be written. Nothing was changed; the message says why."""
+
+
+class Entry(NamedTuple):
+    """One handler that stands in a settings file and runs hookrouter."""
+
+    event: str
+    matcher: str | None
+    """None for every call; the empty string stands for a matcher that is not a text."""
+    command: str
+    group: int
+    position: int
+    handler: Object
+
+    @property
+    def is_http(self) -> bool:
+        """Whether it is an http hook, whose ``command`` is its URL."""
+        return string_of(self.handler.get("type")) == "http"
+
+    @property
+    def wakes(self) -> bool:
+        """Whether its exit code may begin a turn of Claude's (``asyncRewake``)."""
+        switch = self.handler.get("asyncRewake")
+        return isinstance(switch, Scalar) and switch.value is True
 
 
 def opened(text: str) -> Document:
@@ -79,3 +112,8 @@ def shape_error(document: Document, node: Node, what: str, wanted: str) -> Setti
 def with_mark(text: str, document: Document) -> str:
     """Return a document's text, with the byte order mark that ``text`` has."""
     return ("\ufeff" if text.startswith("\ufeff") else "") + document.text
+
+
+def string_of(node: Node | None) -> str | None:
+    """Return the text that a value of a document is; None for any other, and for none."""
+    return node.value if isinstance(node, Scalar) and node.is_string and isinstance(node.value, str) else None

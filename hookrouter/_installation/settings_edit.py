@@ -21,7 +21,7 @@ from hookrouter._installation.command_line import parse_command, runs_hookrouter
 from hookrouter._installation.http_entries import is_ours
 from hookrouter._installation.json_edit import Array, Object, Scalar
 from hookrouter._installation.matchers import covers, overlap
-from hookrouter._installation.settings_document import SettingsError, opened, root, shape_error
+from hookrouter._installation.settings_document import Entry, SettingsError, opened, root, shape_error, string_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Difference",
-    "Entry",
     "InstallState",
     "SettingsError",
     "differences",
@@ -47,29 +46,6 @@ entry alone, and it drops events that it does not know."""
 
 
 _WHY_OUT_OF_DATE = "a plugin was added or removed, or its on_error or timeout changed"
-
-
-class Entry(NamedTuple):
-    """One handler that stands in a settings file and runs hookrouter."""
-
-    event: str
-    matcher: str | None
-    """None for every call; the empty string stands for a matcher that is not a text."""
-    command: str
-    group: int
-    position: int
-    handler: Object
-
-    @property
-    def is_http(self) -> bool:
-        """Whether it is an http hook, whose ``command`` is its URL."""
-        return _string(self.handler.get("type")) == "http"
-
-    @property
-    def wakes(self) -> bool:
-        """Whether its exit code may begin a turn of Claude's (``asyncRewake``)."""
-        switch = self.handler.get("asyncRewake")
-        return isinstance(switch, Scalar) and switch.value is True
 
 
 class Difference(NamedTuple):
@@ -341,19 +317,15 @@ def _matcher(group: Object) -> str | None:
     matcher = group.get("matcher")
     if matcher is None:
         return None
-    text = _string(matcher)
+    text = string_of(matcher)
     if text is None:
         return ""
     return text if text not in ("", "*") else None
 
 
-def _string(node: Node | None) -> str | None:
-    return node.value if isinstance(node, Scalar) and node.is_string and isinstance(node.value, str) else None
-
-
 def _our_command(document: Document, handler: Object) -> str | None:
     """Return what an entry of ours calls, a command line or a URL; None for any other entry."""
-    if _string(handler.get("type")) == "http":
+    if string_of(handler.get("type")) == "http":
         keys = json.loads(document.raw(handler))
         return str(keys["url"]) if is_ours(keys) else None
     command, arguments = _command_line(handler)
@@ -373,13 +345,13 @@ def _wrapped_command(handler: Object) -> str | None:
 
 def _command_line(handler: Object) -> tuple[str | None, list[str] | None]:
     """Return a handler's command, None if it runs none, and its ``args``, None without the key."""
-    command = _string(handler.get("command"))
-    if _string(handler.get("type")) != "command":
+    command = string_of(handler.get("command"))
+    if string_of(handler.get("type")) != "command":
         return None, None
     arguments = handler.get("args")
     if arguments is None:
         return command, None
-    words = [_string(word) for word in _elements(arguments)]
+    words = [string_of(word) for word in _elements(arguments)]
     texts = [word for word in words if word is not None]
     return (command, texts) if len(texts) == len(words) else (None, None)
 
@@ -405,7 +377,7 @@ def _of_others(want: Registration) -> list[str]:
 
 
 def _blocks_on_failure(handler: Object) -> bool:
-    return _string(handler.get("onFailure")) == "block"
+    return string_of(handler.get("onFailure")) == "block"
 
 
 def _seconds(timeout: Node | None) -> float | None:

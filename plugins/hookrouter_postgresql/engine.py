@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager as ContextManager
 
+    from hookrouter_postgresql.access import Access
     from hookrouter_postgresql.connections import Connections
     from hookrouter_postgresql.everywhere import AllMachines
     from hookrouter_postgresql.history import PostgresqlHistory
     from hookrouter_postgresql.schema import Schema
-    from hookrouter_postgresql.store import Access, PostgresqlStore
+    from hookrouter_postgresql.store import PostgresqlStore
 
 __all__ = ["PostgresqlEngine", "PostgresqlStorage"]
 
@@ -114,10 +115,10 @@ class PostgresqlStorage:
                 raise StoreError(
                     f"the engine postgresql needs psycopg ({error}); run: pip install 'hookrouter[postgres]'"
                 ) from error
+            from hookrouter_postgresql.access import Access
             from hookrouter_postgresql.listening import Listening
             from hookrouter_postgresql.markers import Markers
             from hookrouter_postgresql.schema import Schema
-            from hookrouter_postgresql.store import Access
 
             connections, markers = Connections(self._settings), Markers(self._state)
             self._access = Access(connections, Schema(connections), markers, Listening(connections, markers))

@@ -11,7 +11,7 @@ from hookrouter_postgresql.store import DELETED_STAY
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from hookrouter_postgresql.store import Access
+    from hookrouter_postgresql.access import Access
 
 __all__ = ["AllMachines"]
 

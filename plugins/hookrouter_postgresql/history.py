@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from hookrouter.storage.history import HistoryBatch, StoryKey, StoryQuery
-    from hookrouter_postgresql.store import Access
+    from hookrouter_postgresql.access import Access
 
     _Condition = tuple[str, object]
     """What is asked of a row, and the value in it; a tuple for several, or none."""

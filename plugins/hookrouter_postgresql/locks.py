@@ -21,7 +21,7 @@ from hookrouter_postgresql.processes import Process, this_process
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from hookrouter_postgresql.store import Access
+    from hookrouter_postgresql.access import Access
 
     Key = tuple[str, str, str, bytes]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hookrouter.storage.interface import StoreError
 from hookrouter.util import fastjson
@@ -14,12 +14,9 @@ from hookrouter_postgresql.watching import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrouter_postgresql.connections import Connections
-    from hookrouter_postgresql.listening import Listening
-    from hookrouter_postgresql.markers import Markers
-    from hookrouter_postgresql.schema import Schema
+    from hookrouter_postgresql.access import Access
 
-__all__ = ["DELETED_STAY", "Access", "PostgresqlStore"]
+__all__ = ["DELETED_STAY", "PostgresqlStore"]
 
 _KEY = "machine = %s AND area = %s AND kind = %s AND digest = %s"
 _KEY_COLUMNS = "machine, area, kind, digest"
@@ -71,22 +68,6 @@ No longer, whatever else is kept: a busy day leaves thousands, and who watches a
 """
 _PRUNED_AT_ONCE, _PRUNED_TIMES = 1000, 50
 """How many such rows one statement removes, and how many statements one call makes: the rest has time."""
-
-
-class Access:
-    """What all stores of a process share: connections, the schema, and how news of documents travel."""
-
-    def __init__(self, connections: Connections, schema: Schema, markers: Markers, listening: Listening) -> None:
-        """Connects nothing."""
-        self.connections = connections
-        self.schema = schema
-        self.markers = markers
-        self.listening = listening
-
-    def run(self, statement: str, parameters: Sequence[object], *, durable: bool = True) -> list[tuple[Any, ...]]:
-        """Run one statement, in which ``{schema}`` stands for the schema; return its rows. Raises StoreError."""
-        self.schema.expect()
-        return self.connections.run(statement, parameters, durable=durable)
 
 
 class PostgresqlStore:

@@ -14,8 +14,8 @@ from hookrouter_postgresql.markers import Watched
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from hookrouter_postgresql.access import Access
     from hookrouter_postgresql.markers import Marker
-    from hookrouter_postgresql.store import Access
 
 __all__ = ["Watch"]
 
