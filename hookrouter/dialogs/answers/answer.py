@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from hookrouter.answering.interfaces import AnswerOutcome
-    from hookrouter.cli.application import Application
+    from hookrouter.context import Services
     from hookrouter.dialogs.answers.identity import Author
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.kinds import DialogKind
@@ -68,7 +68,7 @@ class _Interrupted(BaseException):
 
 
 def answer(
-    app: Application,
+    app: Services,
     session: str,
     decide: str | Decide,
     *,
@@ -146,7 +146,7 @@ def answer(
 class _Answering:
     """One answer, under the session's lock."""
 
-    def __init__(self, app: Application, answer: CheckedAnswer, result: AnswerResult, kind: DialogKind) -> None:
+    def __init__(self, app: Services, answer: CheckedAnswer, result: AnswerResult, kind: DialogKind) -> None:
         self._app = app
         self._kind = kind
         self._author = answer.author
@@ -408,9 +408,7 @@ class _Answering:
         )
 
 
-def _journal_refusal(
-    app: Application, question: Dialog, given: list[dict[str, Any]], author: Author, reason: str
-) -> None:
+def _journal_refusal(app: Services, question: Dialog, given: list[dict[str, Any]], author: Author, reason: str) -> None:
     """Journal an answer that was refused: by its faults, then without decisions, or by a rule."""
     app.journal.write(
         {

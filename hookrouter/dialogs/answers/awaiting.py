@@ -14,7 +14,7 @@ from hookrouter.util.clock import now
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrouter.cli.application import Application
+    from hookrouter.context import Services
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.verdicts import Verdict
 
@@ -31,7 +31,7 @@ _SHOWN_SECONDS = 0.03
 class Awaiting:
     """The verdict on one question, from now on."""
 
-    def __init__(self, app: Application, question: Dialog) -> None:
+    def __init__(self, app: Services, question: Dialog) -> None:
         """Nothing is read yet."""
         self._app = app
         self._question = question

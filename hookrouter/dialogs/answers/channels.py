@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hookrouter.answering.interfaces import AnswerChannel
-    from hookrouter.cli.application import Application
+    from hookrouter.context import Services
     from hookrouter.dialogs.answers.checked_answer import CheckedAnswer
     from hookrouter.dialogs.answers.result import AnswerResult
     from hookrouter.dialogs.documents import Dialog
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["find_channels", "is_awaited", "no_channel", "planned", "unknown_parts"]
 
 
-def find_channels(app: Application, chosen: str | None) -> dict[str, AnswerChannel]:
+def find_channels(app: Services, chosen: str | None) -> dict[str, AnswerChannel]:
     """Return the channels to try, in order. Raises DecisionError for a chosen one that does not exist."""
     available = answer_channels(app.plugins)
     wanted: Sequence[str] = (chosen,) if chosen is not None else app.config.answer.channels
@@ -42,7 +42,7 @@ def find_channels(app: Application, chosen: str | None) -> dict[str, AnswerChann
     return found
 
 
-def no_channel(source: str, app: Application, wanted: Sequence[str]) -> str:
+def no_channel(source: str, app: Services, wanted: Sequence[str]) -> str:
     """Return why none of the wanted channels can be tried; ``source`` says where they were asked for."""
     offered = sorted(answer_channels(app.plugins))
     hint = next(filter(None, (_meant(name, offered) for name in wanted)), "")
@@ -50,7 +50,7 @@ def no_channel(source: str, app: Application, wanted: Sequence[str]) -> str:
     return f"{source}: there is no channel {', '.join(map(repr, wanted))}{hint}; available: {known}"
 
 
-def unknown_parts(app: Application, *, located: bool) -> list[str]:
+def unknown_parts(app: Services, *, located: bool) -> list[str]:
     """Return which planner or terminal of config.toml does not exist, with its key and what there is.
 
     The terminal matters only if the question was ``located`` in none: a located one has the backend that did it.
@@ -67,7 +67,7 @@ def unknown_parts(app: Application, *, located: bool) -> list[str]:
     ]
 
 
-def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> AnswerResult:
+def planned(app: Services, answer: CheckedAnswer, result: AnswerResult) -> AnswerResult:
     """Return the result of a dry run: that a waiting hook would get the answer, or the steps of the planner.
 
     A channel that hands answers to hooks serves only while a hook waits.
@@ -97,7 +97,7 @@ def planned(app: Application, answer: CheckedAnswer, result: AnswerResult) -> An
     return result._replace(outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
 
 
-def is_awaited(app: Application, question: Dialog, form: AskUserQuestionInput, channel: WaitingChannel) -> bool:
+def is_awaited(app: Services, question: Dialog, form: AskUserQuestionInput, channel: WaitingChannel) -> bool:
     """Whether something waits for the answer to a question, to take it at once through this channel."""
     if question.kind == QUESTION:
         return channel.is_waiting(app.store, question.session_id, form)

@@ -13,7 +13,7 @@ from hookrouter.util.text import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrouter.cli.application import Application
+    from hookrouter.context import Services
     from hookrouter.dialogs.answers.result import AnswerResult
     from hookrouter.dialogs.documents import Dialog, PendingAnswer
     from hookrouter.storage.interface import DocumentStore
@@ -25,7 +25,7 @@ AUTO = "auto"
 
 
 def choose(
-    app: Application, result: AnswerResult, tool_use_id: str | None, expect: str | None, *, any_session: bool
+    app: Services, result: AnswerResult, tool_use_id: str | None, expect: str | None, *, any_session: bool
 ) -> Dialog | AnswerResult:
     """Return the question that is meant, or the result that says why none is. Arguments: as ``answer()`` has them.
 
@@ -43,7 +43,7 @@ def choose(
     return question
 
 
-def candidates(app: Application, session: str, *, any_session: bool) -> tuple[bool, list[Dialog]]:
+def candidates(app: Services, session: str, *, any_session: bool) -> tuple[bool, list[Dialog]]:
     """Return whether any session is meant, and the open questions of those that are. Raises StoreError."""
     anywhere = any_session or session == "" or (session == AUTO and not _is_session(app, AUTO))
     if anywhere:
@@ -84,7 +84,7 @@ def listed(questions: Sequence[Dialog]) -> str:
     return ", ".join(question.tool_use_id for question in questions)
 
 
-def session_names(app: Application) -> set[str]:
+def session_names(app: Services) -> set[str]:
     """Return the names of all sessions that are known: they ask or have asked, an agent manages them by name, or hooks
     ran in them. Raises StoreError."""
     names = {question.session for question in documents.list_questions(app.store)}
@@ -95,13 +95,13 @@ def session_names(app: Application) -> set[str]:
     return names | {name for record in records if isinstance(name := record.get("session"), str) and name}
 
 
-def _is_session(app: Application, name: str) -> bool:
+def _is_session(app: Services, name: str) -> bool:
     """Whether a session is or was called so."""
     return name in session_names(app)
 
 
 def _unexpected(
-    app: Application, question: Dialog, tool_use_id: str | None, expect: str | None, *, is_person: bool
+    app: Services, question: Dialog, tool_use_id: str | None, expect: str | None, *, is_person: bool
 ) -> str:
     """Return why the one open question may not be the one that is meant; empty if it is."""
     texts = [form["question"] for form in question.questions]
@@ -123,7 +123,7 @@ def _unexpected(
     )
 
 
-def _is_unsent(app: Application, question: Dialog) -> bool:
+def _is_unsent(app: Services, question: Dialog) -> bool:
     """Whether the message about a question has not reached its agent; one that is on its way may have."""
     wanted = ("question", question.session_id, question.tool_use_id)
     return any(
@@ -132,7 +132,7 @@ def _is_unsent(app: Application, question: Dialog) -> bool:
     )
 
 
-def _chosen(app: Application, found: Sequence[Dialog], tool_use_id: str | None) -> Dialog | None:
+def _chosen(app: Services, found: Sequence[Dialog], tool_use_id: str | None) -> Dialog | None:
     """Return the question that is meant; None if it is not there, or several could be meant."""
     if tool_use_id is not None:
         meant = [question for question in found if question.tool_use_id == tool_use_id]
@@ -142,7 +142,7 @@ def _chosen(app: Application, found: Sequence[Dialog], tool_use_id: str | None) 
 
 
 def _none_chosen(
-    app: Application, result: AnswerResult, found: Sequence[Dialog], tool_use_id: str | None, *, anywhere: bool
+    app: Services, result: AnswerResult, found: Sequence[Dialog], tool_use_id: str | None, *, anywhere: bool
 ) -> AnswerResult:
     """Return the result if no question, or more than one, is meant; with those that could be."""
     session = result.session

@@ -27,7 +27,7 @@ from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import now, seconds
 
 if TYPE_CHECKING:
-    from hookrouter.cli.application import Application
+    from hookrouter.context import Services
     from hookrouter.dialogs.answers.checked_answer import CheckedAnswer
     from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.messaging.pauses import Pause
@@ -44,7 +44,7 @@ _LOOK_SECONDS = 0.5
 class HandingOver:
     """The delivery of one answer, under the session's lock."""
 
-    def __init__(self, app: Application, answer: CheckedAnswer, kind: DialogKind) -> None:
+    def __init__(self, app: Services, answer: CheckedAnswer, kind: DialogKind) -> None:
         """Do nothing yet."""
         self._app = app
         self._kind = kind
