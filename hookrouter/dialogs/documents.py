@@ -64,6 +64,10 @@ __all__ = [
 ]
 
 QUESTION = "question"
+"""The kind of the documents of open dialogs, whatever asks."""
+FORM = "question"
+"""What a document, a verdict or a journal record is about that names no kind of dialog: one that names it is of a
+version that knew others."""
 PENDING = "pending-answer"
 UNSETTLED = "unsettled"
 """The kind of what stands beside a question that is provisional: with it a hook sees that there is one, of whatever
@@ -130,11 +134,16 @@ class Dialog(NamedTuple):
     """Whether the agent was not woken because the session was paused, or because it has none yet."""
     provisional: bool = False
     """Whether config.toml had problems when it was asked, so that its agent may be another one."""
-    kind: str = QUESTION
-    """What stops the session: ``question``, or the name of another kind, see :mod:`hookrouter.dialogs.kinds`."""
+    kind: str = FORM
+    """What stops the session, by the name of its kind, see :mod:`hookrouter.dialogs.kinds`."""
     request: Mapping[str, Any] = {}
-    """What is to be decided, as the kind has it; empty for a question, whose form says all. Of any other kind the form
-    shows it to people."""
+    """What is to be decided, as the kind has it; empty for a question, whose form says all. Otherwise the form shows it
+    to people."""
+
+    @property
+    def is_form(self) -> bool:
+        """Whether the form says all, and one decision on each of its questions answers it."""
+        return not self.request
 
     @property
     def is_reserved(self) -> bool:
@@ -211,7 +220,7 @@ def forms_beside(store: DocumentStore, question: Dialog) -> list[Dialog]:
     return [
         other
         for other in near(store, question.session_id, question.session)
-        if other.kind == QUESTION
+        if other.is_form
         and other.tool_use_id != question.tool_use_id
         and (other.session_id == question.session_id or None is not other.terminal == question.terminal)
     ]
@@ -583,7 +592,7 @@ def question_of(document: Mapping[str, Any] | None) -> Dialog | None:
         fallbacks=_texts(document.get("fallbacks")),
         missed=document.get("missed") is True,
         provisional=document.get("provisional") is True,
-        kind=_text(document, "kind") or QUESTION,
+        kind=_text(document, "kind") or FORM,
         request=request if isinstance(request := document.get("request"), dict) else {},
     )
 

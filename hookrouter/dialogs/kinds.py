@@ -4,9 +4,11 @@ Whatever stops a session is kept as one document (:mod:`hookrouter.dialogs.docum
 lists, messages and the history need not know its kind. What must, asks the kind, which a plugin contributes.
 """
 
+# ruff: noqa: ARG002 - what a kind leaves unused, others use
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["DialogKind", "FindingKind", "Stalled", "dialog_kinds", "find_kind", "finding_kinds"]
+__all__ = ["DialogKind", "Stalled", "dialog_kinds", "find_kind"]
 
 
 class Stalled(NamedTuple):
@@ -36,58 +38,109 @@ class Stalled(NamedTuple):
     """Where the client writes its transcript; empty if there is none."""
 
 
-class DialogKind(Protocol):
-    """One kind of dialog. Decisions are JSON objects, each with its ``action``."""
+class DialogKind:
+    """One kind of dialog: all that hookrouter asks of it. Decisions are JSON objects, each with its ``action``.
 
-    name: str
-    """The ``kind`` of the documents that it is about."""
+    Derive from it and say what is special: as it stands, a decision is an option of the form, no rule is asked, a hook
+    that waits is handed the decision, and no key can enter one.
+    """
+
+    name = ""
+    """The ``kind`` of the documents that it is about; config.toml's ``wake_on`` and ``history --kind`` take it."""
+    commands: Sequence[tuple[str, str]] = ()
+    """The short commands for people, each with what stands behind its options, such as ``("deny", " TEXT")``."""
+    for_people = False
+    """Whether the page puts it first, because an agent can seldom end it."""
+    outlives_turn = False
+    """Whether it may stay open when the turn ends, or a prompt is given: it is no tool call of Claude's, so nothing but
+    its plugin knows when it is over."""
+    declined = ""
+    """What a person has decided who declines the call in the client's own dialog, in words; empty if that is no
+    decision, so that the dialog has ended without an answer."""
+    prompt = ""
+    """The file of ``prompts/`` that says how to decide; an agent gets it once for each session. Empty: nothing."""
 
     def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
-        """Return the decisions in a JSON text, checked. Raises DecisionError with every fault."""
+        """Return the decisions in a JSON text, checked. Raises DecisionError with every fault.
+
+        By default those of a form: one for each of its questions.
+        """
+        from hookrouter.dialogs.decisions import parse_decisions, to_json
+        from hookrouter.dialogs.form import form_of
+
+        return to_json(parse_decisions(text, form_of(question)))
 
     def chosen(self, question: Dialog, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
-        """Return what a person's choice on the dialog's form means. Raises DecisionError."""
+        """Return what a person's choice on the dialog's form means. Raises DecisionError. By default what it says."""
+        from hookrouter.dialogs.decisions import to_json
+
+        return to_json(decisions)
 
     def intended(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-        """Return what the decisions mean, as ``questions`` of an answer's result has it."""
+        """Return what the decisions mean, as ``questions`` of an answer's result has it.
+
+        By default what a form of these answers records.
+        """
+        from hookrouter.dialogs.comparison import recorded_value
+
+        shown = []
+        for form, decision in zip(question.questions, decisions, strict=False):
+            value = recorded_value(form, decision)
+            entry = {"question": form["question"], "intended": decision["text"] if value is None else value}
+            if decision.get("notes"):
+                entry["intended_notes"] = decision["notes"]
+            shown.append(entry | {"recorded": None, "result": "chat" if value is None else "unknown"})
+        return tuple(shown)
 
     def refusal(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:
         """Return why no agent may decide this so, by the rules of now; empty if one may."""
+        return ""
 
     def reply(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """Return what the hook that waits beside the dialog is handed; None for a form's answers."""
+        return None if question.is_form else {"decision": dict(decisions[0])}
 
     def asked(
-        self, question: Dialog, decisions: Sequence[Mapping[str, Any]], store: DocumentStore
+        self,
+        question: Dialog,
+        decisions: Sequence[Mapping[str, Any]],
+        store: DocumentStore,
     ) -> AskedDialog | None:
-        """Return what a planner of keys is given; None if no keys can enter such a decision. Raises StoreError."""
+        """Return what a planner of keys is given; None if no keys can enter such a decision. Raises StoreError.
 
-    def judge(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], services: Services) -> Comparison | None:
+        A form is all that a planner needs.
+        """
+        return None
+
+    def judge(
+        self,
+        question: Dialog,
+        decisions: Sequence[Mapping[str, Any]],
+        services: Services,
+    ) -> Comparison | None:
         """Compare what transcript or screen show with what was decided; None while they show nothing that decides it.
 
         For what no hook tells, such as a refusal that Claude was told of.
         """
-
-
-@runtime_checkable
-class FindingKind(DialogKind, Protocol):
-    """A kind whose dialogs are found again if their hook could not save them, as on a full disk."""
+        return None
 
     def unsaved(self, stalled: Stalled) -> Opening | None:
         """Return what a session waits for, if it is certainly a dialog of this kind that is to be opened.
 
-        Raises StoreError.
+        For dialogs that their hook could not save, as on a full disk. Raises StoreError.
         """
+        return None
+
+    def advice(self, services: Services, folder: str) -> str:
+        """Return how to decide, for an agent, about the project in a folder: the text of :attr:`prompt`."""
+        from hookrouter.dialogs.messages.prompts import prompt_text
+
+        return prompt_text(services, self.prompt)
 
 
 def find_kind(plugins: Plugins, name: str) -> DialogKind | None:
     """Return the kind of this name; None if no active plugin contributes it."""
     return dialog_kinds(plugins).get(name)
-
-
-def finding_kinds(plugins: Plugins) -> list[FindingKind]:
-    """Return the kinds whose dialogs are found if they were not saved."""
-    return [kind for kind in dialog_kinds(plugins).values() if isinstance(kind, FindingKind)]
 
 
 def dialog_kinds(plugins: Plugins) -> dict[str, DialogKind]:

@@ -35,7 +35,7 @@ class Opening(NamedTuple):
     """The session's permission mode."""
     agent_id: str = ""
     """The subagent that asks; empty for the main conversation."""
-    kind: str = documents.QUESTION
+    kind: str = documents.FORM
     """What stops the session, see :mod:`hookrouter.dialogs.kinds`."""
     request: Mapping[str, Any] = {}
     """What is to be decided, as the kind has it."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.dialogs.documents import own_name
+from hookrouter.dialogs.documents import FORM, own_name
 from hookrouter.dialogs.transcript import CHAT
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Verdict(NamedTuple):
     """ISO 8601, UTC, like ``at``."""
     at: str = ""
     """When it ended."""
-    kind: str = "question"
+    kind: str = FORM
     """What had stopped the session, see :mod:`hookrouter.dialogs.kinds`."""
 
 
@@ -179,7 +179,7 @@ def verdict_in(document: Mapping[str, object] | None) -> Verdict | None:
     texts = {name: _text(document, name) for name in Verdict._fields if name not in tables}
     if not (texts["session"] and texts["tool_use_id"] and texts["outcome"]):
         return None
-    texts["kind"] = texts["kind"] or "question"
+    texts["kind"] = texts["kind"] or FORM
     found = {name: table if isinstance(table := document.get(name), dict) else None for name in tables}
     return Verdict(**texts, **found)  # type: ignore[arg-type] # each is what its name says
 

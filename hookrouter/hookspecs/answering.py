@@ -48,7 +48,7 @@ class AnswerSpecs:
     def dialog_kinds(self) -> list[DialogKind] | None:
         """When: somebody decides with ``hookrouter answer``, never in a hook process.
 
-        Returns: ``None`` for no kind, or a list of objects with the members of
+        Returns: ``None`` for no kind, or a list of objects of classes that derive from
         :class:`~hookrouter.dialogs.kinds.DialogKind`. Its ``name`` is the ``kind`` of the documents that it is about.
 
         Combined: The kind that a document names is asked. Of two plugins with one name the first in plugin order is

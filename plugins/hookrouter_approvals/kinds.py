@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering.interfaces import AskedDialog
+from hookrouter.dialogs.kinds import DialogKind
 from hookrouter.dialogs.transcript import question_state, result_text, transcript_of
 from hookrouter_approvals.calls import other_calls
 from hookrouter_approvals.comparing import compared_refusal, meaning
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["ElicitationKind", "PermissionKind", "PlanKind"]
 
 
-class _Kind:
-    """What the kinds have in common. See :class:`hookrouter.dialogs.kinds.DialogKind`."""
+class _Kind(DialogKind):
+    """What the kinds have in common."""
 
-    name = ""
+    declined = "deny"
+    prompt = "approvals.md"
     granted = "what is granted beside this call"
     without = "allow the call alone"
 
@@ -68,10 +70,6 @@ class _Kind:
                 f"grant it; {self.without}"
             )
         return ""
-
-    def reply(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:  # noqa: ARG002
-        """Return what the waiting hook is handed: the decision itself."""
-        return {"decision": dict(decisions[0])}
 
     def asked(
         self, question: Dialog, decisions: Sequence[Mapping[str, Any]], store: DocumentStore
@@ -118,12 +116,14 @@ class PermissionKind(_Kind):
     """A tool call that Claude Code asks permission for."""
 
     name = PERMISSION
+    commands = (("allow", ""), ("deny", " TEXT"))
 
 
 class PlanKind(_Kind):
     """A plan that Claude wants approved."""
 
     name = PLAN
+    commands = (("approve", ""), ("revise", " TEXT"))
     granted = "the mode that is to follow"
     without = "approve the plan without a mode, or with the mode default"
 

@@ -2,70 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hookrouter.dialogs.comparison import recorded_value
-from hookrouter.dialogs.decisions import parse_decisions, to_json
-from hookrouter.dialogs.documents import QUESTION, is_form
-from hookrouter.dialogs.form import form_of
+from hookrouter.dialogs.documents import is_form
+from hookrouter.dialogs.kinds import DialogKind
+from hookrouter.dialogs.messages.prompts import prompt_text
+from hookrouter.dialogs.messages.surroundings import gsd_files
 from hookrouter.dialogs.opening import Opening
 from hookrouter.dialogs.transcript import open_calls
 from hookrouter.sessions.running_clients import PERMISSION_PROMPT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from hookrouter.answering.decisions import Decision
-    from hookrouter.config import Config
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.kinds import Stalled
-    from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["QuestionKind"]
 
 _QUESTION_TOOL = "AskUserQuestion"
+_GSD_PROMPT = "ask_user_question_gsd.md"
 
 
-class QuestionKind:
-    """AskUserQuestion: the form is all there is."""
+class QuestionKind(DialogKind):
+    """AskUserQuestion, which asks by a form. How it ended, PostToolUse tells."""
 
-    name = QUESTION
+    name = "question"
+    prompt = "ask_user_question.md"
 
-    def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
-        """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
-        return to_json(parse_decisions(text, form_of(question)))
-
-    def chosen(self, question: Dialog, decisions: Sequence[Decision]) -> list[dict[str, Any]]:  # noqa: ARG002
-        """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
-        return to_json(decisions)
-
-    def intended(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-        """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
-        shown = []
-        for form, decision in zip(question.questions, decisions, strict=False):
-            value = recorded_value(form, decision)
-            entry = {"question": form["question"], "intended": decision["text"] if value is None else value}
-            if decision.get("notes"):
-                entry["intended_notes"] = decision["notes"]
-            shown.append(entry | {"recorded": None, "result": "chat" if value is None else "unknown"})
-        return tuple(shown)
-
-    def refusal(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], config: Config) -> str:  # noqa: ARG002
-        """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
-        return ""
-
-    def reply(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> None:
-        """See :class:`hookrouter.dialogs.kinds.DialogKind`."""
-
-    def asked(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], store: DocumentStore) -> None:
-        """See :class:`hookrouter.dialogs.kinds.DialogKind`: its form is all that a planner needs."""
-
-    def judge(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], services: Services) -> None:
-        """See :class:`hookrouter.dialogs.kinds.DialogKind`: PostToolUse tells it."""
+    def advice(self, services: Services, folder: str) -> str:
+        """Return how to decide; in a project that GSD plans, also what its files say about it."""
+        parts = [super().advice(services, folder)]
+        if files := gsd_files(folder):
+            named = ", ".join(f"`{name}`" for name in files)
+            parts.append(prompt_text(services, _GSD_PROMPT).replace("$files", named))
+        return "\n\n".join(filter(None, parts))
 
     def unsaved(self, stalled: Stalled) -> Opening | None:
-        """See :class:`hookrouter.dialogs.kinds.FindingKind`."""
+        """Return the question that the transcript shows without a result."""
         if stalled.waiting_for == PERMISSION_PROMPT:
             return None
         asked = next((one for one in open_calls(stalled.transcript_path) if one.tool == _QUESTION_TOOL), None)

@@ -185,7 +185,7 @@ def _unknown_question(event: events.PostToolUse, context: Context) -> None:
         return
     endings = []
     for other in documents.near(context.store, context.session_id):
-        if other.kind != documents.QUESTION:
+        if not other.is_form:
             continue
         state = transcript.question_state(other.transcript_path, other.tool_use_id)
         # The PostToolUse of one that was answered may be on its way.

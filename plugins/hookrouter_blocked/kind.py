@@ -19,6 +19,7 @@ from hookrouter.config import AGENT
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, load_json
 from hookrouter.dialogs.form import form_of
+from hookrouter.dialogs.kinds import DialogKind
 from hookrouter.util.text import printable
 from hookrouter_blocked.dialog import BLOCKED, is_same
 
@@ -39,10 +40,13 @@ _REDRAWN_SECONDS = 0.1
 _BY_FORM = ("select", "type", "chat")
 
 
-class BlockedKind:
-    """A dialog of the client. See :class:`hookrouter.dialogs.kinds.DialogKind`."""
+class BlockedKind(DialogKind):
+    """A dialog of the client."""
 
     name = BLOCKED
+    prompt = "approvals.md"
+    for_people = True
+    outlives_turn = True
 
     def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
         """Return the one decision in a JSON text, checked. Raises DecisionError."""
@@ -76,10 +80,6 @@ class BlockedKind:
         if config.approvals.rows == AGENT:
             return ""
         return 'config.toml: [approvals] rows = "person", so no agent may choose a row of such a dialog; a person can'
-
-    def reply(self, question: Dialog, decisions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return the decision; no hook waits for it."""
-        return {"decision": dict(decisions[0])}
 
     def asked(
         self,

@@ -10,6 +10,7 @@ from hookrouter._page.machines import SeveralMachinesError
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import decision_on, not_over
 from hookrouter.dialogs.form import FormError, form_of
+from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.messages.words import has_previews
 from hookrouter.util.clock import now, seconds
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["Key", "Waiting", "find_waiting", "key_of", "read_key", "waiting"]
-
-_FOR_PEOPLE = ("blocked",)
-"""Kinds that no agent can end."""
 
 _LONGEST_KEY = 4096
 
@@ -73,7 +71,7 @@ def waiting(services: Services, machines: Machines) -> list[Waiting]:
     """
     here = machines.here(services)
     found = [_seen(services, one, here) for one in not_over(documents.list_questions(services.store))]
-    found += machines.ask(services, _elsewhere, list[Waiting]())
+    found += machines.ask(services, lambda others: _elsewhere(services, others), list[Waiting]())
     return sorted(found, key=lambda one: (not one.needs_person, one.question.saved_at))
 
 
@@ -89,7 +87,7 @@ def find_waiting(services: Services, machines: Machines, key: str) -> Waiting | 
         if question is not None:
             found.append(_seen(services, question, here))
     if not wanted.machine or wanted.machine != here:
-        found += machines.ask(services, _elsewhere, list[Waiting]())
+        found += machines.ask(services, lambda others: _elsewhere(services, others), list[Waiting]())
     found = [one for one in found if wanted == Key(*_names(one.question), one.machine if wanted.machine else "")]
     if len(found) > 1:
         raise SeveralMachinesError("this question", [one.machine for one in found])
@@ -116,13 +114,14 @@ def read_key(key: str) -> Key:
 def _seen(services: Services, question: Dialog, here: str) -> Waiting:
     agent = next((one for one in services.config.agents if one.id == question.agent), None)
     is_told = agent is not None and not agent.is_person and agent.hears_of(question.kind)
-    return _waiting(question, decision_on(services.store, question), is_told=is_told, machine=here)
+    return _waiting(services, question, decision_on(services.store, question), is_told=is_told, machine=here)
 
 
-def _elsewhere(others: Others) -> list[Waiting]:
+def _elsewhere(services: Services, others: Others) -> list[Waiting]:
     """Return what waits on the other machines. Whom they tell of what is in their own config.toml alone."""
     return [
         _waiting(
+            services,
             one.question,
             decision_on(others.store(one.machine), one.question),
             is_told=bool(one.question.agent),
@@ -134,18 +133,24 @@ def _elsewhere(others: Others) -> list[Waiting]:
 
 
 def _waiting(
-    question: Dialog, pending: PendingAnswer | None, *, is_told: bool, machine: str, is_here: bool = True
+    services: Services,
+    question: Dialog,
+    pending: PendingAnswer | None,
+    *,
+    is_told: bool,
+    machine: str,
+    is_here: bool = True,
 ) -> Waiting:
     try:
         form = form_of(question)
     except FormError:
         form = None
-    asked = seconds(question.saved_at)
+    asked, kind = seconds(question.saved_at), find_kind(services.plugins, question.kind)
     return Waiting(
         question=question,
         form=form,
         key=key_of(*_names(question), machine),
-        needs_person=question.kind in _FOR_PEOPLE or not is_told or question.missed,
+        needs_person=(kind is not None and kind.for_people) or not is_told or question.missed,
         being_answered="" if pending is None else f"{pending.by} {pending.who}".strip(),
         age=0.0 if asked is None else max(0.0, now() - asked),
         machine=machine,

@@ -11,7 +11,7 @@ from hookrouter._fleet.kept import kept_elsewhere
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import AWAY, echo_others, with_others
 from hookrouter.cli.options import Machine  # noqa: TC001 - typer reads it
-from hookrouter.dialogs.documents import QUESTION
+from hookrouter.dialogs.documents import FORM
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.stories.history import history as read_history
 from hookrouter.dialogs.stories.story import OPEN
@@ -145,7 +145,7 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
     if story["outcome"] == "answered_by_person":
         who = ""
     facts = [f"{story['outcome'].replace('_', ' ')} {who}".strip()]
-    if story["kind"] != QUESTION:
+    if story["kind"] != FORM:
         facts[0] = f"{story['kind']} {facts[0]}"
     if story["channel"]:
         facts[0] += f" through {story['channel']}"

@@ -16,6 +16,7 @@ from hookrouter.cli.fleet.asking import Kept, echo_others, with_others
 from hookrouter.cli.fleet.errand import refuse_endless
 from hookrouter.cli.options import Json, on_any_machine
 from hookrouter.dialogs import documents
+from hookrouter.dialogs.kinds import find_kind
 from hookrouter.messaging.pauses import pauses
 from hookrouter.messaging.spawn import push, spawn_delivery
 from hookrouter.storage.interface import StoreError
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["questions"]
-
-_SHORT = {"permission": (("allow", ""), ("deny", " TEXT")), "plan": (("approve", ""), ("revise", " TEXT"))}
-"""The short commands for a kind of dialog, each with what stands behind its options."""
 
 _LINES = 12
 """Of a longer text, such as a plan, the list shows so many lines."""
@@ -133,7 +131,9 @@ def questions(
     words = ["questions", *(f"{name}={value}" for name, value in options if value is not None)]
     kept = Kept(
         lambda store: {"questions": _entries_elsewhere(store, session, tool_use_id)},
-        lambda store: "\n\n".join(map(_summary, _entries_elsewhere(store, session, tool_use_id))).split("\n"),
+        lambda store: "\n\n".join(_summary(app, one) for one in _entries_elsewhere(store, session, tool_use_id)).split(
+            "\n"
+        ),
     )
     if as_json:
         found = with_others(app, listing.document(), [*words, "--json"], ["questions"], kept=kept)
@@ -169,7 +169,7 @@ class _Listing(NamedTuple):
     def blocks(self, app: Application) -> list[str]:
         """Return this for people, in paragraphs."""
         if self.session is None and self.tool_use_id is None:
-            blocks = [_summary(entry) for entry in self.entries]
+            blocks = [_summary(app, entry) for entry in self.entries]
         else:
             blocks = [_full(app, question) for question in self.waiting]
         if not blocks:
@@ -324,10 +324,10 @@ def _facts(question: Dialog, *, is_alone: bool) -> dict[str, Any]:
     }
 
 
-def _summary(entry: dict[str, Any]) -> str:
+def _summary(app: Application, entry: dict[str, Any]) -> str:
     age, terminal, pending = entry["age_seconds"], entry["terminal"], entry["pending_answer"]
     facts = [f"asked {duration(age)} ago" if age is not None else "", entry["tool_use_id"]]
-    facts += [entry["kind"]] if entry["kind"] != documents.QUESTION else []
+    facts += [entry["kind"]] if entry["kind"] != documents.FORM else []
     facts += [f"pane {terminal['target']}" if terminal else "no terminal", f"agent {entry['agent'] or 'not known yet'}"]
     facts.append(f"gateway {entry['gateway']}")
     if entry["missed"]:
@@ -367,9 +367,11 @@ def _summary(entry: dict[str, Any]) -> str:
             if isinstance(description := option.get("description"), str) and description:
                 lines.append(_safe(f"        {description}"))
     lines += [_safe(f"  To answer: {entry['by_hand']}"), "             or without numbers, to be asked"]
-    if short := _SHORT.get(entry["kind"]):
+    kind = find_kind(app.plugins, entry["kind"])
+    if kind is not None and kind.commands:
         which = f"--tool-use-id {entry['tool_use_id']}"
-        lines.append(_safe(f"             or: {', '.join(f'hookrouter {name} {which}{text}' for name, text in short)}"))
+        short = ", ".join(f"hookrouter {name} {which}{text}" for name, text in kind.commands)
+        lines.append(_safe(f"             or: {short}"))
     return "\n".join(lines)
 
 

@@ -95,7 +95,7 @@ class _Watch:
             self._write({"event": "opened", "at": question.saved_at, **shown})
             return
         texts = " | ".join(one_line(form["question"]) for form in question.questions)
-        kind = f" ({question.kind})" if question.kind != documents.QUESTION else ""
+        kind = f" ({question.kind})" if question.kind != documents.FORM else ""
         missed = " (missed: the session is paused)" if question.missed else ""
         self._print(
             f"{local(question.saved_at)}  opened  {question.session}: {question.tool_use_id}{kind}{missed}  {texts}"

@@ -114,7 +114,7 @@ def answer(
             if not dry_run:
                 _journal_refusal(app, question, given, author, refusal)
             return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=refusal)
-        typed = tuple(map(from_json, given)) if kind.name == documents.QUESTION else ()
+        typed = tuple(map(from_json, given)) if question.is_form else ()
         channels = find_channels(app, channel)
         reply, asked = kind.reply(question, given), kind.asked(question, given, app.store)
         checked = CheckedAnswer(question, form, tuple(given), channels, author, reply, typed, asked)
@@ -156,7 +156,7 @@ class _Answering:
         self._started = now()
         self._handing_over = HandingOver(app, answer, kind)
         self._awaiting = Awaiting(app, answer.question)
-        self._chat = kind.name == documents.QUESTION and answer.given[-1]["action"] == "chat"
+        self._chat = self._question.is_form and answer.given[-1]["action"] == "chat"
         self._is_closed = False
         """Whether this command has closed the question, so that no hook will."""
 

@@ -15,7 +15,6 @@ from hookrouter.answering.interfaces import (
 )
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.decisions import DecisionError
-from hookrouter.dialogs.documents import QUESTION
 from hookrouter.dialogs.handover import Handover
 from hookrouter.util.text import did_you_mean
 
@@ -84,7 +83,7 @@ def planned(app: Services, answer: CheckedAnswer, result: AnswerResult) -> Answe
     if planner is None:
         reason = "; ".join(unknown_parts(app, located=True))
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
-    if answer.question.kind == QUESTION:
+    if answer.question.is_form:
         steps = tuple(planner.outline(answer.form, answer.decisions))
     elif answer.dialog is None or not isinstance(planner, DialogPlanner) or answer.dialog.kind not in planner.kinds:
         what = f"no keys can enter it on a dialog of the kind {answer.question.kind}"
@@ -99,7 +98,7 @@ def planned(app: Services, answer: CheckedAnswer, result: AnswerResult) -> Answe
 
 def is_awaited(app: Services, question: Dialog, form: AskUserQuestionInput, channel: WaitingChannel) -> bool:
     """Whether something waits for the answer to a question, to take it at once through this channel."""
-    if question.kind == QUESTION:
+    if question.is_form:
         return channel.is_waiting(app.store, question.session_id, form)
     if not serves(channel, question.kind):
         return False

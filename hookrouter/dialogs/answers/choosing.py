@@ -69,9 +69,9 @@ def undecided(store: DocumentStore, questions: Sequence[Dialog]) -> list[Dialog]
 def decision_on(store: DocumentStore, question: Dialog) -> PendingAnswer | None:
     """Return the decision on a call that was given, and of which it is not known yet what came. Raises StoreError.
 
-    None for a question: its answer is recorded at once.
+    None for a form: its answer is recorded at once.
     """
-    if question.kind == documents.QUESTION:
+    if question.is_form:
         return None
     pending = documents.read_pending(store, question.session, question.tool_use_id)
     if pending is None or Handover.of_call(store, question.session_id, question.tool_use_id).waiting() is not None:

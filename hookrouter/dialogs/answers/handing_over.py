@@ -62,7 +62,7 @@ class HandingOver:
         Two that are certainly both open are for the channels to tell apart, as are two whose words differ in what no
         screen shows. But one of which the transcript does not say so may be over, and its answer would go to the other.
         """
-        if self._question.kind != documents.QUESTION:
+        if not self._question.is_form:
             return ""
         words = _name(self._question)
         asked = [self._question, *(other for other in self._forms_beside() if _name(other) == words)]
@@ -78,7 +78,7 @@ class HandingOver:
 
     def _beside(self) -> Beside:
         """Return what else the client may be asking by now. Raises StoreError and FormError."""
-        if self._question.kind == documents.QUESTION:
+        if self._question.is_form:
             on_screen = [one for one in self._forms_beside() if not documents.is_elsewhere(self._question, one)]
             return Beside(forms=tuple(map(form_of, on_screen)))
         asked = self._kind.asked(self._question, self._answer.given, self._app.store)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter.dialogs.documents import FORM
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -47,7 +49,7 @@ class AnswerResult(NamedTuple):
     """Who decided: ``agent`` or ``person``."""
     who: str = ""
     """The login name of the person who decided; empty for an agent."""
-    kind: str = "question"
+    kind: str = FORM
     """What was decided on: ``question``, ``permission``, ``plan`` or ``elicitation``."""
 
     def document(self) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.dialogs.documents import QUESTION
 from hookrouter.dialogs.messages.ways import way_parts
 from hookrouter.storage.home import HOME_VARIABLE, Home
 from hookrouter.util import fastjson
@@ -152,7 +151,7 @@ def question_message(
     head = list(lead) or [f"# {waits}"]
     head += [_facts(question, around), _AS_DATA]
     form_parts = [part for number, form in enumerate(forms, 1) for part in _question_parts(form, number, count)]
-    if question.kind != QUESTION:
+    if not question.is_form:
         # Such a dialog is one form, and is decided on otherwise than by its options.
         form_parts[0] = f"## What to decide: {question.kind}"
         if "how" in question.request:

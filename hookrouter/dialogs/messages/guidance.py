@@ -1,16 +1,15 @@
 """The advice on how to decide: what an agent reads once for each session, and where it is remembered that it has.
 
-``guidance-<session id>:<agent>`` says in which message an agent got it, with ``:approvals`` behind it for what is no
-question. A cleared or new session has another id.
+``guidance-<session id>:<agent>`` says in which message an agent got it, with the name of its prompt behind it for what
+is no form. A cleared or new session has another id.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from hookrouter.dialogs.documents import QUESTION
-from hookrouter.dialogs.messages.prompts import read_prompt
-from hookrouter.dialogs.messages.surroundings import gsd_files
+from hookrouter.dialogs.documents import FORM
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
@@ -26,20 +25,11 @@ VERSION = 1
 KEPT_SECONDS = 30 * 24 * 3600.0
 """How long it is remembered; an agent of a session that goes on for longer gets the advice again."""
 
-_PROMPT = "ask_user_question.md"
-_APPROVALS_PROMPT = "approvals.md"
-_GSD_PROMPT = "ask_user_question_gsd.md"
 
-
-def guidance(services: Services, folder: str, kind: str = QUESTION) -> str:
-    """Return the advice for dialogs of a kind about the project in a folder; empty if no prompt can be read."""
-    if kind != QUESTION:
-        return _text(services, _APPROVALS_PROMPT)
-    parts = [_text(services, _PROMPT)]
-    if files := gsd_files(folder):
-        named = ", ".join(f"`{name}`" for name in files)
-        parts.append(_text(services, _GSD_PROMPT).replace("$files", named))
-    return "\n\n".join(filter(None, parts))
+def guidance(services: Services, folder: str, kind: str = FORM) -> str:
+    """Return the advice for dialogs of a kind about the project in a folder; empty if it has none, or is not known."""
+    found = services.plugins.dialog_kinds().get(kind)
+    return "" if found is None else found.advice(services, folder)
 
 
 def guidance_for(services: Services, message: Message, agent: str, question: Dialog) -> str:
@@ -48,8 +38,8 @@ def guidance_for(services: Services, message: Message, agent: str, question: Dia
     Asked again for the same message, which may be tried several times, it says the same. A message that was never
     delivered has brought nothing. Raises StoreError.
     """
-    # The advice on questions, and the one on all else, are brought once each.
-    name = f"{message.session_id}:{agent}" + ("" if question.kind == QUESTION else ":approvals")
+    # Kinds with the same advice bring it once.
+    name = f"{message.session_id}:{agent}{_mark(services, question)}"
     known = services.store.read(KIND, name)
     brought = known.get("message") if known is not None else None
     if isinstance(brought, str) and brought != message.id and services.outbox.get(brought) is None:
@@ -73,9 +63,6 @@ def prune_guidance(store: DocumentStore) -> None:
             store.delete(KIND, name)
 
 
-def _text(services: Services, name: str) -> str:
-    try:
-        return read_prompt(services.home, name).strip()
-    except (OSError, ValueError) as error:
-        services.warn(f"prompt {name}: {error}")
-        return ""
+def _mark(services: Services, question: Dialog) -> str:
+    kind = None if question.is_form else services.plugins.dialog_kinds().get(question.kind)
+    return "" if kind is None else f":{os.path.splitext(kind.prompt)[0]}"

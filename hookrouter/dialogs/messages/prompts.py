@@ -9,9 +9,10 @@ from hookrouter.storage.own_file import read_trusted
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from hookrouter.context import Services
     from hookrouter.storage.home import Home
 
-__all__ = ["read_prompt"]
+__all__ = ["prompt_text", "read_prompt"]
 
 
 def read_prompt(home: Home, name: str) -> str:
@@ -35,3 +36,12 @@ def read_prompt(home: Home, name: str) -> str:
         except (OSError, ValueError):
             continue
     raise FileNotFoundError(f"there is no prompt {name!r}, neither in {home.prompts} nor among the shipped ones")
+
+
+def prompt_text(services: Services, name: str) -> str:
+    """Return the text of a prompt; empty, with a warning, if it cannot be read, and for no name."""
+    try:
+        return read_prompt(services.home, name).strip() if name else ""
+    except (OSError, ValueError) as error:
+        services.warn(f"prompt {name}: {error}")
+        return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.dialogs.documents import QUESTION
+from hookrouter.dialogs.documents import FORM
 from hookrouter.dialogs.stories.story import OUTCOMES
 from hookrouter.dialogs.verdicts import end_of_sweep
 
@@ -70,7 +70,7 @@ class Following:
     def take(self, record: Mapping[str, Any]) -> Iterator[Asked | Ended]:
         """Yield what a record has that is news. Raises nothing."""
         event, outcome = _text(record, "event"), _text(record, "outcome")
-        kind = _text(record, "dialog") or QUESTION
+        kind = _text(record, "dialog") or FORM
         if event in ("PreToolUse", "dialog") and outcome == "asked" and record.get("repeated") is not True:
             asked = Asked(*_key(record), kind, _text(record, "asked_at"))
             if asked[:2] not in self._open:
@@ -85,7 +85,7 @@ class Following:
         for entry in swept if isinstance(swept, list) else ():
             if isinstance(entry, dict) and _text(entry, "outcome") != "left":
                 ended, _by = end_of_sweep(_text(entry, "outcome"), _text(entry, "state"), _text(entry, "by"))
-                yield from self._end(_key(entry), QUESTION, ended, record)
+                yield from self._end(_key(entry), FORM, ended, record)
 
     def _end(self, key: _Key, kind: str, outcome: str, record: Mapping[str, Any]) -> Iterator[Ended]:
         if key in self._ended:

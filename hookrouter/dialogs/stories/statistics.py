@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.dialogs.documents import QUESTION
+from hookrouter.dialogs.documents import FORM
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.stories.story import OPEN, OUTCOMES, UNKNOWN, shown_id
 from hookrouter.storage.journal_query import text
@@ -81,7 +81,7 @@ class DialogStatistics:
             return []
         ended = [f"{counts[how]} {how.replace('_', ' ')}" for how in (*OUTCOMES, OPEN, UNKNOWN) if counts[how]]
         kinds = ", ".join(f"{count} {kind}" for kind, count in counts["kinds"].items())
-        of_kinds = f" ({kinds})" if set(counts["kinds"]) != {QUESTION} else ""
+        of_kinds = f" ({kinds})" if set(counts["kinds"]) != {FORM} else ""
         lines = [f"questions: {counts['asked']}{of_kinds}; {', '.join(ended)}"]
         median, p95, longest = counts["seconds"].values()
         if median is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.dialogs.documents import QUESTION, shown_form
+from hookrouter.dialogs.documents import FORM, shown_form
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.verdicts import end_of_sweep
 from hookrouter.storage.history import OPEN
@@ -122,7 +122,7 @@ def _asked(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
     story |= {"asked_at": _text(record, "asked_at") or _text(record, "at"), "agent": _text(record, "agent")}
     story["missed"] = record.get("missed") is True
     story["session"] = _text(record, "session")
-    story["kind"] = _text(record, "dialog") or QUESTION
+    story["kind"] = _text(record, "dialog") or FORM
     story["rule"] = _rule(record) or story["rule"]
     for entry in _tables(record.get("questions")):
         story["questions"].append({"header": _text(entry, "header"), "question": _text(entry, "question")})
@@ -230,7 +230,7 @@ def _story(stories: dict[_Key, Story], record: Mapping[str, Any]) -> Story:
     key = _key(record)
     if key not in stories:
         stories[key] = {
-            "kind": QUESTION,
+            "kind": FORM,
             "session": _text(record, "session"),
             "session_id": key[0],
             "tool_use_id": key[1],

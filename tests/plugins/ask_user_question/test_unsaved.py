@@ -16,6 +16,7 @@ from hookrouter import _wiring
 from hookrouter.cli.main import main
 from hookrouter.config import Agent, Config
 from hookrouter.dialogs import documents, unsaved
+from hookrouter.dialogs.kinds import DialogKind
 from hookrouter.dialogs.transcript import open_calls
 from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.storage.documents import Store
@@ -141,7 +142,7 @@ def test_whatever_a_transcript_holds_is_read(tmp_path_factory: pytest.TempPathFa
 
 
 def test_a_kind_that_finds_nothing_again_keeps_no_other_from_it(full: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds = {"other": object(), "question": QuestionKind()}
+    kinds = {"other": DialogKind(), "question": QuestionKind()}
     monkeypatch.setattr(type(full.app.plugins), "dialog_kinds", lambda _self: kinds)
     # No question is open, so all other kinds are asked.
     full.write_transcript({**CALL, "name": "Other"})
