@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering.locating import locate
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.kinds import Stalled
+from hookrouter.dialogs.kinds import Stalled, dialog_kinds
 from hookrouter.dialogs.opening import note_asked, open_dialog
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.sessions.records import list_records
@@ -59,7 +59,7 @@ def _open(services: Services, client: RunningClient) -> bool:
     if context.agent is None:
         return False
     stalled = Stalled(context, client.waiting_for, path)
-    openings = (kind.unsaved(stalled) for kind in services.plugins.dialog_kinds().values())
+    openings = (kind.unsaved(stalled) for kind in dialog_kinds(services.plugins).values())
     opening = next((one for one in openings if one is not None), None)
     if opening is None or _was_known(services, client.session_id, opening.tool_use_id):
         return False

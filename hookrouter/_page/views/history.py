@@ -14,6 +14,7 @@ from hookrouter._page.reading.waiting import key_of, read_key
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import seeing
 from hookrouter._plugins.storage_engines import machine_name
+from hookrouter.dialogs.kinds import dialog_kinds
 from hookrouter.dialogs.stories.story import OPEN, OUTCOMES, UNKNOWN, shown_id
 from hookrouter.storage.history import StoryQuery
 from hookrouter.storage.journal import parsed
@@ -49,7 +50,7 @@ async def _all(request: Request) -> Response:
         found=found,
         here="/history?" + urlencode(given.multi_items()),
         asked=asked,
-        kinds=list(state.services.plugins.dialog_kinds()),
+        kinds=list(dialog_kinds(state.services.plugins)),
         outcomes=(*OUTCOMES, OPEN, UNKNOWN),
         deciders=_BY,
         address_of=lambda **place: "/history?" + urlencode({**asked, **place}),

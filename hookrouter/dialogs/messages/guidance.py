@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hookrouter.dialogs.documents import FORM
+from hookrouter.dialogs.kinds import dialog_kinds
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
@@ -28,7 +29,7 @@ KEPT_SECONDS = 30 * 24 * 3600.0
 
 def guidance(services: Services, folder: str, kind: str = FORM) -> str:
     """Return the advice for dialogs of a kind about the project in a folder; empty if it has none, or is not known."""
-    found = services.plugins.dialog_kinds().get(kind)
+    found = dialog_kinds(services.plugins).get(kind)
     return "" if found is None else found.advice(services, folder)
 
 
@@ -64,5 +65,5 @@ def prune_guidance(store: DocumentStore) -> None:
 
 
 def _mark(services: Services, question: Dialog) -> str:
-    kind = None if question.is_form else services.plugins.dialog_kinds().get(question.kind)
+    kind = None if question.is_form else dialog_kinds(services.plugins).get(question.kind)
     return "" if kind is None else f":{os.path.splitext(kind.prompt)[0]}"
