@@ -73,8 +73,8 @@ class KeptProcess:
 
     def tend(self, place: Place) -> None:
         """Begin it if it is due, and end one that is planned otherwise by now. Raises nothing."""
-        plan = self._asked(place)
-        if plan != self._plan:
+        plan, is_new = self._asked(place)
+        if is_new:
             self.stop()
             self._plan, self._not_before, self._problem, self._ended = plan, 0.0, "", ""
             self._pause.reset()
@@ -164,20 +164,26 @@ class KeptProcess:
             name=self.name, pid=self.pid, listens=self._sockets.places, problem=self._problem, ended=self._ended
         )
 
-    def _asked(self, place: Place) -> Plan | None:
-        """Return the plan of this moment. One that cannot be used is a problem."""
+    def _asked(self, place: Place) -> tuple[Plan | None, bool]:
+        """Return the plan of this moment, and whether it is another one. One that cannot be used is a problem."""
         try:
             plan = self._limited(lambda: self.process.plan(place))
             fault = "" if plan is None else self._fault(plan)
+            if not fault:
+                return plan, self._limited(lambda: bool(plan != self._plan))
         except BaseException as error:  # noqa: BLE001 - it is a plugin's, and this is the router
             fault = f"its plan() failed: {describe_error(error)}"
-        return Plan(problem=fault) if fault else plan
+        return (unusable := Plan(problem=fault)), self._plan is None or self._plan.problem != unusable.problem
 
     def _fault(self, plan: object) -> str:
         if not isinstance(plan, Plan):
             return f"its plan() returned {describe_value(plan)}, which is no Plan"
         if plan.when not in (ALWAYS, ON_CONNECTION, ON_ERRAND):
             return f"its plan says when={describe_value(plan.when)}"
+        depends = plan.depends
+        # It is the plugin's, and compares as it likes. One that cannot be compared would be a new plan at each look.
+        if not self._limited(lambda: bool(depends == depends)):
+            return f"its plan depends on {describe_value(depends)}, which is not equal to itself"
         for one in plan.addresses:
             if not is_address(one):
                 return f"its plan has the address {describe_value(one)}, which is no HOST:PORT"

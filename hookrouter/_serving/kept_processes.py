@@ -18,7 +18,7 @@ from hookrouter._serving.kept_sockets import KeptSockets
 from hookrouter.serving.log import say
 from hookrouter.serving.resident import Place, ResidentProcess
 from hookrouter.util import fastjson
-from hookrouter.util.text import describe_value
+from hookrouter.util.text import describe_error, describe_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
@@ -204,10 +204,16 @@ def checked(process: object) -> str:
     """Return why something cannot be kept as a resident process; empty if it can."""
     if not isinstance(process, ResidentProcess):
         return f"{describe_value(process)} is no ResidentProcess"
-    name: object = process.name
-    target: object = process.target
+    try:
+        name, target = _name_and_target(process)
+    except Exception as error:  # noqa: BLE001 - it is a plugin's, and this is the router
+        return f"{describe_value(process)} does not say its name and target: {describe_error(error)}"
     if not (isinstance(name, str) and _NAME.match(name)):
         return f"the name {describe_value(name)} is not of lower-case letters, digits and hyphens"
     if not (isinstance(target, str) and _TARGET.match(target)):
         return f"{name}: the target {describe_value(target)} is not 'module:function'"
     return ""
+
+
+def _name_and_target(process: ResidentProcess) -> tuple[object, object]:
+    return process.name, process.target

@@ -235,6 +235,37 @@ def test_a_plan_that_cannot_be_used_is_told_and_nothing_runs(
     assert started.words == []
 
 
+class Quarrelsome:
+    """What cannot be compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("do not compare me")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(("depends", "said"), [(Quarrelsome(), "do not compare me"), (float("nan"), "not equal to")])
+def test_a_plan_that_cannot_be_compared_is_told_and_nothing_runs(
+    started: Started, place: Place, depends: object, said: str
+) -> None:
+    one = kept(Board(Plan(depends=depends)), place)
+    one.tend(place)
+    one.tend(place)
+    status = one.status()
+    assert status is not None
+    assert said in status["problem"]
+    assert not started.words
+
+
+def test_one_that_cannot_say_its_name_cannot_be_kept() -> None:
+    class Nameless(Board):
+        @property
+        def name(self) -> str:  # type: ignore[override]
+            raise RuntimeError("I have none")
+
+    assert "I have none" in checked(Nameless())
+
+
 def test_the_next_router_takes_the_sockets_over(started: Started, place: Place) -> None:
     port = free_port()
     board = Board(Plan(when=ON_CONNECTION, addresses=(f"127.0.0.1:{port}",), sockets=("board",)))
