@@ -71,8 +71,12 @@ class Full:
         asking.transcript.parent.mkdir(parents=True)
         monkeypatch.setattr(unsaved, "process_environ", lambda _pid: {"FAKE": "main"})
         monkeypatch.setattr(_wiring, "start_delivery", lambda *_, **__: None)
-        monkeypatch.setattr(type(asking.app.plugins), "terminal_backends", lambda _self: {"fake": self.terminal})
-        monkeypatch.setattr(type(asking.app.plugins), "keystroke_planners", lambda _self: {"grammar": Planner()})
+        given = {"terminal_backend": {"fake": self.terminal}, "keystroke_planner": {"grammar": Planner()}}
+        kind = type(asking.app.plugins)
+        there = kind.contributions
+        monkeypatch.setattr(
+            kind, "contributions", lambda one, hook, *key, **how: given.get(hook) or there(one, hook, *key, **how)
+        )
 
     def says(self, waiting_for: str) -> None:
         entry = {"pid": os.getpid(), "sessionId": "s-1", "cwd": "/tmp", "status": "waiting", "waitingFor": waiting_for}

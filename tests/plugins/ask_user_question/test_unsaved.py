@@ -143,7 +143,13 @@ def test_whatever_a_transcript_holds_is_read(tmp_path_factory: pytest.TempPathFa
 
 def test_a_kind_that_finds_nothing_again_keeps_no_other_from_it(full: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = {"other": DialogKind(), "question": QuestionKind()}
-    monkeypatch.setattr(type(full.app.plugins), "dialog_kinds", lambda _self: kinds)
+    plugins = type(full.app.plugins)
+    there = plugins.contributions
+    monkeypatch.setattr(
+        plugins,
+        "contributions",
+        lambda one, hook, *key, **how: kinds if hook == "dialog_kinds" else there(one, hook, *key, **how),
+    )
     # No question is open, so all other kinds are asked.
     full.write_transcript({**CALL, "name": "Other"})
     open_unsaved(full.app)
