@@ -51,12 +51,6 @@ class DialogKind:
     """The short commands for people, each with what stands behind its options, such as ``("deny", " TEXT")``."""
     for_people = False
     """Whether the page puts it first, because an agent can seldom end it."""
-    outlives_turn = False
-    """Whether it may stay open when the turn ends, or a prompt is given: it is no tool call of Claude's, so nothing but
-    its plugin knows when it is over."""
-    declined = ""
-    """What a person has decided who declines the call in the client's own dialog, in words; empty if that is no
-    decision, so that the dialog has ended without an answer."""
     prompt = ""
     """The file of ``prompts/`` that says how to decide; an agent gets it once for each session. Empty: nothing."""
 

@@ -32,7 +32,6 @@ __all__ = ["ElicitationKind", "PermissionKind", "PlanKind"]
 class _Kind(DialogKind):
     """What the kinds have in common."""
 
-    declined = "deny"
     prompt = "approvals.md"
     granted = "what is granted beside this call"
     without = "allow the call alone"

@@ -46,7 +46,6 @@ class BlockedKind(DialogKind):
     name = BLOCKED
     prompt = "approvals.md"
     for_people = True
-    outlives_turn = True
 
     def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
         """Return the one decision in a JSON text, checked. Raises DecisionError."""
