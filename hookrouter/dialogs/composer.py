@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import close_of_gone_clients
+from hookrouter.dialogs.guidance import guidance_for
 from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.dialogs.messages.closed import closed_words
 from hookrouter.dialogs.messages.data import open_data
 from hookrouter.dialogs.messages.formatting import Surroundings, question_message, reminder_message
-from hookrouter.dialogs.messages.guidance import guidance_for
 from hookrouter.dialogs.messages.last_words import said_before
 from hookrouter.dialogs.messages.outgoing import is_for_person
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER

@@ -93,7 +93,7 @@ def session_started(event: events.SessionStart, context: Context, kinds: Collect
             endings.append(Ending(question, CLIENT_GONE))
     close(context, endings)
     prune_verdicts(context.store)
-    from hookrouter.dialogs.messages.guidance import prune_guidance
+    from hookrouter.dialogs.guidance import prune_guidance
 
     prune_guidance(context.store)
 

@@ -394,7 +394,7 @@ def _full(app: Application, question: Dialog) -> str:
 
 
 def _guidance(app: Application, session: str | None, tool_use_id: str | None) -> str:
-    from hookrouter.dialogs.messages.guidance import guidance
+    from hookrouter.dialogs.guidance import guidance
 
     waiting = _waiting(app.store, session, tool_use_id) if session or tool_use_id else []
     return guidance(app, waiting[0].cwd, waiting[0].kind) if waiting else guidance(app, os.getcwd())

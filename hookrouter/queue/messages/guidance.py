@@ -1,6 +1,6 @@
 """The advice on how to judge a finished turn: what an agent reads once for each session.
 
-It is remembered beside the advice on questions (:mod:`hookrouter.dialogs.messages.guidance`):
+It is remembered beside the advice on questions (:mod:`hookrouter.dialogs.guidance`):
 ``guidance-<session id>:<agent>:turns`` says in which message the agent got it.
 """
 
