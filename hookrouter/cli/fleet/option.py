@@ -88,12 +88,15 @@ def done_on(machine: str, line: Callable[[], tuple[Sequence[str], str]]) -> int 
 def without_files(words: Sequence[str]) -> tuple[list[str], str]:
     """Return a command line for another machine, which has not this one's files, and what it gets on stdin instead.
 
-    ``--file NAME`` becomes ``--file -``, with the file's text. Raises CommandError if it cannot be read.
+    ``--file NAME`` becomes ``--file -``, with the file's text; ``-`` alone goes with what stands on this one's stdin.
+    Raises CommandError if it cannot be read.
     """
     found, given, rest = list(words), "", iter(range(len(words)))
     for at in rest:
         word = words[at]
         if word == "--":
+            if found[at + 1 :] == ["-"]:
+                given = _text_of("-")
             break
         if word == "--file" and at + 1 < len(words):
             found[at + 1], given = "-", _text_of(words[at + 1])

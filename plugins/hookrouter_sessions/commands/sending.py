@@ -57,6 +57,11 @@ class Sending(NamedTuple):
     author: str | None = None
     as_json: bool = False
 
+    @property
+    def text_file(self) -> str | None:
+        """The file that holds the text: ``-`` for stdin; None if the arguments are the texts."""
+        return "-" if self.file is None and tuple(self.texts) == ("-",) else self.file
+
 
 class _Result(NamedTuple):
     outcome: str
@@ -137,7 +142,8 @@ def run(sending: Sending) -> int:
 
 def _elsewhere(sending: Sending) -> int | None:
     """Have another machine queue it, if it alone knows the session; return the exit code, None if that is this one."""
-    if not sending.session or sending.any_session:
+    if not sending.session or sending.any_session or (sending.texts and sending.file is not None):
+        # Without a session, or with a mistake.
         return None
     from hookrouter.cli.fleet.routing import done_elsewhere
 
@@ -152,8 +158,8 @@ def _line(sending: Sending) -> tuple[list[str], str]:
     flags = (("--next", sending.first), ("--json", sending.as_json))
     words = ["send", *(f"{name}={value}" for name, value in pairs if value), f"--timeout={sending.timeout}"]
     words += [name for name, is_set in flags if is_set]
-    if sending.file is not None:
-        return without_files([*words, f"--file={sending.file}"])
+    if (file := sending.text_file) is not None:
+        return without_files([*words, f"--file={file}"])
     return [*words, "--", *sending.texts], ""
 
 
@@ -235,7 +241,7 @@ def _checked(sending: Sending) -> tuple[Author, Sequence[str]]:
         raise _UsageError("give the texts either as arguments or with --file, not both")
     try:
         author = sender(sending.author)
-        file = "-" if sending.texts == ("-",) else sending.file
+        file = sending.text_file
         texts = sending.texts if file is None else [read_text(file)]
     except ValueError as error:
         raise _UsageError(str(error)) from None
