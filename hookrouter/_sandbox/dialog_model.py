@@ -1,7 +1,7 @@
 """A model of the AskUserQuestion dialog of Claude Code 2.1.330: a state machine that takes keys and draws itself.
 
 Every effect of a key here was seen on the real client 2.1.330 in tmux 3.3a. The model has no clock; the client's
-delays and its input guard are in :class:`FakeTerminal`, which is a terminal backend for tests without a terminal.
+delays and its input guard are in :mod:`hookrouter._sandbox.fake_terminal`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.answering.interfaces import Screen, TerminalGone
 from hookrouter.answering.labels import cut, joined_items, recorded_label
 from hookrouter.util.text_width import text_width
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.tools import AskUserQuestionInput
 
-__all__ = ["DialogModel", "FakeTerminal"]
+__all__ = ["DialogModel", "broken_into_lines"]
 
 _PREVIEW_WIDTH = 40
 """Columns that a box of narrow previews has for them."""
@@ -27,7 +25,7 @@ _AROUND_PREVIEW = 9
 """Rows that a preview page needs below its question and beside preview and footer, with the two that it leaves free."""
 
 
-def _wrap(text: str, width: int) -> list[str]:
+def broken_into_lines(text: str, width: int) -> list[str]:
     """Break text at spaces, and words that are too long anywhere, to lines of at most ``width`` columns."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
@@ -381,9 +379,9 @@ class DialogModel:
             return _clip(head, foot, height, None)
         question = self.questions[self.tab]
         head = [*([""] if question.preview else []), "─" * width, *self._header(width), ""]
-        asked = _wrap(cut(question.text), width)
+        asked = broken_into_lines(cut(question.text), width)
         if len(asked) > 1:
-            asked = [f"│ {line}".rstrip() for line in _wrap(cut(question.text), width - 2)]
+            asked = [f"│ {line}".rstrip() for line in broken_into_lines(cut(question.text), width - 2)]
         head += [*asked, ""]
         if question.preview:
             # The preview gets what the rest of the page, with two rows to spare, leaves of the pane.
@@ -418,21 +416,23 @@ class DialogModel:
             label = question.labels[number] + (" ✔" if not question.multi and question.chosen == number else "")
             box = f"[{'✔' if question.ticked[number] else ' '}] " if question.multi else ""
             indent = 9 if question.multi else 5
-            wrapped = _wrap(label, width - indent)
+            wrapped = broken_into_lines(label, width - indent)
             lines.append(f"{mark} {number + 1}. {box}{wrapped[0]}")
             described = recorded_label(option.get("description") or "")
             lines += [" " * indent + line for line in wrapped[1:]]
-            lines += [" " * indent + line for line in (_wrap(described, width - indent) if described else [])]
+            lines += [
+                " " * indent + line for line in (broken_into_lines(described, width - indent) if described else [])
+            ]
         count = len(question.options)
         mark = "❯" if question.cursor == count else " "
         if question.multi:
-            shown = _wrap(question.typed.value or "Type something", width - 9)
+            shown = broken_into_lines(question.typed.value or "Type something", width - 9)
             lines.append(f"{mark} {count + 1}. [{'✔' if question.typed_ticked else ' '}] {shown[0]}")
             lines += [" " * 9 + line for line in shown[1:]]
             row = "Next" if self.tab + 1 < len(self.questions) else "Submit"
             lines.append(f"{'❯' if question.cursor == count + 1 else ' '}    {row}")
         else:
-            shown = _wrap(question.typed.value or "Type something.", width - 5)
+            shown = broken_into_lines(question.typed.value or "Type something.", width - 5)
             if question.chosen == count:
                 widest = max(map(text_width, shown))
                 shown[0] += " " * (widest - text_width(shown[0])) + " ✔"
@@ -446,13 +446,13 @@ class DialogModel:
         column = 34 if width >= 70 else 28
         for number, label in enumerate(question.labels):
             mark = "❯" if focused == number else " "
-            wrapped = _wrap(label + (" ✔" if question.chosen == number else ""), column - 7)
+            wrapped = broken_into_lines(label + (" ✔" if question.chosen == number else ""), column - 7)
             left.append(f"{mark} {number + 1}. {wrapped[0]}")
             left += [f"    {line}" for line in wrapped[1:]]
         previews = [option.get("preview") or "No preview available" for option in question.options]
         longest = max(text_width(line) for preview in previews for line in preview.split("\n"))
         inner = min(max(_PREVIEW_WIDTH, longest), width - column - 4)
-        shown = [part for line in previews[focused].split("\n") for part in _wrap(line, inner)]
+        shown = [part for line in previews[focused].split("\n") for part in broken_into_lines(line, inner)]
         hidden = 0
         if len(shown) > room:
             hidden = len(shown) - max(1, room - 1)
@@ -464,7 +464,7 @@ class DialogModel:
             right.append(f"├{notice}{'─' * (inner + 2 - text_width(notice))}┤")
         right += [f"└{'─' * (inner + 2)}┘", ""]
         empty = "Add notes on this design…" if question.notes_open else "press n to add notes"
-        noted = _wrap(question.notes.value or empty, width - column - 7)
+        noted = broken_into_lines(question.notes.value or empty, width - column - 7)
         right += [f"Notes: {noted[0]}", *(f"       {line}" for line in noted[1:]), ""]
         lines = []
         for number in range(max(len(left), len(right))):
@@ -484,7 +484,7 @@ class DialogModel:
             parts.append("ctrl+g to edit in Vim")
         if question.preview and len(self.questions) > 1:
             parts.append("Tab to switch questions")
-        return ["", *_wrap(" · ".join([*parts, "Esc to cancel"]), width)]
+        return ["", *broken_into_lines(" · ".join([*parts, "Esc to cancel"]), width)]
 
     def _render_review(self, width: int) -> list[str]:
         lines = ["", "─" * width, *self._header(width), "", "Review your answers", ""]
@@ -494,13 +494,13 @@ class DialogModel:
             answer = question.answer()
             if answer is None:
                 continue
-            asked = _wrap(cut(question.text), width - 3)
+            asked = broken_into_lines(cut(question.text), width - 3)
             if len(asked) > 1:
-                asked = _wrap(cut(question.text), width - 5)
+                asked = broken_into_lines(cut(question.text), width - 5)
                 lines += [f" │ {'●' if not number else ' '} {line}".rstrip() for number, line in enumerate(asked)]
             else:
                 lines.append(f" ● {asked[0]}")
-            shown = _wrap(answer, width - 5)
+            shown = broken_into_lines(answer, width - 5)
             lines += [f"   {'→ ' if not number else ''}{line}".rstrip() for number, line in enumerate(shown)]
         return [*lines, ""]
 
@@ -522,136 +522,3 @@ def _clip(head: list[str], foot: list[str], height: int, rows_from: int | None) 
         return [*head[over:-1], notice, *foot]
     blank = foot.index("")
     return [*head[over:], *foot[:blank], notice, *foot[blank + 1 :]]
-
-
-class FakeTerminal:
-    """A terminal backend in front of a dialog model: a client with a prompt box, its delays and its input guard.
-
-    Time comes from ``clock``, in seconds, so that a test decides how it passes.
-    """
-
-    name = "fake"
-
-    def __init__(
-        self,
-        model: DialogModel,
-        clock: Callable[[], float],
-        *,
-        width: int = 120,
-        height: int = 40,
-        opens_at: float = 0.0,
-        guard: float = 0.15,
-        latency: float = 0.03,
-    ) -> None:
-        """Put a client around ``model``.
-
-        ``opens_at`` is when the dialog is drawn, ``guard`` for how long after that Enter, Space and characters are
-        ignored, ``latency`` how long after a key its effect is drawn.
-        """
-        self.model = model
-        self.clock = clock
-        self.width, self.height = width, height
-        self.opens_at, self.guard, self.latency = opens_at, guard, latency
-        self.prompt = ""
-        self.prompts: list[str] = []
-        """What was sent as prompts."""
-        self.log: list[tuple[str, str]] = []
-        """Every ``("key", name)`` and ``("paste", text)``, oldest first."""
-        self.to_prompt: list[int] = []
-        """The numbers of the keys and pastes in ``log`` that reached the prompt box instead of the dialog."""
-        self.closed_by: int | None = None
-        """The number in ``log`` of the key that closed the dialog."""
-        self.gone = False
-        self.lost: set[int] = set()
-        """The numbers of the keys in ``log`` that the client loses."""
-        self._queue: list[tuple[float, str, str, int]] = []
-        self._drawn: tuple[float, list[str]] | None = None
-
-    def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:  # noqa: ARG002
-        """Return None: a fake terminal runs no program."""
-        return None
-
-    def capture(self, address: TerminalAddress) -> Screen:  # noqa: ARG002
-        """Return the screen, with every key applied whose time has come."""
-        if self.gone:
-            raise TerminalGone("the fake terminal is gone")
-        self._apply()
-        lines = ["● One question."]
-        if self.model.outcome is None and self.clock() >= self.opens_at:
-            lines = (lines + self.model.render(self.width, self.height))[-self.height :]
-        else:
-            lines += self._transcript()
-            lines += [f"❯ {prompt}" for prompt in self.prompts]
-            rule = "─" * self.width
-            lines += [
-                "",
-                rule,
-                *(f"{'❯ ' if not at else '  '}{part}" for at, part in enumerate(self.prompt.split("\n"))),
-            ]
-            lines += [rule, "  ⏵⏵ bypass permissions on (shift+tab to cycle)"]
-            lines = lines[-self.height :]
-        lines += [""] * (self.height - len(lines))
-        return Screen(tuple(line.rstrip() for line in lines), self.width, self.height, self._unchanged(lines))
-
-    def _unchanged(self, lines: list[str]) -> float:
-        """Return for how long these lines stand already, as exactly as tmux knows it."""
-        if self._drawn is None:
-            self._drawn = self.opens_at, lines
-        elif lines != self._drawn[1]:
-            self._drawn = self.clock(), lines
-        return max(0.0, self.clock() - self._drawn[0] - 1)
-
-    def press(self, address: TerminalAddress, key: str) -> None:  # noqa: ARG002
-        """Queue a key."""
-        self._send("key", key)
-
-    def paste(self, address: TerminalAddress, text: str) -> None:  # noqa: ARG002
-        """Queue a paste."""
-        self._send("paste", text)
-
-    def _send(self, kind: str, what: str) -> None:
-        if self.gone:
-            raise TerminalGone("the fake terminal is gone")
-        self._apply()
-        self.log.append((kind, what))
-        if len(self.log) - 1 not in self.lost:
-            self._queue.append((self.clock() + self.latency, kind, what, len(self.log) - 1))
-
-    def _apply(self) -> None:
-        while self._queue and self._queue[0][0] <= self.clock():
-            at, kind, what, number = self._queue.pop(0)
-            was_open = self.model.outcome is None
-            if not was_open or at < self.opens_at:
-                self.to_prompt.append(number)
-                self._to_prompt(kind, what)
-            elif kind == "paste":
-                self.model.paste(what)
-            elif at - self.latency >= self.opens_at + self.guard or not (what in ("Enter", "Space") or len(what) == 1):
-                self.model.press(what)
-            if was_open and self.model.outcome is not None:
-                self.closed_by = number
-
-    def _to_prompt(self, kind: str, what: str) -> None:
-        if kind == "paste" or len(what) == 1:
-            self.prompt += what
-        elif what == "Enter" and self.prompt.strip():
-            self.prompts.append(self.prompt)
-            self.prompt = ""
-
-    def _transcript(self) -> list[str]:
-        if self.model.outcome is None:
-            return []
-        questions = [question.text for question in self.model.questions]
-        if self.model.result is not None:
-            answers = self.model.result["answers"]
-            said = [f"{question} → {answers.get(question, '')}" for question in questions]
-            lines = ["", "● Answered Claude's questions:"]
-        else:
-            said = questions
-            lines = ["", "● Declined to answer Claude's questions:"]
-        for number, line in enumerate(said):
-            lines += [
-                f"{'  ⎿  ' if not number and not at else '     '}· {part}"
-                for at, part in enumerate(_wrap(line, self.width - 8))
-            ]
-        return lines

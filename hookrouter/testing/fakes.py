@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
+from hookrouter._sandbox.dialog_model import DialogModel
+from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.interfaces import Screen, TerminalAddress, TerminalError, TerminalGone
 from hookrouter.markers import hookimpl
 from hookrouter.messaging.gateway import SendResult

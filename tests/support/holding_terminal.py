@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrouter._sandbox.dialog_model import FakeTerminal
+from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.interfaces import TerminalAddress
 
 __all__ = ["HoldingFakeTerminal"]

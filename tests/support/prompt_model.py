@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from hookrouter._sandbox.dialog_model import _wrap
+from hookrouter._sandbox.dialog_model import broken_into_lines
 from hookrouter.answering.interfaces import (
     Screen,
     StyledScreen,
@@ -200,7 +200,7 @@ class UnstyledPromptModel:
     # What it draws
 
     def _rows(self) -> list[str]:
-        return _wrap(self.draws(self.text), self.width - 3)
+        return broken_into_lines(self.draws(self.text), self.width - 3)
 
     def _menu(self) -> list[str]:
         if self.mode or not re.fullmatch(r"/\S*", self.text):

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
+from hookrouter._sandbox.dialog_model import DialogModel
+from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.decisions import Chat, Decision, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import refusal_of
 from hookrouter.answering.interfaces import (

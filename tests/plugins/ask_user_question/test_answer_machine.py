@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
+from hookrouter._sandbox.dialog_model import DialogModel
+from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, TerminalAddress
 from hookrouter.dialogs.comparison import compare
 from hookrouter.dialogs.decisions import parse_decisions

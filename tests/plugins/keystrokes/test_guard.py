@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
+from hookrouter._sandbox.dialog_model import DialogModel
+from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.decisions import Select
 from hookrouter.answering.interfaces import (
     AnswerOutcome,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookrouter._sandbox.dialog_model import DialogModel, FakeTerminal
+from hookrouter._sandbox.dialog_model import DialogModel
+from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus, TerminalAddress
 from hookrouter.testing.contracts import AnswerChannelContract, Recorded
 from hookrouter.tools import AskUserQuestionInput
