@@ -33,7 +33,7 @@ _IN_A_TURN = ("pre_tool_use", "post_tool_use", "user_prompt_submit", "session_st
 
 
 _COMMANDS = ("git push -f*", "git push -[!-]*f*", "git push --force*", "git push +*")
-_FORCED = ("git push '--for''ce'", "git -C x push +main", "git push -uf", "sh -c 'cd x;git push -f'")
+_FORCED = ("git push '--for''ce'", "git -C x push -uf", "sh -c 'cd x;git push +main'")
 
 
 class _Guard(NamedTuple):
