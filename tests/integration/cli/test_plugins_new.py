@@ -18,6 +18,7 @@ CONTRIBUTING = (
     "CommandSpecs",
     "PageSpecs",
     "PromptSpecs",
+    "ResidentSpecs",
     "SettingsSpecs",
     "StorageSpecs",
     "WatchSpecs",
