@@ -166,7 +166,7 @@ def test_explain_says_why_a_plugin_is_not_called(sight: Sight) -> None:
     assert (entries["off"]["status"], entries["off"]["refuses"]) == ("disabled", False)
     assert (entries["faulty"]["status"], entries["faulty"]["refuses"]) == ("broken", True)
     assert "cannot be imported" in entries["faulty"]["reason"]
-    assert "mend, upgrade or uninstall" in entries["faulty"]["fix"]
+    assert "fix, upgrade or uninstall" in entries["faulty"]["fix"]
 
 
 @THROUGH_FRONTS
