@@ -6,9 +6,8 @@ package costs nothing, importing a name costs what that name needs.
 
 TYPE_CHECKING = False
 
-__version__ = "0.1.0"
-
 if TYPE_CHECKING:
+    from hookrouter._version import __version__ as __version__
     from hookrouter.context import Context as Context
     from hookrouter.events import *
     from hookrouter.hookspecs.answering import AnswerSpecs as AnswerSpecs
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from hookrouter.util.errors import HookrouterError as HookrouterError
 
 _HOMES = {
+    "__version__": "_version",
     "Command": "hookspecs.commands",
     "Context": "context",
     "HookrouterError": "util.errors",
@@ -57,7 +57,9 @@ if not TYPE_CHECKING:
             from hookrouter import events, hookspecs, replies
 
             found = [*_HOMES, *_FORM, *events.__all__, *replies.__all__, *hookspecs.__all__]
-            return sorted({name for name in found if name[0].isupper() and not name.isupper()} | {*_HOMES})
+            return sorted(
+                {name for name in found if name[0].isupper() and not name.isupper()} | {*_HOMES} - {"__version__"}
+            )
         if name in _HOMES or name[:1].isupper():
             value = getattr(__import__(f"{__name__}.{_home(name)}", fromlist=[name]), name, None)
             if value is not None:

@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Services
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
+    from hookrouter.terminals import TerminalAddress
 
 __all__ = [
     "announce_problems",
@@ -49,7 +49,7 @@ def locate_terminal(services: Services) -> tuple[TerminalAddress | None, str]:
 
 def announce_problems(services: Services, *, has_screen: bool) -> str:
     """Tell, once for each mistake, that config.toml has problems; return what the user is shown, empty for nothing."""
-    from hookrouter.messaging.config_alarm import screen_text, tell_agents
+    from hookrouter._config_alarm import screen_text, tell_agents
 
     if tell_agents(services):
         start_delivery(services)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeVar, overload
 
     from hookrouter._plugins.registry import Plugins
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.config import Agent, Config
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
     from hookrouter.storage.journal import Journal
+    from hookrouter.terminals import TerminalAddress
 
     T = TypeVar("T")
 

@@ -25,7 +25,8 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
-from hookrouter.answering.interfaces import DialogPlanner, TerminalError, keystroke_planners, terminal_backends
+from hookrouter.answering.interfaces import DialogPlanner, keystroke_planners
+from hookrouter.terminals import TerminalError, terminal_backends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,11 +16,11 @@ from hookrouter._installation.matchers import matches
 from hookrouter._installation.settings_edit import SettingsError, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
 from hookrouter._isolation import circuit_breaker
+from hookrouter._plugins.call_specs import hookspecs_for
 from hookrouter._plugins.manager import build_caller, is_wrapper
 from hookrouter._plugins.registry import PluginStatus, remedy
 from hookrouter.context import Context
 from hookrouter.events import EVENT_CLASSES
-from hookrouter.hookspecs import hookspecs_for
 from hookrouter.markers import waiting
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.permission_rules.judging import Call, Rules

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrouter import __version__
+from hookrouter._version import __version__
 from hookrouter.storage.own_file import is_out_of_means, keep_own_json, read_own_json, write_own_json
 from hookrouter.util.filenames import digest
 from hookrouter.util.value import Value, decode, encode

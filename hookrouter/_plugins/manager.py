@@ -14,7 +14,7 @@ import sys
 
 from hookrouter._plugins.plain_calls import plain_calls
 from hookrouter.markers import IMPLEMENTATION, PROJECT_NAME
-from hookrouter.util.text import describe_error, did_you_mean
+from hookrouter.util.text import describe_error
 from hookrouter.util.time_limit import time_limit
 
 TYPE_CHECKING = False
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from hookrouter.hookspecs import CallSpecs
+    from hookrouter._plugins.call_specs import CallSpecs
 
     Guard = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
 
-__all__ = ["build_caller", "build_calls", "collect", "implementations", "is_wrapper", "load_object", "validate"]
+__all__ = ["build_caller", "build_calls", "collect", "implementations", "is_wrapper", "load_object"]
 
 CONTRIBUTION_SECONDS = 10.0
 """How long a plugin may take to hand over what it contributes: a terminal backend, a gateway, a command."""
@@ -62,60 +62,6 @@ def implementations(plugin: object) -> dict[str, Callable[..., Any]]:
             raise pluggy.PluginValidationError(plugin, f"{hook} is implemented twice, by {name!r} too")
         found[hook] = getattr(plugin, name)
     return found
-
-
-def validate(name: str, plugin: object) -> dict[str, Callable[..., Any]]:
-    """Return a plugin's implementations of the hooks that there are, by name, as :func:`implementations` has them.
-
-    One that is not known and marked with ``optionalhook`` is left out: it may be another version's. Checks unknown
-    names, arguments and classes, old-style wrappers.
-
-    Raises pluggy.PluginValidationError, whose message names the hook and what is allowed.
-    """
-    import pluggy
-
-    from hookrouter._plugins.annotations import misfits
-    from hookrouter.hookspecs import all_spec_classes
-
-    manager = pluggy.PluginManager(PROJECT_NAME)
-    for specs in all_spec_classes():
-        manager.add_hookspecs(specs)
-    known = {hook for hook in vars(manager.hook) if not hook.startswith("_")}
-    found = implementations(plugin)
-    for hook, function in list(found.items()):
-        if hook not in known and _is_optional(function):
-            del found[hook]
-            continue
-        if hook not in known:
-            from hookrouter._contract.document import snake
-
-            hint = did_you_mean(snake(hook), known, "see the hook reference for the names")
-            raise pluggy.PluginValidationError(plugin, f"unknown hook {hook!r}; {hint}")
-        if getattr(function, IMPLEMENTATION, {}).get("hookwrapper"):
-            raise pluggy.PluginValidationError(plugin, f"{hook}: hookwrapper=True is not supported, use wrapper=True")
-        spec = getattr(manager.hook, hook).spec
-        for problem in (*_unknown_arguments(hook, function, spec.argnames), *misfits(hook, function, spec.function)):
-            raise pluggy.PluginValidationError(plugin, problem)
-    manager.register(plugin, name)
-    manager.check_pending()
-    return found
-
-
-def _is_optional(function: Callable[..., Any]) -> bool:
-    return bool(getattr(function, IMPLEMENTATION, {}).get("optionalhook"))
-
-
-def _unknown_arguments(hook: str, function: Callable[..., Any], known: Sequence[str]) -> list[str]:
-    """Return what to say of an argument that the hook does not have, and that has no default."""
-    from hookrouter.util.signatures import signature_of
-
-    parameters = signature_of(function).parameters.values()
-    asked = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty]
-    unknown = [name for name in asked if name not in (*known, "self")]
-    if not unknown:
-        return []
-    hint = did_you_mean(unknown[0], known, f"there are: {', '.join(known) or 'none'}")
-    return [f"{hook}: unknown argument {unknown[0]!r}; {hint}"]
 
 
 class _Facade:
@@ -222,7 +168,7 @@ def collect(
 
         return guarded
 
-    from hookrouter.hookspecs import contribution_spec
+    from hookrouter._plugins.call_specs import contribution_spec
 
     for call in build_calls(contribution_spec(hook), plugins, guard, failed).values():
         call()

@@ -167,7 +167,7 @@ def check_settings(asked: Sequence[tuple[DiscoveredPlugin, Mapping[str, object]]
 
 def look_into(name: str, value: str, table: Mapping[str, object]) -> dict[str, Any]:
     """Return all that one plugin says of itself, in a process of its own: what
-    :func:`hookrouter._plugins.inspector.describe` returns, with how its hooks are called and what it contributes."""
+    :func:`hookrouter._inspection.inspector.describe` returns, with how its hooks are called and what it contributes."""
     (description,) = _describe([(name, value, table)], ask=True)
     return {"called": {}, "contributions": [], **description}
 
@@ -265,7 +265,7 @@ def _inspect(
     if time.monotonic() >= deadline:
         return [], f"not imported, because the plugins before it took {SCAN_SECONDS:.0f} s"
     child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "hookrouter._plugins.inspector", *(["contributions"] if ask else [])],
+        [sys.executable, "-P", "-m", "hookrouter._inspection.inspector", *(["contributions"] if ask else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

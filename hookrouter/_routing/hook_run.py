@@ -13,8 +13,7 @@ from hookrouter._plugins.discovery import load_config, load_index, resolve_setti
 from hookrouter._plugins.index import read_cache
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, Plugins
 from hookrouter._routing.hook_call import parse
-from hookrouter._routing.hook_record import HookRecord
-from hookrouter._routing.output import BLOCKED, FAILED, REFUSALS, HookOutput, Routed
+from hookrouter._routing.output import BLOCKED, FAILED, REFUSALS, HookOutput, HookRecord, Routed
 from hookrouter.config import FILES
 from hookrouter.storage.home import Home, forget_ensured
 from hookrouter.storage.journal import Journal

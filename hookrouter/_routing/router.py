@@ -14,10 +14,10 @@ from hookrouter import events
 from hookrouter._contract.hook_names import WAKE_VARIABLE, event_facts, matched_value, mcp_name
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
 from hookrouter._isolation.progress import FAILURES, Call, RunProgress
+from hookrouter._plugins.call_specs import hookspecs_for
 from hookrouter._plugins.manager import build_calls, is_wrapper
 from hookrouter._plugins.plain_calls import argument_names
 from hookrouter._routing.output import REFUSALS, HookOutput, Routed
-from hookrouter.hookspecs import hookspecs_for
 from hookrouter.markers import waiting
 from hookrouter.tools.calls import tool_class
 from hookrouter.util import fastjson

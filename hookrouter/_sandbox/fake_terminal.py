@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._sandbox.dialog_model import broken_into_lines
-from hookrouter.answering.interfaces import Screen, TerminalGone
+from hookrouter.terminals import Screen, TerminalGone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrouter._sandbox.dialog_model import DialogModel
-    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter.terminals import TerminalAddress
 
 __all__ = ["FakeTerminal"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from hookrouter._sandbox.processes import RUN_MARK, reap
 from hookrouter._sandbox.waiting import wait_until
-from hookrouter.answering.interfaces import OpeningTerminal, TerminalError, TerminalGone
+from hookrouter.terminals import OpeningTerminal, TerminalError, TerminalGone
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import did_you_mean
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
+    from hookrouter.terminals import TerminalAddress, TerminalBackend
 
 __all__ = ["BackendTerminal", "Pane", "Terminal", "TerminalUnavailableError"]
 

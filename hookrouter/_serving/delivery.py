@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrouter._serving.copied_pages import Runs
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Services, Wiring
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
+    from hookrouter.terminals import TerminalAddress
 
 __all__ = ["WarmDelivery", "become_deliverer", "fork_apart", "replace_environment"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter._config.report import untold_warning
+from hookrouter._diagnostics.configuration import untold_warning
 from hookrouter.config import INBOX
 from hookrouter.util.text import duration, printable
 

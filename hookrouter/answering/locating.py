@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import TerminalError, terminal_backends
+from hookrouter.terminals import TerminalError, terminal_backends
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Services
+    from hookrouter.terminals import TerminalAddress
 
 __all__ = ["locate"]
 

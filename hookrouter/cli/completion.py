@@ -87,7 +87,7 @@ def plugin_names() -> list[str]:
 
 def hook_names() -> list[str]:
     """Return the names of all hooks."""
-    from hookrouter._plugins.inspector import spec_names
+    from hookrouter._inspection.inspector import spec_names
 
     return plain(spec_names())
 

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hookrouter._config.report import (
+from hookrouter._config.validation import Problem
+from hookrouter._diagnostics.checks.check import ERROR, Place
+from hookrouter._diagnostics.checks.settings import SettingsCheck
+from hookrouter._diagnostics.checks.system import working_folder
+from hookrouter._diagnostics.configuration import (
     BUILT_IN,
     FROM_FILE,
     PLUGIN,
@@ -21,12 +25,8 @@ from hookrouter._config.report import (
     read_lines,
     storage_problems,
 )
-from hookrouter._config.report import check as examine
-from hookrouter._config.report import settings as all_settings
-from hookrouter._config.validation import Problem
-from hookrouter._diagnostics.checks.check import ERROR, Place
-from hookrouter._diagnostics.checks.settings import SettingsCheck
-from hookrouter._diagnostics.checks.system import working_folder
+from hookrouter._diagnostics.configuration import check as examine
+from hookrouter._diagnostics.configuration import settings as all_settings
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
@@ -36,7 +36,7 @@ from hookrouter.util.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrouter._config.report import Setting
+    from hookrouter._diagnostics.configuration import Setting
 
 __all__ = ["app", "check", "show"]
 

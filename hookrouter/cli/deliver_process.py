@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hookrouter._config.cache import file_key
 from hookrouter._plugins.discovery import load_config
+from hookrouter.composing import Composing, message_composers
 from hookrouter.config import FILES
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.messaging import notices
-from hookrouter.messaging.composer import message_composers
 from hookrouter.messaging.delivery.attempt import ATTEMPT_SECONDS, Limits, exit_after
-from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.delivery.deliverer import Deliverer, deliver_all
 from hookrouter.messaging.delivery.workers import Processes
 from hookrouter.messaging.environment import environment_mark
@@ -180,9 +179,9 @@ class _Work:
 
     def _build(self) -> Deliverer:
         """Return the deliverer, after plugins have put in what could not be put in before."""
+        from hookrouter._config_alarm import tell_agents, tell_of_gateway
         from hookrouter.cli.application import Application
         from hookrouter.dialogs.composer import DialogComposer
-        from hookrouter.messaging.config_alarm import tell_agents, tell_of_gateway
 
         # Before the config is read, so that no change of it is missed.
         self._key = file_key(self._home.config_file)

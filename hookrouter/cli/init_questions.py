@@ -10,8 +10,8 @@ import typer
 
 from hookrouter._setup.choices import ChoiceError, NewGateway, Words, escalation_of, gateway_of, globs_of
 from hookrouter._setup.plan import check_gateway
-from hookrouter.answering.interfaces import ListingTerminal, TerminalError, terminal_backends
 from hookrouter.permission_rules.presets import about, preset_names
+from hookrouter.terminals import ListingTerminal, TerminalError, terminal_backends
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from hookrouter._setup.choices import ChoiceError, Choices, Words, choices_of
 from hookrouter._setup.plan import make_plan
 from hookrouter._setup.summary import first_question, routes
 from hookrouter._setup.trial import send_test
-from hookrouter.answering.interfaces import ProbingTerminal, terminal_backends
 from hookrouter.cli.application import Application
 from hookrouter.cli.doctor import has_errors, tell
 from hookrouter.cli.errors import CommandError
@@ -28,6 +27,7 @@ from hookrouter.cli.init_questions import Questions
 from hookrouter.cli.installation import register
 from hookrouter.cli.terminal import Waiting, width
 from hookrouter.config import IMPLICIT_AGENT
+from hookrouter.terminals import ProbingTerminal, terminal_backends
 from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hookrouter import __version__
-from hookrouter._plugins.commands import BUILT_IN, GROUPS, CommandEntry, cli_commands, contributed
+from hookrouter._commands import BUILT_IN, GROUPS, CommandEntry, cli_commands, contributed
 from hookrouter._plugins.registry import PluginStatus
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.output import OutputLostError, flush_output, prepare_output

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hookrouter._config.edit import ConfigEditError, change
-from hookrouter._config.report import FROM_FILE, ConfigError, read_lines
 from hookrouter._config.validation import hide
 from hookrouter._contract.hook_names import event_facts
 from hookrouter._diagnostics.checks.settings import stale_registrations
+from hookrouter._diagnostics.configuration import FROM_FILE, ConfigError, read_lines
+from hookrouter._inspection.inspector import spec_names
 from hookrouter._isolation import circuit_breaker
-from hookrouter._plugins.inspector import spec_names
 from hookrouter._plugins.registry import NOT_INSTALLED, PluginStatus, remedy
 from hookrouter._plugins.scan import look_into
 from hookrouter.cli.application import Application

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TypeGuard
 
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.storage.interface import DocumentStore
+    from hookrouter.terminals import TerminalAddress
 
 __all__ = [
     "ANSWER_LOCK",
@@ -598,7 +598,7 @@ def question_of(document: Mapping[str, Any] | None) -> Dialog | None:
 
 
 def _address(value: object) -> TerminalAddress | None:
-    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter.terminals import TerminalAddress
 
     if not isinstance(value, dict):
         return None

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from hookrouter import events
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Context
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.interface import DocumentStore
+    from hookrouter.terminals import TerminalAddress
 
 __all__ = [
     "close_older",
@@ -93,9 +93,9 @@ def session_started(event: events.SessionStart, context: Context, kinds: Collect
             endings.append(Ending(question, CLIENT_GONE))
     close(context, endings)
     prune_verdicts(context.store)
-    from hookrouter.dialogs.guidance import prune_guidance
+    from hookrouter.messaging.advice import prune_brought
 
-    prune_guidance(context.store)
+    prune_brought(context.store)
 
 
 def session_ended(event: events.SessionEnd, context: Context, kinds: Collection[str] = _QUESTIONS) -> None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from hookrouter.markers import hookspec
 
 if TYPE_CHECKING:
-    from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner, TerminalBackend
+    from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner
+    from hookrouter.composing import MessageComposer
     from hookrouter.dialogs.kinds import DialogKind
-    from hookrouter.messaging.composer import MessageComposer
     from hookrouter.messaging.gateway import Gateway
+    from hookrouter.terminals import TerminalBackend
 
 __all__ = ["AnswerSpecs"]
 
@@ -94,7 +95,7 @@ class AnswerSpecs:
         """When: a session's terminal is looked for, also in hook processes, so it must import little.
 
         Returns: ``None`` for no backend, or an object with the members of
-        :class:`~hookrouter.answering.interfaces.TerminalBackend`. Its ``name`` is what ``[answer] terminal`` in
+        :class:`~hookrouter.terminals.TerminalBackend`. Its ``name`` is what ``[answer] terminal`` in
         config.toml names.
 
         Combined: The backend that config.toml names is asked first where a new session runs, then the others by name; a
@@ -141,7 +142,7 @@ class AnswerSpecs:
         """When: messages are delivered to agents, never in a hook process.
 
         Returns: ``None`` for no composer, or an object with the members of
-        :class:`~hookrouter.messaging.composer.MessageComposer`. Its ``name`` is what it is known by.
+        :class:`~hookrouter.composing.MessageComposer`. Its ``name`` is what it is known by.
 
         Combined: Composers are asked in plugin order; the first one that returns a message completes it. Of two plugins
         with one name the first in plugin order is used, and the other is reported.

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrouter._plugins.registry import Plugins
-    from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
     from hookrouter.queue.items import Item
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
+    from hookrouter.terminals import TerminalAddress, TerminalBackend
 
 __all__ = [
     "ExactChannel",

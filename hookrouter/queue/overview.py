@@ -24,11 +24,11 @@ from hookrouter.util.clock import iso, now
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from hookrouter.answering.interfaces import TerminalAddress
     from hookrouter.context import Services
     from hookrouter.messaging.pauses import Pause
     from hookrouter.sessions.running_clients import RunningClient
     from hookrouter.storage.interface import DocumentStore
+    from hookrouter.terminals import TerminalAddress
 
     FindClients = Callable[[Services, Iterable[SessionRecord]], list[RunningClient]]
 

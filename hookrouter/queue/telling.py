@@ -10,12 +10,12 @@ from hookrouter.storage.interface import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrouter.answering.interfaces import Screen
     from hookrouter.context import Services
     from hookrouter.queue.documents import Queue
     from hookrouter.queue.failures import AfterFailure
     from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
+    from hookrouter.terminals import Screen
 
 __all__ = ["queue_emptied", "queue_stopped", "queue_waits", "turn_failed"]
 

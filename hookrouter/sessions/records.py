@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.answering.interfaces import TerminalAddress
+from hookrouter.terminals import TerminalAddress
 from hookrouter.util.claude_process import is_gone, is_suspended, process_space
 from hookrouter.util.clock import iso, now
 

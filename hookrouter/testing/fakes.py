@@ -9,15 +9,15 @@ import attrs
 
 from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
-from hookrouter.answering.interfaces import Screen, TerminalAddress, TerminalError, TerminalGone
 from hookrouter.markers import hookimpl
 from hookrouter.messaging.gateway import SendResult
+from hookrouter.terminals import Screen, TerminalAddress, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrouter.answering.interfaces import TerminalBackend
     from hookrouter.messaging.gateway import Gateway, Message
+    from hookrouter.terminals import TerminalBackend
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["FakeGateway", "FakePane"]

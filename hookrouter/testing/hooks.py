@@ -18,21 +18,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 
 from hookrouter import _wiring
-from hookrouter._config.cache import forget
-from hookrouter._config.cache import load as load_config
+from hookrouter._config import cache as config_cache
 from hookrouter._contract.hook_names import command_word, event_facts, hook_names
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
+from hookrouter._inspection.inspector import matching, own_table, waking
+from hookrouter._inspection.validation import validate
 from hookrouter._isolation.containment import WROTE, Containment
 from hookrouter._isolation.progress import FAILURES
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
-from hookrouter._plugins.inspector import matching, own_table, waking
-from hookrouter._plugins.manager import implementations, is_wrapper, validate
+from hookrouter._plugins.manager import implementations, is_wrapper
 from hookrouter._plugins.registry import Plugins
 from hookrouter._plugins.settings_schema import check as check_settings
 from hookrouter._plugins.settings_schema import declared
 from hookrouter._routing.router import route
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.context import Context
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import ENTRY_POINT_GROUP, waiting
@@ -41,6 +40,7 @@ from hookrouter.messaging.outbox import Outbox
 from hookrouter.records import check as check_payload
 from hookrouter.samples import sample
 from hookrouter.storage.journal import Journal
+from hookrouter.terminals import TerminalAddress
 from hookrouter.tools.calls import tool_class
 from hookrouter.util.program import script_argv
 from hookrouter.util.signatures import signature_of
@@ -507,7 +507,7 @@ class Hooks:
         return plugins
 
     def _config(self) -> Config:
-        return load_config(self.home, tables=lambda: declared_tables(self._found.values()))
+        return config_cache.load(self.home, tables=lambda: declared_tables(self._found.values()))
 
     def _declared(self, name: str, plugin: object) -> OwnSettings | None:
         """Return what is known of the settings class of a plugin, and keep the class; None if it declares none."""
@@ -522,7 +522,7 @@ class Hooks:
         self._found[found.name] = found
         if found.table:
             # config.toml may have one more table than when it was read.
-            forget(self.home)
+            config_cache.forget(self.home)
         self._objects[found.name] = _Watched(found.name, plugin, self.calls.append)
         return found.name
 

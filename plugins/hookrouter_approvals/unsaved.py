@@ -10,19 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter import events
-from hookrouter.answering.interfaces import (
-    AskedDialog,
-    DialogPlanner,
-    TerminalError,
-    keystroke_planners,
-    terminal_backends,
-)
+from hookrouter.answering.interfaces import AskedDialog, DialogPlanner, keystroke_planners
 from hookrouter.dialogs.messages.answer_schema import action_schema
 from hookrouter.dialogs.messages.ways import way
 from hookrouter.dialogs.opening import Opening
 from hookrouter.dialogs.transcript import open_calls, subagents_of
 from hookrouter.dialogs.waiting import may_wait
 from hookrouter.sessions.running_clients import INPUT_NEEDED, PERMISSION_PROMPT
+from hookrouter.terminals import TerminalError, terminal_backends
 from hookrouter_approvals.calls import note_unsaved
 from hookrouter_approvals.forms_left import forms_left
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN, QUESTION_TOOL

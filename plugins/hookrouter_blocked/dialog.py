@@ -12,7 +12,8 @@ from hookrouter.util.filenames import digest
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from hookrouter.answering.interfaces import Screen, SeenDialog, TerminalAddress
+    from hookrouter.answering.interfaces import SeenDialog
+    from hookrouter.terminals import Screen, TerminalAddress
 
 __all__ = ["BLOCKED", "UNKNOWN", "Stopped", "is_same", "request_of"]
 

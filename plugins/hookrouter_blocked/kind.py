@@ -7,19 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering.decisions import Select
-from hookrouter.answering.interfaces import (
-    AskedDialog,
-    DialogReader,
-    TerminalError,
-    TerminalGone,
-    keystroke_planners,
-    terminal_backends,
-)
+from hookrouter.answering.interfaces import AskedDialog, DialogReader, keystroke_planners
 from hookrouter.config import AGENT
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, load_json
 from hookrouter.dialogs.form import form_of
 from hookrouter.dialogs.kinds import DialogKind
+from hookrouter.terminals import TerminalError, TerminalGone, terminal_backends
 from hookrouter.util.text import printable
 from hookrouter_blocked.dialog import BLOCKED, is_same
 

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering.interfaces import (
-    DialogReader,
-    PaneListingTerminal,
-    TerminalError,
-    TerminalGone,
-    keystroke_planners,
-    terminal_backends,
-)
+from hookrouter.answering.interfaces import DialogReader, keystroke_planners
 from hookrouter.sessions.running_clients import DIALOG_OPEN, WAITING, process_environ, running_clients
+from hookrouter.terminals import PaneListingTerminal, TerminalError, TerminalGone, terminal_backends
 from hookrouter_blocked.dialog import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrouter.answering.interfaces import RunningPane, Screen, SeenDialog, TerminalAddress, TerminalBackend
+    from hookrouter.answering.interfaces import SeenDialog
     from hookrouter.context import Services
     from hookrouter.sessions.running_clients import RunningClient
+    from hookrouter.terminals import RunningPane, Screen, TerminalAddress, TerminalBackend
 
 __all__ = ["Look", "look_around"]
 

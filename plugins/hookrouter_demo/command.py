@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hookrouter.answering.interfaces import keystroke_planners, terminal_backends
+from hookrouter.answering.interfaces import keystroke_planners
+from hookrouter.terminals import terminal_backends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,8 +83,8 @@ def demo(
       2    it cannot run here: there is no such client, or not the terminal or planner that it needs
       130  stopped by Ctrl-C
     """
-    from hookrouter.answering.interfaces import TerminalError
     from hookrouter.cli.terminal import Waiting
+    from hookrouter.terminals import TerminalError
     from hookrouter.testing.sandbox import (
         ClientError,
         TerminalUnavailableError,

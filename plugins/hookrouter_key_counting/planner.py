@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import Screen, Step, Taken
+    from hookrouter.answering.interfaces import Step, Taken
+    from hookrouter.terminals import Screen
     from hookrouter.tools import AskUserQuestionInput, Question
 
 __all__ = ["KeyCountingPlanner"]

@@ -42,17 +42,8 @@ from hookrouter_keystrokes.timing import Timing
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrouter.answering.interfaces import (
-        AnswerRequest,
-        AskedDialog,
-        Beside,
-        KeystrokePlanner,
-        Screen,
-        Step,
-        TerminalAddress,
-        TerminalBackend,
-        View,
-    )
+    from hookrouter.answering.interfaces import AnswerRequest, AskedDialog, Beside, KeystrokePlanner, Step, View
+    from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend
 
 __all__ = ["KeysChannel"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import GuardingTerminal, HoldingTerminal
+from hookrouter.terminals import GuardingTerminal, HoldingTerminal
 from hookrouter.util.claude_process import is_in_background
 
 if TYPE_CHECKING:
-    from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
+    from hookrouter.terminals import TerminalAddress, TerminalBackend
     from hookrouter_keystrokes.timing import Timing
 
 __all__ = ["Hold"]

@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from hookrouter import events
+    from hookrouter.composing import MessageComposer
     from hookrouter.context import Context
     from hookrouter.hookspecs.commands import Command
-    from hookrouter.messaging.composer import MessageComposer
     from hookrouter.replies import StopReply
     from hookrouter.sessions.watching import SessionWatcher
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hookrouter.markers import hookimpl, stateless
 
 if TYPE_CHECKING:
-    from hookrouter.answering.interfaces import TerminalBackend
+    from hookrouter.terminals import TerminalBackend
 
 __all__ = ["terminal_backend"]
 

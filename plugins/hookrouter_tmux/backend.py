@@ -27,15 +27,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import (
-    Probe,
-    RunningPane,
-    Screen,
-    StyledScreen,
-    TerminalAddress,
-    TerminalError,
-    TerminalGone,
-)
+from hookrouter.answering.interfaces import Probe
+from hookrouter.terminals import RunningPane, Screen, StyledScreen, TerminalAddress, TerminalError, TerminalGone
 from hookrouter.util.short_program import Finished, run_short
 from hookrouter_tmux.styles import styled_rows
 

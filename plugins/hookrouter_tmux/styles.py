@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import StyledText
+from hookrouter.terminals import StyledText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

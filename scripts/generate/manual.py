@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import attrs
 
 import hookrouter
+from hookrouter._commands import BUILT_IN, CommandEntry, cli_commands, contributed
 from hookrouter._config.schema import SchemaKey, SchemaTable, schema
-from hookrouter._plugins.commands import BUILT_IN, CommandEntry, cli_commands, contributed
 from hookrouter.cli import PUBLIC
 from hookrouter.cli.main import command_line
 from hookrouter.storage.home import HOME_VARIABLE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.answering.interfaces import Screen
+from hookrouter.terminals import Screen
 from hookrouter_keystrokes.screens.reading import read
 from scripts.generate.reading import EVENT_KEYS
 

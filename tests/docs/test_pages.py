@@ -16,11 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, Screen, TerminalAddress
+from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus
 from hookrouter.cli.scaffold.parts import PARTS
 from hookrouter.messaging.gateway import Message, Probe, SendResult
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.client_commands import NOT_RUN
+from hookrouter.terminals import Screen, TerminalAddress
 from hookrouter.testing.contracts import __all__ as contracts
 from hookrouter.testing.contracts.terminal_backend import NAMED_KEYS
 from hookrouter.util.program import script_argv
@@ -342,7 +343,7 @@ def test_the_picture_shows_the_layers_that_are_checked(page: str) -> None:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
     (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
     pictures = [re.findall(r"_*[a-z]\w*(?: [:|,] \w+)*", block.text) for block in blocks(page, "text")]
-    wanted = [name for layer in layers for name in layer.split(" : ")]
+    wanted = [name for layer in layers for name in layer.split(" | ")]
     shown = [
         [name for words in picture for name in re.split(" [:|,] ", words) if name in wanted] for picture in pictures
     ]

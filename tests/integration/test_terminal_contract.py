@@ -17,7 +17,7 @@ from hookrouter_tmux.backend import TmuxBackend
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hookrouter.answering.interfaces import Screen, TerminalAddress
+    from hookrouter.terminals import Screen, TerminalAddress
 
 
 class Host:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter._sandbox.tmux_server import PrivateTmux
-from hookrouter.answering.interfaces import ProbingTerminal, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import ProbingTerminal, TerminalAddress, TerminalError, TerminalGone
 from hookrouter_tmux.backend import KEYS, TmuxBackend
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
-from hookrouter.answering.interfaces import Screen
+from hookrouter.terminals import Screen
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter_keystrokes.screens.model import Page, Review
 from hookrouter_keystrokes.screens.reading import read
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hookrouter._sandbox.tmux_server import PrivateTmux
-    from hookrouter.answering.interfaces import TerminalAddress
+    from hookrouter.terminals import TerminalAddress
     from hookrouter_keystrokes.screens.model import DialogState
 
 pytestmark = [

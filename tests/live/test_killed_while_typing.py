@@ -21,9 +21,9 @@ from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxPane
 from hookrouter._sandbox.waiting import wait_until
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
+from hookrouter.terminals import TerminalAddress
 from hookrouter.util.claude_process import is_gone
 from hookrouter_keystrokes.prompting.area import read_area
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hookrouter import events
-from hookrouter.answering.interfaces import Screen, SeenDialog
+from hookrouter.answering.interfaces import SeenDialog
 from hookrouter.config import AnswerConfig
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
 from hookrouter.dialogs.documents import Dialog
@@ -40,6 +40,7 @@ from hookrouter.queue.messages.formatting import message_text
 from hookrouter.queue.messages.formatting import subject as session_subject
 from hookrouter.sessions.limits import Failure
 from hookrouter.sessions.records import SessionRecord
+from hookrouter.terminals import Screen
 from hookrouter.util.markdown import code
 from hookrouter_approvals.requests import form_request, permission_request, plan_request
 from hookrouter_blocked.dialog import Stopped

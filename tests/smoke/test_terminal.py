@@ -17,7 +17,7 @@ COLUMNS, ROWS = 100, 40
 
 TERMINAL = f"""
 from hookrouter import hookimpl
-from hookrouter.answering.interfaces import Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import Screen, TerminalAddress, TerminalError, TerminalGone
 
 SIGNS = {{"Enter": "\\n", "Space": " "}}
 

@@ -13,7 +13,7 @@ import hookrouter_ask_user_question as plugin
 from hookrouter import _wiring
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
-from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus, TerminalAddress
+from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
 from hookrouter.cli.application import Application
 from hookrouter.config import Config
 from hookrouter.context import Context
@@ -22,6 +22,7 @@ from hookrouter.markers import hookimpl
 from hookrouter.messaging.message import QueuedMessage
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
+from hookrouter.terminals import TerminalAddress
 from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["FORM", "AskSession", "Channel"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrouter._sandbox.fake_terminal import FakeTerminal
-from hookrouter.answering.interfaces import TerminalAddress
+from hookrouter.terminals import TerminalAddress
 
 __all__ = ["HoldingFakeTerminal"]
 

@@ -14,8 +14,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
-from hookrouter.answering.interfaces import Paste, Press, Screen, Taken
+from hookrouter.answering.interfaces import Paste, Press, Taken
 from hookrouter.records import replace
+from hookrouter.terminals import Screen
 from hookrouter.tools import AskUserQuestionInput, Question
 
 if TYPE_CHECKING:

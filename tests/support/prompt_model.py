@@ -11,14 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from hookrouter._sandbox.dialog_model import broken_into_lines
-from hookrouter.answering.interfaces import (
-    Screen,
-    StyledScreen,
-    StyledText,
-    TerminalAddress,
-    TerminalError,
-    TerminalGone,
-)
+from hookrouter.terminals import Screen, StyledScreen, StyledText, TerminalAddress, TerminalError, TerminalGone
 
 __all__ = ["ADDRESS", "Clock", "PromptModel", "UnstyledPromptModel"]
 

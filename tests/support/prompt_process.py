@@ -14,9 +14,9 @@ import sys
 import time
 from typing import Any
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.queue.channels import PromptRequest
 from hookrouter.queue.items import new_item
+from hookrouter.terminals import TerminalAddress
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from hookrouter_tmux.backend import TmuxBackend
 from support.memory_storage import MemoryStore

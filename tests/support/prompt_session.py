@@ -18,9 +18,9 @@ from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
+from hookrouter.terminals import TerminalAddress
 from hookrouter_keystrokes.prompting.area import PromptArea, read_area
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
 from hookrouter_tmux.backend import TmuxBackend

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hookrouter._inspection.inspector import describe
 from hookrouter._installation import front_command
 from hookrouter._plugins import scan
-from hookrouter._plugins.inspector import describe
 from hookrouter.storage import documents
 from hookrouter.util import detached
 

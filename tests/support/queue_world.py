@@ -16,7 +16,6 @@ import hookrouter_sessions as plugin
 from hookrouter import _wiring
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.cli.application import Application
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.context import Context
@@ -31,6 +30,7 @@ from hookrouter.storage import documents
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import DocumentStore, StoreError
 from hookrouter.storage.journal import Journal
+from hookrouter.terminals import TerminalAddress
 from hookrouter.util import clock
 from hookrouter.util.clock import iso
 from hookrouter_sessions import failing

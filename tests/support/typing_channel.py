@@ -12,9 +12,9 @@ import time
 
 from hookrouter import hookimpl
 from hookrouter._sandbox.client import prompt_box
-from hookrouter.answering.interfaces import TerminalError
 from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.storage.interface import StoreError
+from hookrouter.terminals import TerminalError
 
 __all__: list[str] = []
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import TerminalAddress, TerminalError, TerminalGone
 from hookrouter.testing import wait_until
 from hookrouter.testing.contracts import TerminalBackendContract
 from hookrouter_gnu_screen import terminal_backend

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrouter._config.report import unheard_warning, untold_warning
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
+from hookrouter._diagnostics.configuration import unheard_warning, untold_warning
 from hookrouter.storage.journal_query import text
 from hookrouter.util.clock import now
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from hookrouter._config import report
+from hookrouter._diagnostics import configuration as report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrouter._config.report import Located
+    from hookrouter._diagnostics.configuration import Located
     from hookrouter.context import Services
 
 __all__ = ["ERROR", "OK", "WARNING", "Check", "Finding", "Place"]

@@ -6,9 +6,9 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from hookrouter._commands import cli_commands, contributed
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._isolation import circuit_breaker
-from hookrouter._plugins.commands import cli_commands, contributed
 from hookrouter._plugins.registry import PluginStatus, remedy
 
 if TYPE_CHECKING:

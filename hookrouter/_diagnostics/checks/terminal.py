@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
-from hookrouter.answering.interfaces import ProbingTerminal, terminal_backends
+from hookrouter.terminals import ProbingTerminal, terminal_backends
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter._commands import BUILT_IN
 from hookrouter._contract.document import snake
-from hookrouter._plugins.commands import BUILT_IN
 from hookrouter.cli.scaffold.errors import ScaffoldError
 from hookrouter.cli.scaffold.source import fill, template_names
 

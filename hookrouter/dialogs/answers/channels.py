@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.forms import refusal_of
-from hookrouter.answering.interfaces import (
-    DialogPlanner,
-    WaitingChannel,
-    answer_channels,
-    keystroke_planners,
-    serves,
-    terminal_backends,
-)
+from hookrouter.answering.interfaces import DialogPlanner, WaitingChannel, answer_channels, keystroke_planners, serves
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.decisions import DecisionError
 from hookrouter.dialogs.handover import Handover
+from hookrouter.terminals import terminal_backends
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from hookrouter.answering.interfaces import (
     Beside,
     keystroke_planners,
     serves,
-    terminal_backends,
 )
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.channels import unknown_parts
@@ -24,6 +23,7 @@ from hookrouter.dialogs.stories.story import shown_id
 from hookrouter.dialogs.transcript import OPEN, client_version, question_state, transcript_of
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.storage.interface import StoreError
+from hookrouter.terminals import terminal_backends
 from hookrouter.util.clock import now, seconds
 
 if TYPE_CHECKING:

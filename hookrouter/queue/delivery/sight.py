@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering.interfaces import terminal_backends
 from hookrouter.dialogs.documents import near
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue import transitions
@@ -24,6 +23,7 @@ from hookrouter.sessions.records import (
     read_record,
 )
 from hookrouter.sessions.running_clients import WAITING, process_environ, running_client
+from hookrouter.terminals import terminal_backends
 from hookrouter.util.clock import seconds
 from hookrouter.util.system import boot_id
 from hookrouter.util.text import describe_error
@@ -31,7 +31,6 @@ from hookrouter.util.text import describe_error
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrouter.answering.interfaces import Screen, TerminalBackend
     from hookrouter.context import Services
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.queue.documents import Queue
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from hookrouter.queue.items import Item
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.sessions.running_clients import RunningClient
+    from hookrouter.terminals import Screen, TerminalBackend
 
 __all__ = [
     "AT_REST",

@@ -1,25 +1,19 @@
-"""The advice on how to judge a finished turn: what an agent reads once for each session.
-
-It is remembered beside the advice on questions (:mod:`hookrouter.dialogs.guidance`):
-``guidance-<session id>:<agent>:turns`` says in which message the agent got it.
-"""
+"""The advice on how to judge a finished turn: what an agent reads once for each session."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hookrouter.dialogs.messages.prompts import read_prompt
 from hookrouter.dialogs.messages.surroundings import gsd_files
-from hookrouter.util.clock import iso
+from hookrouter.messaging.advice import brought
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
     from hookrouter.messaging.gateway import Message
 
 __all__ = ["guidance", "guidance_for"]
-
-KIND = "guidance"
-VERSION = 1
 
 _PROMPT = "turn_ended.md"
 _GSD_PROMPT = "turn_ended_gsd.md"
@@ -37,18 +31,9 @@ def guidance(services: Services, folder: str) -> str:
 def guidance_for(services: Services, message: Message, agent: str, folder: str) -> str:
     """Return the advice if this message is the one that brings it to the agent; empty if another one did.
 
-    Asked again for the same message it says the same. Raises StoreError.
+    See :func:`hookrouter.messaging.advice.brought`. Raises StoreError.
     """
-    name = f"{message.session_id}:{agent}:turns"
-    known = services.store.read(KIND, name)
-    brought = known.get("message") if known is not None else None
-    if isinstance(brought, str) and brought != message.id and services.outbox.get(brought) is None:
-        return ""
-    text = guidance(services, folder)
-    if text and brought != message.id:
-        document = {"version": VERSION, "session_id": message.session_id, "agent": agent, "message": message.id}
-        services.store.write(KIND, name, {**document, "at": iso()}, durable=False)
-    return text
+    return brought(services.store, services.outbox, message, (agent, "turns"), partial(guidance, services, folder))
 
 
 def _text(services: Services, name: str) -> str:

@@ -23,12 +23,11 @@ from hookrouter.answering.interfaces import (
     KeystrokePlanner,
     Paste,
     Press,
-    Screen,
     Taken,
-    TerminalAddress,
     View,
     Wait,
 )
+from hookrouter.terminals import Screen, TerminalAddress
 from hookrouter.testing.contracts.optional import misspelt_methods
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 import pytest
 
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
-from hookrouter.answering.interfaces import (
+from hookrouter.answering.interfaces import Probe
+from hookrouter.terminals import (
     GuardingTerminal,
     HoldingTerminal,
     ListingTerminal,
     OpeningTerminal,
     PaneListingTerminal,
-    Probe,
     ProbingTerminal,
     Screen,
     StyledTerminal,

@@ -15,7 +15,8 @@ from hookrouter_keystrokes.screens.text import exact_key, key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter.answering.interfaces import AskedDialog, Screen, Step, Taken
+    from hookrouter.answering.interfaces import AskedDialog, Step, Taken
+    from hookrouter.terminals import Screen
     from hookrouter_keystrokes.decisions.rows import Target
 
 __all__ = ["next_step", "outline", "read"]

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import AskedDialog, Screen, Step, Taken
+    from hookrouter.answering.interfaces import AskedDialog, Step, Taken
+    from hookrouter.terminals import Screen
     from hookrouter.tools import AskUserQuestionInput, Question
     from hookrouter_keystrokes.screens.model import DialogState
 

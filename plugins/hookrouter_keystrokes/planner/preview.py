@@ -15,7 +15,8 @@ from hookrouter_keystrokes.screens.text import key
 
 if TYPE_CHECKING:
     from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import Screen, Step
+    from hookrouter.answering.interfaces import Step
+    from hookrouter.terminals import Screen
     from hookrouter_keystrokes.screens.model import Notes, Page
 
 __all__ = ["PreviewPlan"]

@@ -19,7 +19,7 @@ from hookrouter_keystrokes.screens.reading import read_any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter.answering.interfaces import Screen, StyledText
+    from hookrouter.terminals import Screen, StyledText
 
 __all__ = ["AreaKind", "PromptArea", "read_area"]
 

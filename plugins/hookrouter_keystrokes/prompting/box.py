@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import StyledTerminal, TerminalError
+from hookrouter.terminals import StyledTerminal, TerminalError
 from hookrouter_keystrokes.prompting.area import read_area
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrouter.answering.interfaces import TerminalAddress, TerminalBackend
+    from hookrouter.terminals import TerminalAddress, TerminalBackend
     from hookrouter_keystrokes.hold import Hold
     from hookrouter_keystrokes.prompting.area import PromptArea
     from hookrouter_keystrokes.timing import Timing

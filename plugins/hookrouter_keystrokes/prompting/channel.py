@@ -18,11 +18,11 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import TerminalError
 from hookrouter.queue.channels import PromptOutcome, PromptStatus
 from hookrouter.queue.client_commands import refused_command
 from hookrouter.queue.items import COMMAND, PROMPT, SHELL
 from hookrouter.storage.interface import StoreError
+from hookrouter.terminals import TerminalError
 from hookrouter_keystrokes.hold import Hold
 from hookrouter_keystrokes.prompting.area import AreaKind
 from hookrouter_keystrokes.prompting.box import Box, BoxInUse

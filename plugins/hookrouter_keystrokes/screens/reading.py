@@ -22,7 +22,7 @@ from hookrouter_keystrokes.screens.prompt import prompt_box
 from hookrouter_keystrokes.screens.review import review_rows, review_screen, review_tail
 
 if TYPE_CHECKING:
-    from hookrouter.answering.interfaces import Screen
+    from hookrouter.terminals import Screen
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["client_version", "read", "read_any"]

@@ -9,8 +9,8 @@ import pytest
 
 from hookrouter import _wiring
 from hookrouter._config.cache import load
+from hookrouter._config_alarm import screen_text, tell_agents
 from hookrouter.cli.application import Application
-from hookrouter.messaging.config_alarm import screen_text, tell_agents
 from support.alarm_place import ALL_TOLD, BROKEN, GOOD, Place
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.handover import Handover, end_all
@@ -15,6 +14,7 @@ from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import Verdict, list_verdicts, save_verdict
 from hookrouter.messaging import pauses
 from hookrouter.replies import ElicitationReply, PermissionRequestReply, Reply
+from hookrouter.terminals import TerminalAddress
 from hookrouter_approvals.kinds import PermissionKind
 from plugins.approvals.conftest import RULES
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.dialogs.documents import list_questions
 from hookrouter.messaging.message import QueuedMessage
+from hookrouter.terminals import TerminalAddress
 
 COMMAND = {"command": "make"}
 OTHER = {"command": "echo one"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookrouter import _wiring
-from hookrouter.answering.interfaces import Screen, TerminalAddress, View
+from hookrouter.answering.interfaces import View
 from hookrouter.dialogs import documents, unsaved
 from hookrouter.dialogs.decisions import DecisionError
 from hookrouter.dialogs.documents import list_questions
@@ -19,6 +19,7 @@ from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.storage.documents import Store
 from hookrouter.storage.interface import StoreError
+from hookrouter.terminals import Screen, TerminalAddress
 from hookrouter_approvals.noting import CALL
 from hookrouter_approvals.settings import ApprovalsSettings
 

@@ -19,9 +19,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
-from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, TerminalAddress
+from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus
 from hookrouter.dialogs.comparison import compare
 from hookrouter.dialogs.decisions import parse_decisions
+from hookrouter.terminals import TerminalAddress
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner

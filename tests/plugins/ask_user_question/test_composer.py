@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from hookrouter.cli.main import main
+from hookrouter.composing import Composing
 from hookrouter.config import Agent, AnswerConfig, Config, PageConfig
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.dialogs.documents import Dialog, PendingAnswer
-from hookrouter.dialogs.guidance import KEPT_SECONDS
 from hookrouter.dialogs.messages.answer_link import page_secret_file, read_link
 from hookrouter.dialogs.messages.formatting import MESSAGE_BYTES, Surroundings, question_message
 from hookrouter.dialogs.verdicts import Verdict, save_verdict
-from hookrouter.messaging.delivery.composing import Composing
+from hookrouter.messaging.advice import KEPT_SECONDS
 from hookrouter.messaging.gateway import Message
 
 SCHEMA = json.loads(files("hookrouter.dialogs").joinpath("schemas/message.json").read_text("utf-8"))
@@ -193,7 +193,7 @@ def test_what_was_told_long_ago_is_forgotten(ask_session: Any, monkeypatch: pyte
     delivered(ask_session)
     ask_session.hook("session_start", source="startup")
     assert ask_session.app.store.read("guidance", "s-1:default") is not None
-    monkeypatch.setattr("hookrouter.dialogs.guidance.KEPT_SECONDS", -60.0)
+    monkeypatch.setattr("hookrouter.messaging.advice.KEPT_SECONDS", -60.0)
     ask_session.hook("session_start", source="startup")
     assert ask_session.app.store.read("guidance", "s-1:default") is None
     assert KEPT_SECONDS > 24 * 3600

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import Dialog, PendingAnswer
 from hookrouter.storage.documents import Store, StoreError
+from hookrouter.terminals import TerminalAddress
 
 FORM = [{"question": "Which?", "header": "Q", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": False}]
 

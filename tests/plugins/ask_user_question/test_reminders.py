@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.cli.main import main
+from hookrouter.composing import Composing
 from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs.composer import DialogComposer
-from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.delivery.deliverer import Deliverer
 from hookrouter.messaging.gateway import ScheduledMessage, SendResult
 

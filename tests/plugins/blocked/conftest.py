@@ -14,7 +14,6 @@ import hookrouter_blocked as plugin
 from hookrouter import _wiring
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
-from hookrouter.answering.interfaces import RunningPane, Screen, TerminalAddress, TerminalError, TerminalGone
 from hookrouter.cli.application import Application
 from hookrouter.config import Agent, AnswerConfig, ApprovalsConfig, Config
 from hookrouter.dialogs.answers.answer import answer
@@ -25,6 +24,7 @@ from hookrouter.messaging.message import QueuedMessage
 from hookrouter.sessions.watching import session_watchers
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
+from hookrouter.terminals import RunningPane, Screen, TerminalAddress, TerminalError, TerminalGone
 from hookrouter_blocked import looking, watcher
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 

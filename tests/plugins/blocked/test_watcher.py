@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalError
 from hookrouter.config import Agent
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.documents import PendingAnswer, save_pending
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging.pauses import begin
+from hookrouter.terminals import TerminalError
 
 if TYPE_CHECKING:
     from .conftest import Outside

@@ -7,13 +7,8 @@ import pytest
 from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.decisions import Decision, FreeText, MultiSelect, Select
-from hookrouter.answering.interfaces import (
-    AnswerOutcome,
-    AnswerRequest,
-    AnswerStatus,
-    KeystrokePlanner,
-    TerminalAddress,
-)
+from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus, KeystrokePlanner
+from hookrouter.terminals import TerminalAddress
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_key_counting import keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel

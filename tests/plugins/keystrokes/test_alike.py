@@ -22,13 +22,12 @@ from hookrouter.answering.interfaces import (
     GiveUp,
     KeystrokePlanner,
     Press,
-    Screen,
     Taken,
-    TerminalAddress,
     View,
 )
 from hookrouter.answering.likeness import key
 from hookrouter.storage.interface import StoreError
+from hookrouter.terminals import Screen, TerminalAddress
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_key_counting import keystroke_planner as counting
 from hookrouter_keystrokes.channel import KeysChannel

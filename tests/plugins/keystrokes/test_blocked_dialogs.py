@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.answering.interfaces import AskedDialog, Done, Effect, GiveUp, Press, Screen, SeenDialog, Taken, Wait
+from hookrouter.answering.interfaces import AskedDialog, Done, Effect, GiveUp, Press, SeenDialog, Taken, Wait
+from hookrouter.terminals import Screen
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 
 RECORDED = Path(__file__).parents[2] / "data" / "blocked"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hookrouter.answering.decisions import Chat
-from hookrouter.answering.interfaces import AnswerStatus, Screen
+from hookrouter.answering.interfaces import AnswerStatus
+from hookrouter.terminals import Screen
 from hookrouter_keystrokes.grammar import PROMPT_HINTS
 from hookrouter_keystrokes.screens.model import Prompt
 from hookrouter_keystrokes.screens.reading import read

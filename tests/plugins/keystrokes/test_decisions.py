@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookrouter.answering.interfaces import AskedDialog, Done, Effect, GiveUp, Paste, Press, Screen, Taken, Wait
+from hookrouter.answering.interfaces import AskedDialog, Done, Effect, GiveUp, Paste, Press, Taken, Wait
+from hookrouter.terminals import Screen
 from hookrouter_keystrokes.decisions.fitting import NOT, PARTLY, WHOLLY, fits
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.screens.model import OtherDialog

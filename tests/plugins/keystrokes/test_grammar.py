@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter._sandbox.dialog_model import DialogModel
-from hookrouter.answering.interfaces import Screen
 from hookrouter.records import replace
+from hookrouter.terminals import Screen
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes.dialog_forms import DialogKind
 from hookrouter_keystrokes.screens.model import (

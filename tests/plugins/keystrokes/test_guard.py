@@ -7,19 +7,11 @@ import pytest
 from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.decisions import Select
-from hookrouter.answering.interfaces import (
-    AnswerOutcome,
-    AnswerRequest,
-    AnswerStatus,
-    Screen,
-    StyledScreen,
-    StyledText,
-    TerminalAddress,
-    TerminalGone,
-)
+from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
 from hookrouter.queue.channels import PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
 from hookrouter.records import replace
+from hookrouter.terminals import Screen, StyledScreen, StyledText, TerminalAddress, TerminalGone
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.hold import Hold

@@ -12,18 +12,10 @@ from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.input_limits import text_faults
-from hookrouter.answering.interfaces import (
-    AnswerRequest,
-    AnswerStatus,
-    Effect,
-    GiveUp,
-    Paste,
-    Press,
-    Taken,
-    TerminalAddress,
-)
+from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, Effect, GiveUp, Paste, Press, Taken
 from hookrouter.dialogs.decisions import check_decisions
 from hookrouter.records import replace
+from hookrouter.terminals import TerminalAddress
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes import answer_channel, keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel
@@ -36,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import AnswerOutcome, KeystrokePlanner, Screen, Step, View
+    from hookrouter.answering.interfaces import AnswerOutcome, KeystrokePlanner, Step, View
+    from hookrouter.terminals import Screen
 
 ADDRESS = TerminalAddress("fake", "s", "%0", "")
 

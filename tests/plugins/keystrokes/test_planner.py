@@ -12,8 +12,9 @@ from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import why_untypable
 from hookrouter.answering.input_limits import PLACEHOLDERS
-from hookrouter.answering.interfaces import Done, Effect, GiveUp, Paste, Press, Screen, Taken, Wait
+from hookrouter.answering.interfaces import Done, Effect, GiveUp, Paste, Press, Taken, Wait
 from hookrouter.records import replace
+from hookrouter.terminals import Screen
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hookrouter.answering.interfaces import Screen, StyledText
+from hookrouter.terminals import Screen, StyledText
 from hookrouter_keystrokes.prompting.area import AreaKind, PromptArea, read_area
 from hookrouter_keystrokes.prompting.comparing import is_part, shows, shows_end
 from hookrouter_keystrokes.prompting.pieces import guarded, pieces, untypable

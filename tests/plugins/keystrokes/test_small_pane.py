@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hookrouter.answering.decisions import MultiSelect, Select
-from hookrouter.answering.interfaces import Screen, Wait
+from hookrouter.answering.interfaces import Wait
+from hookrouter.terminals import Screen
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.screens.model import UNSURE, Unknown

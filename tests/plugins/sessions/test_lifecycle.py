@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.queue.delivery.sight import client_mark
 from hookrouter.queue.documents import change_queue, read_queue, remove_queue
 from hookrouter.queue.items import DELIVERING, DONE, FAILED, QUEUED, STARTED, Item
 from hookrouter.sessions.records import SessionRecord, change_record, list_records, read_record, remove_record
+from hookrouter.terminals import TerminalAddress
 from hookrouter.util.clock import iso
 from hookrouter_sessions.channels.offers import MOST_IN_A_ROW, make_offer
 from support.queue_world import World

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.cli.fleet.option import without_files
 from hookrouter.cli.main import main
 from hookrouter.messaging import pauses
 from hookrouter.queue.documents import KIND, change_queue, read_queue, remove_queue
 from hookrouter.queue.items import DELIVERING, DONE, DROPPED, FAILED, LONGEST, STARTED
+from hookrouter.terminals import TerminalAddress
 from support.changes import once_saved
 from support.sessions import Machine
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.cli.main import main
 from hookrouter.messaging import pauses
 from hookrouter.queue.documents import change_queue
 from hookrouter.queue.items import STARTED
+from hookrouter.terminals import TerminalAddress
 from hookrouter.util.clock import iso, now
 from support.sessions import Machine
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from hookrouter.cli.main import main
+from hookrouter.composing import Composing
 from hookrouter.config import SESSION_KINDS, Agent, Config, SessionsConfig
-from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.gateway import Message
 from hookrouter.messaging.pauses import begin
 from hookrouter.queue.documents import Queue, change_queue

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hookrouter.answering.interfaces import TerminalAddress, TerminalGone
+from hookrouter.terminals import TerminalAddress, TerminalGone
 from hookrouter_tmux import flushing
 from hookrouter_tmux.backend import TmuxBackend
 from support.stepped_time import SteppedTime

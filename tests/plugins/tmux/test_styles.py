@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.answering.interfaces import StyledText
+from hookrouter.terminals import StyledText
 from hookrouter_tmux.styles import styled_rows
 
 

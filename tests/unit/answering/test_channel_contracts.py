@@ -6,7 +6,8 @@ import pytest
 
 from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
-from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus, TerminalAddress
+from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.terminals import TerminalAddress
 from hookrouter.testing.contracts import AnswerChannelContract, Recorded
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter_keystrokes.channel import KeysChannel

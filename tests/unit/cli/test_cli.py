@@ -12,7 +12,7 @@ import pytest
 
 from hookrouter import __version__
 from hookrouter.__main__ import main as front_door
-from hookrouter._plugins.commands import BUILT_IN, GROUPS, contributed
+from hookrouter._commands import BUILT_IN, GROUPS, contributed
 from hookrouter._plugins.registry import NOT_INSTALLED
 from hookrouter.cli.main import main
 from hookrouter.hookspecs.commands import Command

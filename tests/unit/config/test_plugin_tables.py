@@ -11,9 +11,9 @@ import pytest
 
 from hookrouter import Context, hookimpl
 from hookrouter._config.reader import survey
+from hookrouter._inspection.inspector import own_table
 from hookrouter._plugins.discovery import load_config
 from hookrouter._plugins.index import DiscoveredPlugin
-from hookrouter._plugins.inspector import own_table
 from hookrouter.cli.main import main
 from hookrouter.replies import StopReply
 from hookrouter.storage.home import Home

@@ -13,18 +13,19 @@ import pytest
 from hookrouter import context, events, hookimpl, replies, tools
 from hookrouter._contract.tables import EVENTS, TOOLS
 from hookrouter._plugins.manager import collect
-from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner, TerminalBackend
+from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner
+from hookrouter.composing import MessageComposer
 from hookrouter.dialogs.kinds import DialogKind
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.hookspecs.commands import Command
 from hookrouter.markers import PROJECT_NAME
-from hookrouter.messaging.composer import MessageComposer
 from hookrouter.messaging.gateway import Gateway
 from hookrouter.pages import Contribution
 from hookrouter.queue.channels import PromptChannel
 from hookrouter.serving.resident import ResidentProcess
 from hookrouter.sessions.watching import SessionWatcher
 from hookrouter.storage.interface import StorageEngine
+from hookrouter.terminals import TerminalBackend
 from hookrouter.testing import Hooks
 
 NAMES = {

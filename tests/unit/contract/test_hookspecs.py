@@ -13,14 +13,8 @@ import pytest
 
 from hookrouter import hookimpl, hookspecs
 from hookrouter._contract.tables import EVENTS, TOOLS
-from hookrouter.hookspecs import (
-    CallSpecs,
-    EventSpecs,
-    PreToolUseSpecs,
-    all_spec_classes,
-    contribution_spec,
-    hookspecs_for,
-)
+from hookrouter._plugins.call_specs import CallSpecs, contribution_spec, hookspecs_for
+from hookrouter.hookspecs import EventSpecs, PreToolUseSpecs, all_spec_classes
 from hookrouter.hookspecs.commands import Command
 from hookrouter.markers import PROJECT_NAME
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hookrouter.cli.application import Application
+from hookrouter.composing import Composing
 from hookrouter.config import Config
-from hookrouter.messaging.delivery.composing import Composing
 from hookrouter.messaging.delivery.deliverer import Deliverer
 from hookrouter.messaging.gateway import Message, ScheduledMessage, SendResult
 from hookrouter.messaging.message import decode

@@ -9,7 +9,7 @@ import pytest
 
 from hookrouter import _wiring
 from hookrouter._config.cache import file_key, load
-from hookrouter.messaging.config_alarm import tell_of_gateway
+from hookrouter._config_alarm import tell_of_gateway
 from support.alarm_place import ALL_TOLD, BROKEN, GOOD, Place
 
 BROKEN_OTHERWISE = GOOD + "wait = -1\n"

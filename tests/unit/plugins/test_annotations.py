@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter import hookimpl
-from hookrouter._plugins.annotations import misfits
-from hookrouter._plugins.manager import validate
+from hookrouter._inspection.annotations import misfits
+from hookrouter._inspection.validation import validate
 from hookrouter.events import Event, PreToolUse, SessionEnd
 from hookrouter.hookspecs import EventSpecs, PostToolUseSpecs, PreToolUseSpecs, all_spec_classes
 from hookrouter.markers import PROJECT_NAME

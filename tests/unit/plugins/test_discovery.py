@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrouter._inspection.inspector import describe
 from hookrouter._plugins import discovery
 from hookrouter._plugins.discovery import load_index
 from hookrouter._plugins.index import cache_file, read_cache, read_fresh
-from hookrouter._plugins.inspector import describe
 from hookrouter._plugins.registry import Plugins
-from hookrouter.answering.interfaces import terminal_backends
 from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.home import Home
+from hookrouter.terminals import terminal_backends
 from hookrouter.testing.plugins import write_plugin
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ import pluggy
 import pytest
 
 from hookrouter import hookimpl
+from hookrouter._inspection.validation import validate
 from hookrouter._plugins.index import DiscoveredPlugin
-from hookrouter._plugins.manager import implementations, load_object, validate
+from hookrouter._plugins.manager import implementations, load_object
 from hookrouter._plugins.registry import Plugins, PluginStatus
-from hookrouter.answering.interfaces import terminal_backends
 from hookrouter.config import Config
 from hookrouter.hookspecs import EventSpecs, PreToolUseSpecs
 from hookrouter.messaging.gateway import gateways
+from hookrouter.terminals import terminal_backends
 
 
 class Author(PreToolUseSpecs, EventSpecs):

@@ -9,8 +9,8 @@ import pluggy
 import pytest
 
 from hookrouter import hookimpl
-from hookrouter._plugins.inspector import describe
-from hookrouter._plugins.manager import validate
+from hookrouter._inspection.inspector import describe
+from hookrouter._inspection.validation import validate
 
 
 def plugin(optional: bool, hook: str = "session_paused") -> ModuleType:

@@ -11,7 +11,7 @@ import pluggy
 import pytest
 
 from hookrouter._plugins import manager, plain_calls
-from hookrouter.hookspecs import hookspecs_for
+from hookrouter._plugins.call_specs import hookspecs_for
 from hookrouter.markers import PROJECT_NAME, hookimpl, hookspec
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.cli.application import Application
 from hookrouter.dialogs.documents import Dialog, save_question
 from hookrouter.messaging import pauses
@@ -13,6 +12,7 @@ from hookrouter.queue import editing
 from hookrouter.queue.items import STARTED
 from hookrouter.queue.overview import SessionView, overview
 from hookrouter.sessions.usage import ContextUsed
+from hookrouter.terminals import TerminalAddress
 from hookrouter.util.claude_process import process_space
 from hookrouter.util.clock import iso, now
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from hookrouter._sandbox.list_dialog import ListDialog
-from hookrouter.answering.interfaces import AskedDialog, Press, Screen
+from hookrouter.answering.interfaces import AskedDialog, Press
+from hookrouter.terminals import Screen
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 
 COMMAND: dict[str, Any] = {"command": "touch one &&\n touch two", "description": "Make files"}

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookrouter.answering.interfaces import TerminalAddress
 from hookrouter.sessions import records
 from hookrouter.sessions.records import SessionRecord, change_record, list_records, prune_records, read_record
 from hookrouter.storage.documents import Store
+from hookrouter.terminals import TerminalAddress
 from hookrouter.util.claude_process import process_space
 from hookrouter.util.clock import iso, now
 

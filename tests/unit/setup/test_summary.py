@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrouter._config.report import untold_warning
+from hookrouter._diagnostics.configuration import untold_warning
 from hookrouter._setup.summary import first_question, routes
 from hookrouter.config import Agent, AnswerConfig, Config
 

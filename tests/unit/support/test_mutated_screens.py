@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.answering.interfaces import Press, Screen
+from hookrouter.answering.interfaces import Press
+from hookrouter.terminals import Screen
 from hookrouter_keystrokes import grammar
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.screens.reading import read

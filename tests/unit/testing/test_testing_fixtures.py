@@ -18,7 +18,6 @@ from pluggy import PluginValidationError
 
 from hookrouter import hookimpl, waits
 from hookrouter._contract.tables import EVENTS
-from hookrouter.answering.interfaces import TerminalGone
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.messaging.gateway import Message
 from hookrouter.replies import (
@@ -29,6 +28,7 @@ from hookrouter.replies import (
     UserPromptSubmitReply,
 )
 from hookrouter.samples import sample
+from hookrouter.terminals import TerminalGone
 from hookrouter.testing import FakeGateway, FakePane, HookRecorder, Hooks, PluginFailed
 from hookrouter.testing import __all__ as exported
 

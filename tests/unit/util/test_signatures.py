@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookrouter import hookimpl
-from hookrouter._plugins.manager import validate
+from hookrouter._inspection.validation import validate
 from hookrouter.testing.hooks import Hooks
 from hookrouter.util.signatures import annotations_of, signature_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hookrouter._commands import BUILT_IN
 from hookrouter._config.reader import examine
-from hookrouter._plugins.commands import BUILT_IN
 from hookrouter.samples import find
 from hookrouter.util.text import did_you_mean
 from hookrouter_webhook.templates import FIELDS

@@ -25,7 +25,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering.interfaces import Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import Screen, TerminalAddress, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
     import subprocess

@@ -1,6 +1,6 @@
 """The child process of a scan: imports plugins one by one and says what each implements.
 
-Started as ``python -P -m hookrouter._plugins.inspector``; reads a JSON list of ``[name, entry point value, table of
+Started as ``python -P -m hookrouter._inspection.inspector``; reads a JSON list of ``[name, entry point value, table of
 settings]`` from stdin and writes one JSON line per plugin to stdout as soon as it is known, so that the parent knows at
 which plugin a crash or a hang happened. Plugins cannot write to that stdout. With the argument ``contributions`` it
 also asks each plugin what it contributes.
@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 from hookrouter._contract.hook_names import WAKING_HOOK
 from hookrouter._contract.tables import EVENTS
+from hookrouter._inspection.validation import validate
 from hookrouter._plugins.index import file_stamp
-from hookrouter._plugins.manager import implementations, load_object, validate
+from hookrouter._plugins.manager import implementations, load_object
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.markers import PROJECT_NAME, is_if_known, is_ruled, is_stateless, is_waking, matched, waiting
 from hookrouter.util.text import describe_error
