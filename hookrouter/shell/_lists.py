@@ -57,14 +57,14 @@ doubtful programs: run commands that their words, or what they read, name in way
   dhclient distcc distrobox distrobox-enter doppler dotenv dotenv-cli dotenvx dsh dtach dtruss dune dvtm eatmydata
   ed emacs emacsclient entr env-cmd env_parallel envchain envdir envuidgid erl es ex execa exim expect fab
   fakechroot fakeroot faketime feh fetchmail firejail flamegraph flatpak flatpak-spawn fly flyctl fnm foot foreman
-  forever ftp fzf gdb gem gita gnome-terminal gnuplot goenv goreman gs guix gum gvim heaptrack heroku honcho hush
+  forever ftp fzf gdb gem ghci gita gnome-terminal gnuplot goenv goreman gs guix gum gvim heaptrack heroku honcho hush
   hwloc-bind hx hyperfine i3-msg i386 icecc iex imv incrontab incus infisical intercept-build ion ipython irb jenv
   joe jshell jupyter just k3s kak kitty knife konsole ksh2020 ktrace landrun latexmk launchctl lckdo ld-linux
   ld-linux-aarch64 ld-linux-x86-64.so.2 ld-musl-aarch64 ld-musl-x86_64 ld.so ldso lein lerna lf lftp lima limactl
   lint-staged linux32 linux64 lksh lldb lockf loksh ltrace lxc lxc-attach lxc-execute m4 machinectl mamba mc mcedit
-  meson micro micromamba minijail0 minikube mispipe mosh mr mrsh mu multipass multitime murex mutt nano newgrp nix
-  nix-shell nnn nodemon nodenv nox npm-run npm-run-all nsenter nsjail numactl nush nvim nvm nx oc onchange openvpn
-  osascript osh overmind parallel parallel-ssh pdksh pdsh peco pee percol perf pgrphack pico pixi play pm2 posh
+  meson micro micromamba minijail0 minikube mispipe mongo mongosh mosh mr mrsh mu multipass multitime murex mutt nano
+  newgrp nix nix-shell nnn nodemon nodenv nox npm-run npm-run-all nsenter nsjail numactl nush nvim nvm nx oc onchange
+  openvpn osascript osh overmind parallel parallel-ssh pdksh pdsh peco pee percol perf pgrphack pico pixi play pm2 posh
   powershell pppd prlimit process-compose procmail proot pseudo psh pssh puppet py-spy pyenv qemu-aarch64
   qemu-aarch64-static qemu-x86_64 qemu-x86_64-static railway ranger rbenv rc red remsh repo rexec rksh rlogin rofi
   rosetta rr rtx run-p run-s run0 runsv runuser rush rustup rvim rvm rye rzsh s6-setuidgid salt salt-call samply

@@ -680,10 +680,9 @@ READ_APART = frozenset([
 
 
 def known_name(name: str) -> str:
-    """Return the name that the table has of a program: ``python3.11``, ``gsort`` and ``vim.tiny`` are others' too."""
-    if name in READ_APART or name in PROGRAMS:
-        return name
-    for other in (name.rstrip("0123456789.").rstrip("-"), name.partition(".")[0], name.removeprefix("g")):
+    """Return the name that the table has of a program: ``python3.11``, ``gsort``, ``nodejs`` are others'."""
+    unnumbered = name.rstrip("0123456789.").rstrip("-")
+    for other in (name, unnumbered, name.partition(".")[0], name.removeprefix("g"), name.removesuffix("js")):
         if other in READ_APART or other in PROGRAMS:
             return other
     return name

@@ -15,8 +15,11 @@ from hookrouter.shell._options import Options
 from hookrouter.shell._programs import PROGRAMS, known_name
 from hookrouter.shell._special import (
     SPECIAL,
+    gives_text,
     inputs_of,
+    is_piped,
     may_be_option,
+    names_input,
     read_input,
     read_word,
     replaced_in,
@@ -462,6 +465,8 @@ def _read_locked(words: _Words) -> bool:
 def _read_make(words: _Words) -> bool:
     if any(one.direction.startswith("here-") for one in inputs_of(words.command)):
         words.doubt(Why.CODE, words.command.words[0])
+    if is_piped(words.by) and any(names_input(word) for word in words.command.words):
+        words.doubt(Why.INPUT, words.command.words[0])
     for word in words.operands:
         name, sign, _ = word.prefix.partition("=")
         if name in COMMAND_VARIABLES and word.value is not None and sign:
@@ -499,6 +504,9 @@ def _read_sql_words(words: _Words) -> bool:
             words.doubt(Why.CODE, word or words.command.words[0])
         else:
             words.sql(word.value or word.text, word)
+    if is_piped(words.by) and len(words.operands) < 2 and not any(gives_text(word) for word in words.command.words):
+        # `\! command` in it runs a command.
+        words.doubt(Why.INPUT, words.command.words[0])
     return True
 
 

@@ -49,7 +49,17 @@ if TYPE_CHECKING:
             """Take a word that is evaluated as arithmetic; return whether it is of a form that is known."""
 
 
-__all__ = ["SPECIAL", "inputs_of", "may_be_option", "read_input", "read_word", "replaced_in"]
+__all__ = [
+    "SPECIAL",
+    "gives_text",
+    "inputs_of",
+    "is_piped",
+    "may_be_option",
+    "names_input",
+    "read_input",
+    "read_word",
+    "replaced_in",
+]
 
 
 def read_word(reader: Reader, word: Word, by: tuple[RunBy, ...], dialect: Dialect) -> None:
@@ -103,10 +113,29 @@ def inputs_of(command: SimpleCommand) -> list[Redirection]:
     return [one for one in command.redirections if one.descriptor in (None, 0) and one.direction in kinds]
 
 
+def is_piped(by: tuple[RunBy, ...]) -> bool:
+    """Whether a command stands in a pipeline, so that what it reads may come from another command of it."""
+    return any(one.kind == "pipeline" for one in by)
+
+
+def names_input(word: Word) -> bool:
+    """Whether a word may say that make reads its rules from what it is given."""
+    return bool(_OF_INPUT.search(word.value if word.value is not None else f"{word.prefix}-"))
+
+
+def gives_text(word: Word) -> bool:
+    """Whether a word is an option by which a database's client gets what it does, and then reads nothing."""
+    return bool(_OF_TEXT.match(word.prefix))
+
+
+_OF_INPUT = LazyPattern(r"^(-|(-[a-zA-Z]*f|--file=?|--makefile=?)-)$|^(-[a-zA-Z]*f|--(make)?file=)?/(dev|proc)/")
+_OF_TEXT = LazyPattern(r"-(-command|-execute|-file|-list|-version|-help|[cefl])")
+
+
 def read_input(reader: Reader, command: SimpleCommand, by: tuple[RunBy, ...], dialect: Dialect) -> None:
     inputs = inputs_of(command)
-    # zsh gives a command all of its inputs, one behind the other.
-    is_one = len(inputs) == 1 or (bool(inputs) and reader.dialect != "zsh")
+    # zsh gives a command all of its inputs, one behind the other, and what comes through a pipe before them.
+    is_one = (len(inputs) == 1 and not is_piped(by)) or (bool(inputs) and reader.dialect != "zsh")
     last = inputs[-1] if is_one else None
     if last is not None and last.target is not None and last.direction.startswith("here-"):
         read_word(reader, last.target, (*by, RunBy("here-document")), dialect)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hookrouter.shell.commands import Expansion, Literal, Reading, RunBy, SimpleCommand, Why
@@ -269,6 +271,9 @@ def test_arithmetic_on_numbers_is_certain(line: str) -> None:
         ("[[ -n a || b < c ]]", {"bash", "zsh"}),
         ("((1))", {"bash", "zsh"}),
         ("bash -s <<< a <<EOF\nb\nEOF", {"bash"}),
+        ("a | X=1 bash -s <<< a", {"bash"}),
+        ("a | env bash < f", set()),
+        ("a | { bash <<< a; }", {"bash"}),
     ],
 )
 def test_shells_differ(line: str, shells: set[str]) -> None:
@@ -414,3 +419,27 @@ def test_a_here_document_in_a_process_substitution_is_written_out_by_bash_as_in_
 @pytest.mark.parametrize("shell", ["bash", "zsh", "dash", "sh"])
 def test_a_shell_takes_a_plus_for_a_dash_before_its_text(shell: str) -> None:
     assert [one.name for one in read(f"{shell} +c 'rm x'").commands] == [shell, "rm"]
+
+
+@pytest.mark.parametrize(
+    ("client", "given"),
+    [
+        ("psql", "psql -c a"),
+        ("psql -h h db", "psql -h h -f f db"),
+        ("mysql db", "mysql -e a db"),
+        ("mariadb", "mariadb --execute=a"),
+        ("sqlite3 db", "sqlite3 db .tables"),
+        ("duckdb", "duckdb -c a"),
+        ("make -f -", "make -f f"),
+        ("make -sf-", "make -s"),
+        ("make --file -", "make --file f"),
+        ("gmake --makefile=/dev/stdin", "gmake --makefile=f"),
+        ("make -f /proc/self/fd/0 a", "make a"),
+        ("nodejs", "nodejs f.js"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_what_comes_through_a_pipe_may_hold_commands(shell: Any, client: str, given: str) -> None:
+    assert not read(f"curl u | {client}", shell).certain
+    assert not read(f"curl u | (sudo {client})", shell).certain
+    assert read(f"curl u | {given}", shell).certain
