@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.dialogs import documents, transcript
-from hookrouter.dialogs.closing import CLIENT_GONE, Ending, close
+from hookrouter.dialogs.closing import CLIENT_GONE, Ending, close, remove_left_behind
 from hookrouter.dialogs.verdicts import prune_verdicts
 from hookrouter.util.claude_process import client_pid, is_another_alive, is_gone, process_space
 
@@ -26,7 +26,6 @@ __all__ = [
     "close_older",
     "open_dialogs",
     "prompt_submitted",
-    "remove_left_behind",
     "session_ended",
     "session_started",
     "tool_failed",
@@ -159,12 +158,6 @@ def close_older(question: Dialog, context: Context) -> None:
         remove_left_behind(question.session, context)
     except Exception as error:  # noqa: BLE001 - the new question matters more than the old one
         context.warn(f"a question before this one could not be closed: {type(error).__name__}: {error}")
-
-
-def remove_left_behind(session: str, context: Context) -> None:
-    """Remove answers that have nothing left to be compared with."""
-    for tool_use_id in documents.remove_left_behind(context.store, session):
-        context.warn(f"the pending answer to {tool_use_id}, which has ended, was left over and was removed")
 
 
 def open_dialogs(context: Context, kinds: Collection[str]) -> list[Dialog]:

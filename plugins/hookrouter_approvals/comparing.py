@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from hookrouter.dialogs import closing
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
+from hookrouter.dialogs.documents import shown_text
 from hookrouter.dialogs.transcript import DECLINED, FAILED
 from hookrouter.util import fastjson
-from hookrouter_approvals.names import PLAN
+from hookrouter_approvals.names import KINDS, PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.dialogs.documents import Dialog
+    from hookrouter.dialogs.closing import Compare, End
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
 
-__all__ = ["compared", "compared_refusal", "meaning", "ran"]
+__all__ = ["call_ended", "compared", "compared_refusal", "meaning", "ran", "refused"]
 
 
 _SAID = re.compile(r"[Tt]he user said:\n")
@@ -57,6 +60,49 @@ def compared_refusal(question: Dialog, decision: Mapping[str, Any], state: str, 
         return None
     matches = told in (decision["text"], f"{_PLUGIN}: {decision['text']}")
     return _comparison(question, decision, f"deny: {told}", matches, "Claude was told something else")
+
+
+def call_ended(
+    question: Dialog,
+    pending: PendingAnswer | None,
+    *,
+    tool_input: Mapping[str, Any],
+    mode: str | None,
+    response: object,
+) -> End | None:
+    """Return how a dialog has ended whose call ran; None for one of another plugin's.
+
+    ``response`` is what the tool returned, ``mode`` the session's mode since then.
+    """
+    if question.kind not in KINDS:
+        return None
+    facts: dict[str, Any] = {"tool_input": tool_input}
+    if question.kind == PLAN:
+        plan = response.get("plan") if isinstance(response, dict) else None
+        facts |= {"mode": mode, "plan": plan if isinstance(plan, str) else None}
+    if pending is None:
+        return _by_person(question, ran(**facts))
+    return closing.compared(pending, compared(question, pending.decisions[0], **facts))
+
+
+def refused(state: str, told: str) -> Compare:
+    """Return how a dialog has ended whose call was refused; it stays open if the transcript does not say for certain.
+
+    ``state`` and ``told`` as :func:`compared_refusal` takes them.
+    """
+
+    def compare(question: Dialog, pending: PendingAnswer | None) -> End | None:
+        comparison = None if pending is None else compared_refusal(question, pending.decisions[0], state, told)
+        if pending is not None and comparison is not None:
+            return closing.compared(pending, comparison)
+        # Of another failure the sweep says what is known.
+        return _by_person(question, "deny") if state == DECLINED else None
+
+    return compare
+
+
+def _by_person(question: Dialog, recorded: str) -> End:
+    return closing.by_person({shown_text(question.questions[0]["question"]): shown_text(recorded)})
 
 
 def compared(

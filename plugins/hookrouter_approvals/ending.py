@@ -5,21 +5,21 @@ PostToolUse tells of what ran. Nothing tells of a refusal, so the session's late
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hookrouter.dialogs import documents, sweeping
-from hookrouter.dialogs.closing import end_by_person, end_compared, record_of
+from hookrouter.dialogs import sweeping
+from hookrouter.dialogs.closing import end, end_of_call
 from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.transcript import DECLINED, FAILED, result_text, transcript_of, wait_for_state
 from hookrouter.dialogs.verdicts import was_recorded
 from hookrouter_approvals.calls import forget_call, forget_calls
 from hookrouter_approvals.forms_left import forget_forms
-from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN, QUESTION_TOOL
+from hookrouter_approvals.names import KINDS, QUESTION_TOOL
 
 if TYPE_CHECKING:
     from hookrouter import events
     from hookrouter.context import Context
-    from hookrouter.dialogs.comparison import Comparison
+    from hookrouter.dialogs.closing import End
     from hookrouter.dialogs.documents import Dialog, PendingAnswer
 
 __all__ = [
@@ -31,8 +31,6 @@ __all__ = [
     "tool_ran",
     "turn_ended",
 ]
-
-KINDS = (PERMISSION, PLAN, ELICITATION)
 
 _RESULT_SECONDS = 0.5
 """How long a result that is due may take to appear in the transcript (measured: within 0.1 s)."""
@@ -48,33 +46,19 @@ def tool_ran(event: events.PostToolUse | events.PostToolUseFailure, context: Con
     if event.tool_name == QUESTION_TOOL:
         # Another plugin's, which has noted its end already if it comes before this one.
         return
-    question = documents.find_question(store, context.session_id, tool_use_id)
-    if question is None or question.kind not in KINDS:
-        if was_recorded(store, context.session_id, tool_use_id):
-            context.note("outcome", "repeated")
-        return
-    from hookrouter_approvals.comparing import compared, ran
 
-    raw = event.raw
-    facts: dict[str, Any] = {"tool_input": raw.get("tool_input") or {}}
-    if question.kind == PLAN:
-        response = raw.get("tool_response")
-        plan = response.get("plan") if isinstance(response, dict) else None
-        facts |= {"mode": event.permission_mode, "plan": plan if isinstance(plan, str) else None}
-    with documents.holding(store, question.session):
-        if not documents.is_open(store, question.session, tool_use_id):
-            return
-        pending = documents.read_pending(store, question.session, tool_use_id)
-        try:
-            if pending is None:
-                record = _by_person(context, question, ran(**facts))
-            else:
-                record = _verified(context, question, pending, compared(question, pending.decisions[0], **facts))
-            for key, value in record.items():
-                context.note(key, value)
-        finally:
-            documents.remove(store, question.session, tool_use_id)
-    Handover.of_call(store, context.session_id, tool_use_id).end()
+    def compare(question: Dialog, pending: PendingAnswer | None) -> End | None:
+        from hookrouter_approvals.comparing import call_ended
+
+        raw = event.raw
+        tool_input, response = raw.get("tool_input") or {}, raw.get("tool_response")
+        return call_ended(question, pending, tool_input=tool_input, mode=event.permission_mode, response=response)
+
+    ended = end_of_call(context, tool_use_id, compare)
+    if ended is not None:
+        Handover.of_call(store, context.session_id, tool_use_id).end()
+    elif was_recorded(store, context.session_id, tool_use_id):
+        context.note("outcome", "repeated")
 
 
 def turn_ended(event: events.Stop, context: Context) -> None:
@@ -116,16 +100,6 @@ def session_ended(event: events.SessionEnd, context: Context) -> None:
     forget_calls(context.store, context.session_id)
 
 
-def _verified(context: Context, question: Dialog, pending: PendingAnswer, comparison: Comparison) -> dict[str, object]:
-    end_compared(context, question, pending, comparison)
-    return {"dialog": question.kind, **record_of(pending, comparison)}
-
-
-def _by_person(context: Context, question: Dialog, recorded: str) -> dict[str, object]:
-    kept = {documents.shown_text(question.questions[0]["question"]): documents.shown_text(recorded)}
-    return {"dialog": question.kind, **end_by_person(context, question, kept)}
-
-
 def settle_refusals(context: Context, patience: float = 0, agent_id: str = "") -> None:
     """Close what has ended in a refusal, as the transcript shows: no hook tells of one.
 
@@ -133,27 +107,13 @@ def settle_refusals(context: Context, patience: float = 0, agent_id: str = "") -
     is empty, of the main conversation. Each gets a journal record of its own.
     """
     for question in sweeping.open_dialogs(context, KINDS):
-        from hookrouter_approvals.comparing import compared_refusal
-
         path = transcript_of(question.transcript_path, question.agent_id)
         state = wait_for_state(path, question.tool_use_id, patience if question.agent_id == agent_id else 0)
         if state not in (FAILED, DECLINED):
             continue
-        with documents.holding(context.store, question.session):
-            if not documents.is_open(context.store, question.session, question.tool_use_id):
-                continue
-            pending = documents.read_pending(context.store, question.session, question.tool_use_id)
-            text = result_text(path, question.tool_use_id)
-            comparison = None if pending is None else compared_refusal(question, pending.decisions[0], state, text)
-            if pending is not None and comparison is not None:
-                record = _verified(context, question, pending, comparison)
-            elif state == DECLINED:
-                record = _by_person(context, question, "deny")
-            else:
-                # The sweep says what is known of it.
-                continue
-            documents.remove(context.store, question.session, question.tool_use_id)
-        named = {"session_id": question.session_id, "session": question.session, "tool_use_id": question.tool_use_id}
-        context.journal.write(
-            {"level": "info", "event": "dialog", "hook": context.event, **named, **record}, question.session_id
-        )
+        from hookrouter_approvals.comparing import refused
+
+        compare = refused(state, result_text(path, question.tool_use_id))
+        ended = end(context, question, compare, context.event)
+        if ended is not None and ended.message:
+            context.start_delivery()

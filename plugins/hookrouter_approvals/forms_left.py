@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.closing import note_end
+from hookrouter.dialogs.closing import by_person, end, note_end
 from hookrouter.dialogs.verdicts import Verdict
 from hookrouter.util import fastjson
 from hookrouter_approvals.names import ELICITATION
@@ -31,11 +31,7 @@ LEFT = "form-left"
 
 def note_left(store: DocumentStore, question: Dialog) -> None:
     """Note that a form's dialog opens for a person now. Raises StoreError."""
-    store.write(LEFT, f"{question.session_id}:{question.tool_use_id}", _left(question))
-
-
-def _left(question: Dialog) -> dict[str, str]:
-    return {
+    left = {
         "session": question.session,
         "session_id": question.session_id,
         "tool_use_id": question.tool_use_id,
@@ -44,6 +40,7 @@ def _left(question: Dialog) -> dict[str, str]:
         "server": str(question.request.get("server", "")),
         "question": question.questions[0]["question"],
     }
+    store.write(LEFT, f"{question.session_id}:{question.tool_use_id}", left)
 
 
 def form_answered(event: events.ElicitationResult, context: Context) -> None:
@@ -58,17 +55,14 @@ def form_answered(event: events.ElicitationResult, context: Context) -> None:
     if len(left) == 1:
         _note_answer(context, {key: str(value) for key, value in left[0][1].items()}, said)
     for question in documents.near(context.store, context.session_id):
-        if question.kind != ELICITATION or not question.request.get("unsaved"):
-            continue
-        with documents.holding(context.store, question.session):
-            if documents.is_open(context.store, question.session, question.tool_use_id):
-                _note_answer(context, _left(question), said)
-                documents.remove(context.store, question.session, question.tool_use_id)
+        if question.kind == ELICITATION and question.request.get("unsaved"):
+            answered = by_person(_recorded(question.questions[0]["question"], said))
+            end(context, question, lambda *_, answered=answered: answered, context.event)
 
 
 def _note_answer(context: Context, left: Mapping[str, str], said: str) -> None:
-    """Note what a person has answered to a form, given as :func:`_left` has it."""
-    recorded = {documents.shown_text(left.get("question", "")): documents.shown_text(said)}
+    """Note what a person has answered to a form, given as :func:`note_left` has it."""
+    recorded = _recorded(left.get("question", ""), said)
     session, session_id, tool_use_id, agent, asked_at = (
         left.get(key, "") for key in ("session", "session_id", "tool_use_id", "agent", "saved_at")
     )
@@ -96,6 +90,10 @@ def _note_answer(context: Context, left: Mapping[str, str], said: str) -> None:
         "recorded": recorded,
     }
     context.journal.write(record, session_id)
+
+
+def _recorded(question: str, said: str) -> dict[str, str]:
+    return {documents.shown_text(question): documents.shown_text(said)}
 
 
 def forget_forms(context: Context) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["ELICITATION", "PERMISSION", "PLAN", "QUESTION_TOOL"]
+__all__ = ["ELICITATION", "KINDS", "PERMISSION", "PLAN", "QUESTION_TOOL"]
 
 PERMISSION, PLAN, ELICITATION = "permission", "plan", "elicitation"
+KINDS = (PERMISSION, PLAN, ELICITATION)
 
 QUESTION_TOOL = "AskUserQuestion"
 """The tool whose calls are questions, which another plugin serves."""

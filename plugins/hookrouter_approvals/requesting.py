@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.closing import note_end, verdict_of
+from hookrouter.dialogs.closing import End, end
 from hookrouter.dialogs.handover import Handover
 from hookrouter.dialogs.opening import note_asked, open_dialog
 from hookrouter.dialogs.unmanaged import say_unmanaged
@@ -118,8 +118,8 @@ def form_requested(event: events.Elicitation, context: Context) -> ElicitationRe
         longest=settings.unseen_wait if question.is_reserved else settings.elicitation_wait,
         taken=lambda answer: context.after_reply(lambda: _form_replied(context, question, answer)),
     )
-    if reply is None and documents.is_open(context.store, question.session, own_id):
-        _close(context, question, "unanswered", "nobody decided in time, so the dialog was opened", by="nobody")
+    left = End("unanswered", "nobody decided in time, so the dialog was opened", by="nobody")
+    if reply is None and end(context, question, lambda *_: left) is not None:
         note_left(context.store, question)
     return reply
 
@@ -233,17 +233,10 @@ def _form_replied(context: Context, question: Dialog, answer: Mapping[str, Any])
     by = "person" if answer.get("by") == "person" else "agent"
     result = QuestionResult(question.questions[0]["question"], "match", said, said)
     comparison = Comparison(True, "reply", (result,), (), "")
-    with documents.holding(context.store, question.session):
-        if not documents.is_open(context.store, question.session, question.tool_use_id):
-            return
-        pending = documents.read_pending(context.store, question.session, question.tool_use_id)
-        who = pending.who if pending is not None else ""
-        fields = {"by": by, "who": who, "channel": "reply", "verification": comparison.document()}
-        note_end(context, verdict_of(question, "verified", **fields))
-        documents.remove(context.store, question.session, question.tool_use_id)
-
-
-def _close(context: Context, question: Dialog, outcome: str, reason: str, *, by: str) -> None:
-    with documents.holding(context.store, question.session):
-        note_end(context, verdict_of(question, outcome, reason=reason, by=by))
-        documents.remove(context.store, question.session, question.tool_use_id)
+    end(
+        context,
+        question,
+        lambda _, pending: End(
+            "verified", by=by, who="" if pending is None else pending.who, channel="reply", comparison=comparison
+        ),
+    )

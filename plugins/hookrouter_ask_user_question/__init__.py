@@ -36,13 +36,11 @@ def pre_tool_use_ask_user_question(
 
 @hookimpl
 @stateless
-def post_tool_use_ask_user_question(
-    event: events.PostToolUse, tool_input: AskUserQuestionInput, context: Context
-) -> None:
+def post_tool_use_ask_user_question(event: events.PostToolUse, context: Context) -> None:
     """Compare the recorded answer with the intended one, and wake the agent if they differ."""
     from hookrouter_ask_user_question.lifecycle import answer_recorded
 
-    answer_recorded(event, tool_input, context)
+    answer_recorded(event, context)
 
 
 @hookimpl

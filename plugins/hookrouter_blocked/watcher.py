@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.closing import close_of_gone_clients, note_end, verdict_of
+from hookrouter.dialogs.closing import End, close_of_gone_clients, end
 from hookrouter.dialogs.opening import note_asked, open_dialog
 from hookrouter.util.clock import now
 from hookrouter.util.filenames import digest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Dialog
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
     from hookrouter_blocked.dialog import Stopped
     from hookrouter_blocked.looking import Look
 
@@ -111,26 +111,9 @@ def _close(services: Services, question: Dialog) -> None:
     if documents.is_being_answered(services.store, question):
         # That command looks at the screen itself.
         return
-    with documents.holding(services.store, question.session):
-        if not documents.is_open(services.store, question.session, question.tool_use_id):
-            return
-        pending = documents.read_pending(services.store, question.session, question.tool_use_id)
-        outcome = "answered_by_person" if pending is None else "unverified"
-        by = "person" if pending is None else pending.by
-        reason = "the dialog is gone from the screen"
-        note_end(services, verdict_of(question, outcome, by=by, reason=reason))
-        documents.remove(services.store, question.session, question.tool_use_id)
-    services.journal.write(
-        {
-            "level": "info",
-            "event": "dialog",
-            "hook": EVENT,
-            "session_id": question.session_id,
-            "session": question.session,
-            "tool_use_id": question.tool_use_id,
-            "dialog": BLOCKED,
-            "outcome": outcome,
-            "reason": reason,
-        },
-        question.session_id or None,
-    )
+    end(services, question, _gone, EVENT)
+
+
+def _gone(_question: Dialog, pending: PendingAnswer | None) -> End:
+    outcome, by = ("answered_by_person", "person") if pending is None else ("unverified", pending.by)
+    return End(outcome, "the dialog is gone from the screen", by)

@@ -37,7 +37,6 @@ POINTS = (
     "hookrouter.dialogs.documents:_write_question",
     "hookrouter.storage.documents:Store.write",
     "hookrouter.messaging.outbox:Outbox.put",
-    "hookrouter_ask_user_question.lifecycle:note_end",
     "hookrouter.dialogs.closing:note_end",
     "hookrouter.dialogs.documents:remove",
     "hookrouter.context:Context.start_delivery",

@@ -159,7 +159,7 @@ class AskSession:
         if prepare is not None:
             prepare(context)
         arguments: dict[str, Any] = {"event": EVENT_CLASSES[event].from_json(payload), "context": context}
-        if hook in ("pre_tool_use_ask_user_question", "post_tool_use_ask_user_question"):
+        if hook == "pre_tool_use_ask_user_question":
             arguments["tool_input"] = AskUserQuestionInput.from_json(payload["tool_input"])
         try:
             getattr(plugin, hook)(**arguments)

@@ -16,7 +16,7 @@ from hookrouter.dialogs.answers.ended import already_ended
 from hookrouter.dialogs.answers.handing_over import HandingOver
 from hookrouter.dialogs.answers.identity import AGENT
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode, with_recorded
-from hookrouter.dialogs.closing import CLIENT_GONE, verdict_of
+from hookrouter.dialogs.closing import CLIENT_GONE, End, end, verdict_of
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, from_json
 from hookrouter.dialogs.form import FormError, form_of
 from hookrouter.dialogs.kinds import find_kind
@@ -288,22 +288,10 @@ class _Answering:
         comparison = self._kind.judge(question, self._given, self._app)
         if comparison is None:
             return None
-        with documents.holding(self._app.store, question.session):
-            if not documents.is_open(self._app.store, question.session, question.tool_use_id):
-                return None
-            verdict = verdict_of(
-                question,
-                "verified" if comparison.matches else "mismatch",
-                reason=comparison.reason,
-                by=self._author.by,
-                who=self._author.name,
-                channel=self._handing_over.channel,
-                verification=comparison.document(),
-                told_by="answer",
-            )
-            save_verdict(self._app.store, verdict)
-            documents.remove(self._app.store, question.session, question.tool_use_id)
-        return verdict
+        outcome = "verified" if comparison.matches else "mismatch"
+        author, channel = self._author, self._handing_over.channel
+        shown = End(outcome, comparison.reason, author.by, author.name, channel, comparison, told_by="answer")
+        return None if end(self._app, question, lambda *_: shown) is None else verdict_of(question, shown)
 
     def _judged(self, verdict: Verdict) -> AnswerResult:
         """Return the result that the verdict on the question means for this answer."""
@@ -365,10 +353,8 @@ class _Answering:
             return
         self._is_closed = True
         told_by = "nobody" if self._author.is_person else "answer"
-        verdict = verdict_of(self._question, outcome, reason=reason, by=by, who=who, told_by=told_by)
-        with contextlib.suppress(StoreError):
-            save_verdict(self._app.store, verdict)
-        documents.delete_question(self._app.store, self._question.session, self._question.tool_use_id)
+        ended = End(outcome, reason, by, who, told_by=told_by)
+        end(self._app, self._question, lambda *_: ended)
 
     def _finish(self, **changes: Any) -> AnswerResult:
         """Change the result for the last time and journal it."""

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.closing import verdict_of
+from hookrouter.dialogs.closing import End, verdict_of
 from hookrouter.dialogs.stories.story import Stories, shown_id
 from hookrouter.dialogs.verdicts import read_verdict, watch_verdict
 from hookrouter.util.clock import now
@@ -68,4 +68,4 @@ class Awaiting:
         if story is None or story["outcome"] is None:
             return None
         compared = {"questions": story["questions"]} if story["verified"] is not None else None
-        return verdict_of(question, story["outcome"], reason=story["reason"], verification=compared)
+        return verdict_of(question, End(story["outcome"], story["reason"]))._replace(verification=compared)
