@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from hookrouter.answering.interfaces import AskedDialog
     from hookrouter.config import Config
     from hookrouter.context import Context, Services
+    from hookrouter.dialogs.closing import End
     from hookrouter.dialogs.comparison import Comparison
-    from hookrouter.dialogs.documents import Dialog
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
     from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
 
@@ -51,6 +52,11 @@ class DialogKind:
     """The short commands for people, each with what stands behind its options, such as ``("deny", " TEXT")``."""
     for_people = False
     """Whether the page puts it first, because an agent can seldom end it."""
+    is_of_turn = True
+    """Whether a turn of Claude's waits for it, so that it is over once the turn is, and the session's events close it.
+    Otherwise its plugin looks whether it is still there."""
+    compares_refusals = False
+    """Whether a refusal of its tool call is a decision: :meth:`refused` is asked then."""
     prompt = ""
     """The file of ``prompts/`` that says how to decide; an agent gets it once for each session. Empty: nothing."""
 
@@ -115,6 +121,14 @@ class DialogKind:
         """Compare what transcript or screen show with what was decided; None while they show nothing that decides it.
 
         For what no hook tells, such as a refusal that Claude was told of.
+        """
+        return None
+
+    def refused(self, question: Dialog, pending: PendingAnswer | None, state: str, told: str) -> End | None:
+        """Return how a dialog has ended whose tool call the transcript shows as refused; None if that is not certain.
+
+        ``pending`` is the decision that was under way, ``state`` ``declined`` or ``failed``, ``told`` what Claude was
+        told. What is left here ends without an answer, once the turn does.
         """
         return None
 

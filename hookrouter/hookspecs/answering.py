@@ -47,7 +47,7 @@ class AnswerSpecs:
 
     @hookspec
     def dialog_kinds(self) -> list[DialogKind] | None:
-        """When: somebody decides with ``hookrouter answer``, never in a hook process.
+        """When: somebody decides with ``hookrouter answer``, or an event of a session finds dialogs of it open.
 
         Returns: ``None`` for no kind, or a list of objects of classes that derive from
         :class:`~hookrouter.dialogs.kinds.DialogKind`. Its ``name`` is the ``kind`` of the documents that it is about.

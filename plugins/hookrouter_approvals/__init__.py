@@ -93,7 +93,7 @@ def post_tool_use_failure(event: events.PostToolUseFailure, context: Context) ->
 @stateless
 @ruled
 def stop(event: events.Stop, context: Context) -> None:
-    """Close what this session's finished turn left open."""
+    """Forget what was noted of the turn that has ended."""
     from hookrouter_approvals.ending import turn_ended
 
     turn_ended(event, context)
@@ -102,28 +102,8 @@ def stop(event: events.Stop, context: Context) -> None:
 @hookimpl
 @stateless
 @ruled
-def subagent_stop(event: events.SubagentStop, context: Context) -> None:
-    """Close what this subagent was refused."""
-    from hookrouter_approvals.ending import subagent_ended
-
-    subagent_ended(event, context)
-
-
-@hookimpl
-@stateless
-@ruled
-def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
-    """Close what was refused by hand before this prompt."""
-    from hookrouter_approvals.ending import prompt_submitted
-
-    prompt_submitted(event, context)
-
-
-@hookimpl
-@stateless
-@ruled
 def session_start(event: events.SessionStart, context: Context) -> None:
-    """Close what an earlier client in this place left open."""
+    """Forget what was noted of an earlier client in this place."""
     from hookrouter_approvals.ending import session_started
 
     session_started(event, context)
@@ -132,11 +112,11 @@ def session_start(event: events.SessionStart, context: Context) -> None:
 @hookimpl
 @stateless
 @ruled
-def session_end(event: events.SessionEnd, context: Context) -> None:
-    """Close what the ending session leaves open."""
+def session_end(context: Context) -> None:
+    """Forget what was noted of the session."""
     from hookrouter_approvals.ending import session_ended
 
-    session_ended(event, context)
+    session_ended(context)
 
 
 @hookimpl

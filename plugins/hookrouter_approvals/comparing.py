@@ -15,7 +15,7 @@ from hookrouter_approvals.names import KINDS, PLAN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrouter.dialogs.closing import Compare, End
+    from hookrouter.dialogs.closing import End
     from hookrouter.dialogs.documents import Dialog, PendingAnswer
 
 __all__ = ["call_ended", "compared", "compared_refusal", "meaning", "ran", "refused"]
@@ -85,20 +85,16 @@ def call_ended(
     return closing.compared(pending, compared(question, pending.decisions[0], **facts))
 
 
-def refused(state: str, told: str) -> Compare:
-    """Return how a dialog has ended whose call was refused; it stays open if the transcript does not say for certain.
+def refused(question: Dialog, pending: PendingAnswer | None, state: str, told: str) -> End | None:
+    """Return how a dialog has ended whose call was refused; None for what the transcript does not say for certain.
 
     ``state`` and ``told`` as :func:`compared_refusal` takes them.
     """
-
-    def compare(question: Dialog, pending: PendingAnswer | None) -> End | None:
-        comparison = None if pending is None else compared_refusal(question, pending.decisions[0], state, told)
-        if pending is not None and comparison is not None:
-            return closing.compared(pending, comparison)
-        # Of another failure the sweep says what is known.
-        return _by_person(question, "deny") if state == DECLINED else None
-
-    return compare
+    comparison = None if pending is None else compared_refusal(question, pending.decisions[0], state, told)
+    if pending is not None and comparison is not None:
+        return closing.compared(pending, comparison)
+    # Of another failure the sweep says what is known.
+    return _by_person(question, "deny") if state == DECLINED else None
 
 
 def _by_person(question: Dialog, recorded: str) -> End:

@@ -8,7 +8,7 @@ from hookrouter.answering.interfaces import AskedDialog
 from hookrouter.dialogs.kinds import DialogKind
 from hookrouter.dialogs.transcript import question_state, result_text, transcript_of
 from hookrouter_approvals.calls import other_calls
-from hookrouter_approvals.comparing import compared_refusal, meaning
+from hookrouter_approvals.comparing import compared_refusal, meaning, refused
 from hookrouter_approvals.decisions import chosen, parse
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN
 from hookrouter_approvals.requests import proposal
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from hookrouter.answering.decisions import Decision
     from hookrouter.config import Config
     from hookrouter.context import Services
+    from hookrouter.dialogs.closing import End
     from hookrouter.dialogs.comparison import Comparison
-    from hookrouter.dialogs.documents import Dialog
+    from hookrouter.dialogs.documents import Dialog, PendingAnswer
     from hookrouter.dialogs.kinds import Stalled
     from hookrouter.dialogs.opening import Opening
     from hookrouter.storage.interface import DocumentStore
@@ -33,6 +34,7 @@ class _Kind(DialogKind):
     """What the kinds have in common."""
 
     prompt = "approvals.md"
+    compares_refusals = True
     granted = "what is granted beside this call"
     without = "allow the call alone"
 
@@ -87,6 +89,10 @@ class _Kind(DialogKind):
         path = transcript_of(question.transcript_path, question.agent_id)
         state, told = question_state(path, question.tool_use_id), result_text(path, question.tool_use_id)
         return compared_refusal(question, decisions[0], state, told)
+
+    def refused(self, question: Dialog, pending: PendingAnswer | None, state: str, told: str) -> End | None:
+        """Return what a refusal means: by whom, and whether Claude was told what was meant."""
+        return refused(question, pending, state, told)
 
     def unsaved(self, stalled: Stalled) -> Opening | None:
         """Return the call that the transcript, and the screen, show the client to ask about."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import End, end
 from hookrouter.dialogs.handover import Handover
+from hookrouter.dialogs.lifecycle import settle_refusals
 from hookrouter.dialogs.opening import note_asked, open_dialog
 from hookrouter.dialogs.unmanaged import say_unmanaged
 from hookrouter.dialogs.waiting import may_wait, wait_for_answer
@@ -14,7 +15,6 @@ from hookrouter.messaging.pauses import is_paused
 from hookrouter.replies import ElicitationReply, PermissionRequestReply
 from hookrouter.shell.reader import client_shell
 from hookrouter_approvals.calls import find_calls
-from hookrouter_approvals.ending import settle_refusals
 from hookrouter_approvals.forms_left import note_left
 from hookrouter_approvals.names import QUESTION_TOOL
 from hookrouter_approvals.requests import form_request, permission_request, plan_request, proposal

@@ -2,7 +2,8 @@
 
 PreToolUse saves the question and wakes the agent; ``hookrouter answer`` checks the agent's decisions, saves them and
 delivers them; PostToolUse compares what Claude Code recorded with what was meant. A question that ends in any other way
-(declined, cancelled, client closed) has no PostToolUse, so the later events of its session sweep it.
+(declined, cancelled, client closed) has no PostToolUse, so the later events of its session sweep it
+(:mod:`hookrouter.dialogs.hooks`).
 
 This module holds the hooks only. What they need is imported when they are called, because it is on the way of every
 ``hookrouter run`` that reaches this plugin.
@@ -50,42 +51,6 @@ def post_tool_use_failure_ask_user_question(event: events.PostToolUseFailure, co
     from hookrouter.dialogs.sweeping import tool_failed
 
     tool_failed(event, context)
-
-
-@hookimpl
-@stateless
-def stop(event: events.Stop, context: Context) -> None:
-    """Close what this session's finished turn left open."""
-    from hookrouter.dialogs.sweeping import turn_ended
-
-    turn_ended(event, context)
-
-
-@hookimpl
-@stateless
-def user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> None:
-    """Close a question that was declined before this prompt."""
-    from hookrouter.dialogs.sweeping import prompt_submitted
-
-    prompt_submitted(event, context)
-
-
-@hookimpl
-@stateless
-def session_start(event: events.SessionStart, context: Context) -> None:
-    """Close what an earlier client in this place left open."""
-    from hookrouter.dialogs.sweeping import session_started
-
-    session_started(event, context)
-
-
-@hookimpl
-@stateless
-def session_end(event: events.SessionEnd, context: Context) -> None:
-    """Close what the ending session leaves open."""
-    from hookrouter.dialogs.sweeping import session_ended
-
-    session_ended(event, context)
 
 
 @hookimpl

@@ -1,7 +1,7 @@
 """The life of a question as hooks see it: asked, and recorded.
 
 PreToolUse opens a question. PostToolUse compares the recorded answer and closes it. One that is declined, cancelled or
-talked about instead has no PostToolUse: see :mod:`hookrouter.dialogs.sweeping`.
+talked about instead has no PostToolUse: see :mod:`hookrouter.dialogs.lifecycle`.
 """
 
 from __future__ import annotations

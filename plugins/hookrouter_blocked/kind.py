@@ -40,6 +40,7 @@ class BlockedKind(DialogKind):
     name = BLOCKED
     prompt = "approvals.md"
     for_people = True
+    is_of_turn = False
 
     def parse(self, question: Dialog, text: str) -> list[dict[str, Any]]:
         """Return the one decision in a JSON text, checked. Raises DecisionError."""

@@ -15,8 +15,18 @@ OWN = '{\n    "model": "opus",   "hooks": {"Stop": [{"hooks": [{"type": "command
 """Settings in a form that no program would write."""
 
 PLUGINS = {
-    *("approvals", "ask-user-question", "blocked", "command", "demo", "doorbell-prompts", "hook-reply", "inbox"),
-    *("key-counting", "keystrokes", "mod-prompts", "openclaw", "opentelemetry", "postgresql", "rules", "sessions"),
+    *("approvals", "ask-user-question", "blocked", "command", "demo", "dialogs", "doorbell-prompts", "hook-reply"),
+    *(
+        "inbox",
+        "key-counting",
+        "keystrokes",
+        "mod-prompts",
+        "openclaw",
+        "opentelemetry",
+        "postgresql",
+        "rules",
+        "sessions",
+    ),
     *("stop-prompts", "tmux", "webhook"),
 }
 """hookrouter's own."""

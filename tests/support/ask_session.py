@@ -17,6 +17,7 @@ from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, Answer
 from hookrouter.cli.application import Application
 from hookrouter.config import Config
 from hookrouter.context import Context
+from hookrouter.dialogs import hooks
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import hookimpl
 from hookrouter.messaging.message import QueuedMessage
@@ -119,14 +120,14 @@ class AskSession:
             DiscoveredPlugin(name=name, value=name, hooks=tuple(vars(part))) for name, part in sorted(objects.items())
         ]
         objects["ask-user-question"] = plugin
-        hooks = ("dialog_kinds",)
-        index.append(DiscoveredPlugin(name="ask-user-question", value=plugin.__name__, hooks=hooks))
+        kinds = ("dialog_kinds",)
+        index.append(DiscoveredPlugin(name="ask-user-question", value=plugin.__name__, hooks=kinds))
         return Plugins(index, self.config, lambda name, text: pytest.fail(f"{name}: {text}"), objects)
 
     def hook(
         self, hook: str, *, environ: dict[str, str] | None = None, prepare: Any = None, **fields: Any
     ) -> dict[str, Any]:
-        """Run one of the plugin's hooks on a payload with these fields, and return its journal record."""
+        """Run a hook of the plugin, or of the core's, on a payload with these fields, and return its journal record."""
         event = "".join(part.title() for part in hook.replace("_ask_user_question", "").split("_"))
         payload: dict[str, Any] = {
             "session_id": "s-1",
@@ -162,7 +163,7 @@ class AskSession:
         if hook == "pre_tool_use_ask_user_question":
             arguments["tool_input"] = AskUserQuestionInput.from_json(payload["tool_input"])
         try:
-            getattr(plugin, hook)(**arguments)
+            (getattr(plugin, hook, None) or getattr(hooks, hook))(**arguments)
         finally:
             self.journal.write(record, payload["session_id"])
         record["delivery_started"] = bool(deliveries)

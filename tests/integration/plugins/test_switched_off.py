@@ -47,13 +47,14 @@ decide = "agent"
 [plugins.{off}]
 enabled = false
 """
-QUESTIONS, PERMISSIONS, QUEUE, TOLD = "questions", "permissions", "queue", "told"
+QUESTIONS, PERMISSIONS, QUEUE, TOLD, SWEPT = "questions", "permissions", "queue", "told", "swept"
 STOPS = {
     "ask-user-question": {QUESTIONS},
     "approvals": {PERMISSIONS},
     "hook-reply": {QUESTIONS, PERMISSIONS},
     "sessions": {QUEUE},
     "command": {TOLD},
+    "dialogs": {SWEPT},
 }
 """What does not go on without a plugin; nothing of the others does."""
 TELLS = {
@@ -155,6 +156,12 @@ def test_what_the_others_do_goes_on(place: Place, off: str, tmp_path: Path) -> N
         eventually(lambda: messages().keys() >= wanted)
         # Completed right before it goes out.
         assert all("answer" in messages()[call]["data"]["command"] for call in wanted)
+    if off != "ask-user-question":
+        place.run(place.call("AskUserQuestion", {"questions": [FORM]}, tool_use_id="toolu_left"))
+        base = ("session_id", "transcript_path", "permission_mode")
+        stop = {"hook_event_name": "Stop", "stop_hook_active": False, "cwd": str(place.home)}
+        place.run({**{key: place.payload[key] for key in base}, **stop})
+        assert (("question", "unanswered") in place.ended()) is (SWEPT not in stops)
     place.command("pause", "--all")
     place.command("resume", "--all")
     assert "hookrouter answer" in place.command("skill")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import threading
 import time
@@ -19,6 +20,7 @@ from hookrouter._plugins.registry import Plugins
 from hookrouter.cli.application import Application
 from hookrouter.config import Agent, AnswerConfig, ApprovalRule, ApprovalsConfig, Config
 from hookrouter.context import Context
+from hookrouter.dialogs import hooks
 from hookrouter.dialogs.answers.answer import answer
 from hookrouter.dialogs.answers.identity import AGENT, Author
 from hookrouter.dialogs.answers.result import AnswerResult
@@ -81,7 +83,7 @@ class Asking:
         return Plugins(index, self.config, lambda name, text: pytest.fail(f"{name}: {text}"), objects)
 
     def hook(self, hook: str, **fields: Any) -> tuple[Any, dict[str, Any]]:
-        """Run one of the plugin's hooks, and return its reply and its journal record."""
+        """Run a hook of the plugin and of the core's, and return its reply and its journal record."""
         event = "".join(part.title() for part in hook.split("_"))
         payload: dict[str, Any] = {
             "session_id": "s-1",
@@ -109,7 +111,12 @@ class Asking:
         vars(context)["start_delivery"] = lambda **_: None
         vars(context)["settings"] = lambda kind: self.settings if isinstance(self.settings, kind) else kind()
         try:
-            reply = getattr(plugin, hook)(event=EVENT_CLASSES[event].from_json(payload), context=context)
+            asked = {"event": EVENT_CLASSES[event].from_json(payload), "context": context}
+            reply = None
+            for of in (plugin, hooks):
+                function = getattr(of, hook, None)
+                if function is not None:
+                    reply = function(**{name: asked[name] for name in inspect.signature(function).parameters})
             context.reply_written()
         finally:
             self.journal.write(record, payload["session_id"])
