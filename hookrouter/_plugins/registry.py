@@ -209,12 +209,14 @@ class Plugins:
             self._objects[name] = load_object(next(info.value for info in self._infos if info.name == name))
         return self._objects[name]
 
-    def contributions(self, hook: str, key: str = "name", *, several: bool = False) -> dict[str, Any]:
+    def contributions(
+        self, hook: str, key: str = "name", *, several: bool = False, base: type = object
+    ) -> dict[str, Any]:
         """Return what active plugins contribute by a hook, by the attribute ``key``.
 
-        Each plugin returns one object, or with ``several`` a sequence of them. An object without a text
-        there, and the second one of a name, are reported and left out. Callers use the typed function beside the
-        interface, such as :func:`hookrouter.messaging.gateway.gateways`.
+        Each plugin returns one object, or with ``several`` a sequence of them. An object without a text there, one that
+        does not derive from ``base``, and the second one of a name, are reported and left out. Callers use the typed
+        function beside the interface, such as :func:`hookrouter.messaging.gateway.gateways`.
         """
         result: dict[str, Any] = {}
         for plugin, given in self.collect(hook):
@@ -224,6 +226,9 @@ class Plugins:
                     from hookrouter.util.text import describe_value
 
                     self._report(plugin, f"{hook}() returned {describe_value(one)}, which has no {key!r}")
+                elif not isinstance(one, base):
+                    text = f"{hook} {name!r} does not derive from {base.__module__}.{base.__qualname__}"
+                    self._report(plugin, text)
                 elif name in result:
                     text = f"{hook} {name!r} is already contributed by another plugin; this one is not used"
                     self._report(plugin, text)

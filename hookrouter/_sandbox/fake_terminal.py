@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._sandbox.dialog_model import broken_into_lines
-from hookrouter.terminals import Screen, TerminalGone
+from hookrouter.terminals import Screen, TerminalBackend, TerminalGone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FakeTerminal"]
 
 
-class FakeTerminal:
+class FakeTerminal(TerminalBackend):
     """A terminal backend in front of a dialog model: a client with a prompt box, its delays and its input guard.
 
     Time comes from ``clock``, in seconds, so that a test decides how it passes.

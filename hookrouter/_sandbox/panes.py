@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from hookrouter._sandbox.processes import RUN_MARK, reap
 from hookrouter._sandbox.waiting import wait_until
-from hookrouter.terminals import OpeningTerminal, TerminalError, TerminalGone
+from hookrouter.terminals import TerminalError, TerminalGone
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import did_you_mean
 
@@ -131,8 +131,8 @@ class BackendTerminal:
         if backend is None:
             hint = did_you_mean(name, sorted(backends), f"there are: {', '.join(sorted(backends)) or 'none'}")
             raise TerminalUnavailableError(f"no active plugin offers the terminal {name!r}; {hint}")
-        if not isinstance(backend, OpeningTerminal):
-            fault = f"the terminal {name!r} cannot open a pane: its backend has no open_pane() and close_pane()"
+        if not backend.can_open:
+            fault = f"the terminal {name!r} cannot open a pane"
             raise TerminalUnavailableError(fault)
         self._backend = backend
         self._open_pane, self._close_pane = backend.open_pane, backend.close_pane

@@ -11,7 +11,7 @@ import typer
 from hookrouter._setup.choices import ChoiceError, NewGateway, Words, escalation_of, gateway_of, globs_of
 from hookrouter._setup.plan import check_gateway
 from hookrouter.permission_rules.presets import about, preset_names
-from hookrouter.terminals import ListingTerminal, TerminalError, terminal_backends
+from hookrouter.terminals import TerminalError, terminal_backends
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Questions:
 
     def _running(self) -> list[str]:
         backend = terminal_backends(self._app.plugins).get(self._app.config.answer.terminal)
-        if not isinstance(backend, ListingTerminal):
+        if backend is None:
             return []
         try:
             return backend.sessions(self._app.environ)

@@ -27,7 +27,7 @@ from hookrouter.cli.init_questions import Questions
 from hookrouter.cli.installation import register
 from hookrouter.cli.terminal import Waiting, width
 from hookrouter.config import IMPLICIT_AGENT
-from hookrouter.terminals import ProbingTerminal, terminal_backends
+from hookrouter.terminals import terminal_backends
 from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
@@ -204,10 +204,10 @@ def _carry_out(setup: _Setup, *, test: bool) -> int:
 def _without_terminal(app: Application) -> str:
     """Say why sessions have no names; empty if they have."""
     backend = terminal_backends(app.plugins).get(app.config.answer.terminal)
-    if not isinstance(backend, ProbingTerminal):
+    if backend is None:
         return ""
     try:
-        usable, message, _ = backend.probe()
+        usable, message, _ = backend.probe() or (True, "", "")
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a fault of that plugin
         usable, message = False, describe_error(error)
     return "" if usable else message

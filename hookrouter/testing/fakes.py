@@ -11,13 +11,12 @@ from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.markers import hookimpl
 from hookrouter.messaging.gateway import SendResult
-from hookrouter.terminals import Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrouter.messaging.gateway import Gateway, Message
-    from hookrouter.terminals import TerminalBackend
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["FakeGateway", "FakePane"]
@@ -30,7 +29,7 @@ _KEYS = frozenset(
 )
 
 
-class FakePane:
+class FakePane(TerminalBackend):
     """A terminal backend with one pane, in which every process runs; the plugin that contributes it as ``fake``.
 
     It shows ``lines``, or after :meth:`ask` a model of the client's question dialog, which takes keys as the client

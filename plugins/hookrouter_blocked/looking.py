@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.answering.interfaces import DialogReader, keystroke_planners
 from hookrouter.sessions.running_clients import DIALOG_OPEN, WAITING, process_environ, running_clients
-from hookrouter.terminals import PaneListingTerminal, TerminalError, TerminalGone, terminal_backends
+from hookrouter.terminals import TerminalError, TerminalGone, terminal_backends
 from hookrouter_blocked.dialog import Stopped
 
 if TYPE_CHECKING:
@@ -96,8 +96,6 @@ class _Looking:
 
     def _other_panes(self, places: set[TerminalAddress]) -> Iterator[RunningPane]:
         for backend in self._backends.values():
-            if not isinstance(backend, PaneListingTerminal):
-                continue
             for environ in self._environs:
                 try:
                     panes = backend.panes(environ)

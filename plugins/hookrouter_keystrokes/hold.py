@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.terminals import GuardingTerminal, HoldingTerminal
 from hookrouter.util.claude_process import is_in_background
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ class Hold:
         self, terminal: TerminalBackend, address: TerminalAddress, timing: Timing, client_pid: int = 0
     ) -> None:
         """Hold nothing yet. ``client_pid`` is the client's process id; 0 if it is not known."""
-        self._terminal = terminal if isinstance(terminal, HoldingTerminal) else None
-        self._guarding = terminal if isinstance(terminal, GuardingTerminal) else None
+        self._terminal = terminal
         self._address = address
         self._timing = timing
         self._client_pid = client_pid
@@ -34,12 +32,11 @@ class Hold:
     @property
     def is_possible(self) -> bool:
         """Whether this terminal can keep others out."""
-        return self._terminal is not None
+        return self._terminal.can_hold
 
     def guard(self) -> None:
         """See to it that keys reach only the program that is looked at from now on. Raises what the terminal raises."""
-        if self._guarding is not None:
-            self._guarding.guard_program(self._address, self._client_pid)
+        self._terminal.guard_program(self._address, self._client_pid)
 
     def elsewhere(self) -> str:
         """Return why what is typed now would go to another program than the client; empty if nothing says so."""
@@ -47,7 +44,7 @@ class Hold:
 
     def is_quiet(self, now: float) -> bool:
         """Take the pane if it is not held yet; return whether keys from before have had the time to show."""
-        if self._terminal is not None and self._since is None:
+        if self._terminal.can_hold and self._since is None:
             self._terminal.hold(self._address, self._timing.hold_seconds)
             self._since = now
             self._until = now + self._timing.hold_seconds
@@ -55,7 +52,7 @@ class Hold:
 
     def has_gap(self, now: float) -> bool:
         """Prolong the hold if it is time to; return whether other keys may have come in since the last call."""
-        if self._terminal is None or self._since is None:
+        if self._since is None:
             return False
         if self._until - now > self._timing.hold_seconds * 3 / 4:
             return False
@@ -67,5 +64,4 @@ class Hold:
 
     def release(self) -> None:
         """Let others in again; may be called at any time."""
-        if self._terminal is not None:
-            self._terminal.release(self._address)
+        self._terminal.release(self._address)

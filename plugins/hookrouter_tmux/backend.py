@@ -28,7 +28,15 @@ import time
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.interfaces import Probe
-from hookrouter.terminals import RunningPane, Screen, StyledScreen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import (
+    RunningPane,
+    Screen,
+    StyledScreen,
+    TerminalAddress,
+    TerminalBackend,
+    TerminalError,
+    TerminalGone,
+)
 from hookrouter.util.short_program import Finished, run_short
 from hookrouter_tmux.styles import styled_rows
 
@@ -81,10 +89,12 @@ _GONE = (
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMUX_TMPDIR")
 
 
-class TmuxBackend:
+class TmuxBackend(TerminalBackend):
     """The terminal backend for tmux, MINIMUM_TMUX or newer; every method is one or two calls of ``tmux``."""
 
     name = "tmux"
+    can_hold = True
+    can_style = True
 
     def __init__(self, timeout: float = 5.0) -> None:
         """``timeout`` is how many seconds one call of tmux may take."""

@@ -239,8 +239,8 @@ def test_a_terminal_that_nobody_offers_is_an_error(user: User) -> None:
 
 def test_a_terminal_that_opens_no_panes_is_an_error(user: User) -> None:
     source = (
-        "from types import SimpleNamespace\nfrom hookrouter import hookimpl\n"
-        "@hookimpl\ndef terminal_backend():\n    return SimpleNamespace(name='barn')\n"
+        "from hookrouter import hookimpl\nfrom hookrouter.terminals import TerminalBackend\n"
+        "class Barn(TerminalBackend):\n    name = 'barn'\n@hookimpl\ndef terminal_backend():\n    return Barn()\n"
     )
     write_plugin(user.folder / "site", "barn", source)
     user.environ["PYTHONPATH"] = str(user.folder / "site")
@@ -249,4 +249,4 @@ def test_a_terminal_that_opens_no_panes_is_an_error(user: User) -> None:
     done = user.doctor("--terminal", "barn")
 
     assert done.returncode == 1
-    assert "has no open_pane() and close_pane()" in done.stdout
+    assert "cannot open a pane" in done.stdout

@@ -177,6 +177,7 @@ from hookrouter_tmux.backend import TmuxBackend
 
 class Shed(TmuxBackend):
     name = "shed"
+    can_open = True
 
     def locate(self, environ):
         found = super().locate(environ)

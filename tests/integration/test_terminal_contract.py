@@ -10,6 +10,7 @@ import pytest
 
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
 from hookrouter._sandbox.waiting import PATIENCE_VARIABLE, WaitTimeoutError, wait_until
+from hookrouter.terminals import TerminalBackend
 from hookrouter.testing.contracts import TerminalBackendContract
 from hookrouter.testing.contracts.terminal_backend import starter
 from hookrouter_tmux.backend import TmuxBackend
@@ -78,7 +79,7 @@ class Reuses(TmuxBackend):
 class Misspelt(TmuxBackend):
     """Has a method that nobody calls."""
 
-    probe = None  # type: ignore[assignment]
+    probe = TerminalBackend.probe
 
     def probes(self) -> None:
         pass
@@ -93,6 +94,8 @@ class Unguarded(TmuxBackend):
 
 class Opens(TmuxBackend):
     """Opens panes, in a tmux server for each; a test breaks one thing."""
+
+    can_open = True
 
     def __init__(self) -> None:
         super().__init__()

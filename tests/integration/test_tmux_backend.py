@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter._sandbox.tmux_server import PrivateTmux
-from hookrouter.terminals import ProbingTerminal, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import TerminalAddress, TerminalError, TerminalGone
 from hookrouter_tmux.backend import KEYS, TmuxBackend
 
 if TYPE_CHECKING:
@@ -303,7 +303,6 @@ def test_probe_tells_the_version_of_the_real_tmux(monkeypatch: pytest.MonkeyPatc
         monkeypatch.delenv(name, raising=False)
     backend = TmuxBackend()
 
-    assert isinstance(backend, ProbingTerminal)
     probe = backend.probe()
     assert (probe.usable, probe.fix) == (True, "")
     assert probe.message.startswith("tmux ")

@@ -17,11 +17,11 @@ COLUMNS, ROWS = 100, 40
 
 TERMINAL = f"""
 from hookrouter import hookimpl
-from hookrouter.terminals import Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
 
 SIGNS = {{"Enter": "\\n", "Space": " "}}
 
-class PipedTerminal:
+class PipedTerminal(TerminalBackend):
     name = "piped"
 
     def locate(self, environ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from hookrouter.markers import hookimpl
 from hookrouter.messaging.message import QueuedMessage
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
-from hookrouter.terminals import TerminalAddress
+from hookrouter.terminals import TerminalAddress, TerminalBackend
 from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["FORM", "AskSession", "Channel"]
@@ -44,12 +44,12 @@ FORM: list[dict[str, Any]] = [
 ]
 
 
-class Terminal:
+class Terminal(TerminalBackend):
     """A terminal backend that finds the pane in the environment."""
 
     name = "fake"
 
-    def locate(self, environ: dict[str, str]) -> TerminalAddress | None:
+    def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:
         session = environ.get("FAKE_SESSION")
         return TerminalAddress(self.name, session, environ.get("FAKE_PANE", "%1"), "") if session else None
 

@@ -11,6 +11,7 @@ __all__ = ["HoldingFakeTerminal"]
 class HoldingFakeTerminal(FakeTerminal):
     """One that can keep a person's keys out; a test that presses such a key asks :attr:`is_held` first."""
 
+    can_hold = True
     _held_until = 0.0
 
     @property

@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from hookrouter._sandbox.dialog_model import broken_into_lines
-from hookrouter.terminals import Screen, StyledScreen, StyledText, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import (
+    Screen,
+    StyledScreen,
+    StyledText,
+    TerminalAddress,
+    TerminalBackend,
+    TerminalError,
+    TerminalGone,
+)
 
 __all__ = ["ADDRESS", "Clock", "PromptModel", "UnstyledPromptModel"]
 
@@ -49,7 +57,7 @@ class _Event(NamedTuple):
     what: str
 
 
-class UnstyledPromptModel:
+class UnstyledPromptModel(TerminalBackend):
     """A terminal with one pane, in which the client waits for a prompt. It cannot tell faint text."""
 
     name = "model"
@@ -234,6 +242,8 @@ class UnstyledPromptModel:
 class PromptModel(UnstyledPromptModel):
     """A terminal that can also tell faint text, and keep a person's keys out."""
 
+    can_hold = True
+    can_style = True
     _held_until: float | None = None
 
     def capture_styled(self, address: TerminalAddress) -> StyledScreen:

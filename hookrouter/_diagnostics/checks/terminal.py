@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
-from hookrouter.terminals import ProbingTerminal, terminal_backends
+from hookrouter.terminals import terminal_backends
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -35,10 +35,13 @@ class TerminalCheck:
         """
         answer = place.app.config.answer
         backend = terminal_backends(place.app.plugins).get(answer.terminal)
-        if not isinstance(backend, ProbingTerminal):
+        if backend is None:
             return
         try:
-            usable, message, fix = backend.probe()
+            probed = backend.probe()
+            if probed is None:
+                return
+            usable, message, fix = probed
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a finding about that plugin
             usable, message, fix = False, f"the plugin's probe failed: {describe_error(error)}", ""
         if usable:

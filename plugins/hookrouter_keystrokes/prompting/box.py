@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrouter.terminals import StyledTerminal, TerminalError
+from hookrouter.terminals import TerminalError
 from hookrouter_keystrokes.prompting.area import read_area
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Box:
 
     def look(self) -> PromptArea:
         """Return what the pane shows now."""
-        if isinstance(self._terminal, StyledTerminal):
+        if self._terminal.can_style:
             styled = self._terminal.capture_styled(self._address)
             self.size = styled.screen.width, styled.screen.height
             return read_area(styled.screen, styled.rows)

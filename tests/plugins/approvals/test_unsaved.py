@@ -19,7 +19,7 @@ from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.storage.documents import Store
 from hookrouter.storage.interface import StoreError
-from hookrouter.terminals import Screen, TerminalAddress
+from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend
 from hookrouter_approvals.noting import CALL
 from hookrouter_approvals.settings import ApprovalsSettings
 
@@ -33,7 +33,7 @@ CALLS = {
 }
 
 
-class Terminal:
+class Terminal(TerminalBackend):
     """A pane that shows what it is told to."""
 
     shows = ""

@@ -24,14 +24,14 @@ from hookrouter.messaging.message import QueuedMessage
 from hookrouter.sessions.watching import session_watchers
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
-from hookrouter.terminals import RunningPane, Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import RunningPane, Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
 from hookrouter_blocked import looking, watcher
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 
 RECORDED = Path(__file__).parents[2] / "data" / "blocked"
 
 
-class Panes:
+class Panes(TerminalBackend):
     """A terminal backend whose panes show what a test says."""
 
     name = "panes"

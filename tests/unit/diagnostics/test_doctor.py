@@ -35,6 +35,7 @@ from hookrouter.messaging.delivery.attempt import PLUGIN_FAULT
 from hookrouter.messaging.gateway import Message, Probe, gateways
 from hookrouter.messaging.pauses import begin
 from hookrouter.storage.home import Home
+from hookrouter.terminals import TerminalBackend
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.clock import iso
 from hookrouter.util.program import script_argv
@@ -111,7 +112,7 @@ def test_the_version_of_the_client_is_checked(
 
 def terminal(monkeypatch: pytest.MonkeyPatch, look: Callable[[], Probe] | None) -> None:
     """Have a terminal backend named tmux that tells what ``look`` does; None for one that cannot tell."""
-    backend = SimpleNamespace(name="tmux") if look is None else SimpleNamespace(name="tmux", probe=look)
+    backend = SimpleNamespace(name="tmux", probe=look or TerminalBackend().probe)
     monkeypatch.setattr("hookrouter._diagnostics.checks.terminal.terminal_backends", lambda _plugins: {"tmux": backend})
 
 

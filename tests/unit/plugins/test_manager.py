@@ -16,7 +16,7 @@ from hookrouter._plugins.registry import Plugins, PluginStatus
 from hookrouter.config import Config
 from hookrouter.hookspecs import EventSpecs, PreToolUseSpecs
 from hookrouter.messaging.gateway import gateways
-from hookrouter.terminals import terminal_backends
+from hookrouter.terminals import TerminalBackend, terminal_backends
 
 
 class Author(PreToolUseSpecs, EventSpecs):
@@ -76,7 +76,7 @@ def test_an_entry_point_may_name_a_module_a_class_or_an_object(monkeypatch: pyte
     assert load_object("some_plugin:thing") is thing
 
 
-class Backend:
+class Backend(TerminalBackend):
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -106,12 +106,14 @@ def test_contributions_of_sound_plugins_survive_the_broken_ones() -> None:
             d=contribute(object()),
             e=contribute(None),
             f=contribute(Backend("two")),
+            g=contribute(SimpleNamespace(name="three")),
         )
     )
     assert sorted(found) == ["one", "two"]
-    assert [name for name, _ in problems] == ["b", "c", "d"]
+    assert [name for name, _ in problems] == ["b", "c", "d", "g"]
     assert "boom" in problems[0][1]
     assert "already" in problems[1][1]
+    assert problems[3][1] == "terminal_backend 'three' does not derive from hookrouter.terminals.TerminalBackend"
 
 
 def test_a_plugin_that_cannot_be_imported_is_reported_once_it_is_needed() -> None:

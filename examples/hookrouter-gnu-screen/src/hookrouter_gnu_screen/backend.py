@@ -25,7 +25,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.terminals import Screen, TerminalAddress, TerminalError, TerminalGone
+from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
     import subprocess
@@ -145,10 +145,11 @@ class _Display:
         self._process.wait()
 
 
-class ScreenBackend:
+class ScreenBackend(TerminalBackend):
     """The terminal backend for GNU screen 4.9. Keeps a display attached until :meth:`close` or the process's end."""
 
     name = "screen"
+    can_open = True
 
     def __init__(self, timeout: float = 5.0) -> None:
         """``timeout`` is how many seconds one call of screen may take."""
