@@ -49,7 +49,9 @@ __all__ = [
     "Wait",
     "WaitingChannel",
     "answer_channels",
+    "find_planner",
     "keystroke_planners",
+    "seen_dialog",
     "serves",
 ]
 
@@ -362,6 +364,35 @@ class WaitingChannel(Protocol):
 def keystroke_planners(plugins: Plugins) -> dict[str, KeystrokePlanner]:
     """Return the keystroke planners that active plugins contribute, by name."""
     return plugins.contributions("keystroke_planner")
+
+
+def find_planner(plugins: Plugins, name: str, kind: str) -> KeystrokePlanner | None:
+    """Return the planner that ``[answer] planner`` names; for a kind of dialogs that it does not know, one that does.
+
+    None if there is none of that name. So a plugin with a kind of its own brings a planner for it.
+    """
+    planners = keystroke_planners(plugins)
+    named = planners.get(name)
+    if named is None or _knows(named, kind):
+        return named
+    return next((planner for planner in planners.values() if _knows(planner, kind)), named)
+
+
+def _knows(planner: KeystrokePlanner, kind: str) -> bool:
+    return isinstance(planner, DialogPlanner) and kind in planner.kinds
+
+
+def seen_dialog(plugins: Plugins, name: str) -> Callable[[Screen], SeenDialog | None] | None:
+    """Return what says which of the client's dialogs is on a screen; None if the planner of this name cannot.
+
+    The planner is asked first, then the others that can, in plugin order: those of kinds that it does not know.
+    """
+    planners = keystroke_planners(plugins)
+    named = planners.get(name)
+    if not isinstance(named, DialogReader):
+        return None
+    readers = [named, *(one for one in planners.values() if one is not named and isinstance(one, DialogReader))]
+    return lambda screen: next((seen for one in readers if (seen := one.seen(screen)) is not None), None)
 
 
 def answer_channels(plugins: Plugins) -> dict[str, AnswerChannel]:

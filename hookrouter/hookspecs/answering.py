@@ -75,8 +75,8 @@ class AnswerSpecs:
         :class:`~hookrouter.answering.interfaces.KeystrokePlanner`. Its ``name`` is what ``[answer] planner`` in
         config.toml names.
 
-        Combined: Only the planner that config.toml names is used. Of two plugins with one name the first in plugin
-        order is used, and the other is reported.
+        Combined: The planner that config.toml names is used; for a kind of dialogs that it does not know, the first one
+        that does. Of two plugins with one name the first in plugin order is used, and the other is reported.
 
         Args:
             (none): What a planner works on comes with each call of its ``next_step``.

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering.decisions import Select
-from hookrouter.answering.interfaces import AskedDialog, DialogReader, keystroke_planners
+from hookrouter.answering.interfaces import AskedDialog, seen_dialog
 from hookrouter.config import AGENT
 from hookrouter.dialogs.comparison import Comparison, QuestionResult
 from hookrouter.dialogs.decisions import DecisionError, check_decisions, load_json
@@ -87,15 +87,15 @@ class BlockedKind(DialogKind):
     def judge(self, question: Dialog, decisions: Sequence[Mapping[str, Any]], services: Services) -> Comparison | None:
         """Say that the dialog is gone from the screen after the row was chosen; None while it is there."""
         address = question.terminal
-        planner = keystroke_planners(services.plugins).get(services.config.answer.planner)
+        seen_on = seen_dialog(services.plugins, services.config.answer.planner)
         backend = None if address is None else terminal_backends(services.plugins).get(address.backend)
-        if address is None or backend is None or not isinstance(planner, DialogReader):
+        if address is None or backend is None or seen_on is None:
             return None
         # Twice: a screen that is just being drawn may show anything.
         for pause in (0.0, _REDRAWN_SECONDS):
             time.sleep(pause)
             try:
-                seen = planner.seen(backend.capture(address))
+                seen = seen_on(backend.capture(address))
             except TerminalGone:
                 # One of its rows ends the client.
                 break

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter.answering.interfaces import DialogReader, keystroke_planners
+from hookrouter.answering.interfaces import seen_dialog
 from hookrouter.sessions.running_clients import DIALOG_OPEN, WAITING, process_environ, running_clients
 from hookrouter.terminals import TerminalError, TerminalGone, terminal_backends
 from hookrouter_blocked.dialog import Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from hookrouter.answering.interfaces import SeenDialog
     from hookrouter.context import Services
@@ -38,16 +38,14 @@ class Look(NamedTuple):
 
 def look_around(services: Services) -> Look:
     """Look once at every client, and every pane of a managed session. Raises nothing for what it finds there."""
-    planner = keystroke_planners(services.plugins).get(services.config.answer.planner)
-    if not isinstance(planner, DialogReader):
-        return Look({}, frozenset())
-    return _Looking(services, planner).look()
+    seen = seen_dialog(services.plugins, services.config.answer.planner)
+    return Look({}, frozenset()) if seen is None else _Looking(services, seen).look()
 
 
 class _Looking:
-    def __init__(self, services: Services, reader: DialogReader) -> None:
+    def __init__(self, services: Services, seen: Callable[[Screen], SeenDialog | None]) -> None:
         self._services = services
-        self._reader = reader
+        self._seen = seen
         self._backends = terminal_backends(services.plugins)
         self._stopped: dict[str, Stopped] = {}
         self._unclear: set[str] = set()
@@ -125,7 +123,7 @@ class _Looking:
         except TerminalError:
             self._unclear.add(key)
             return None, None
-        return screen, self._reader.seen(screen)
+        return screen, self._seen(screen)
 
 
 def _key(address: TerminalAddress) -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.forms import refusal_of
-from hookrouter.answering.interfaces import DialogPlanner, WaitingChannel, answer_channels, keystroke_planners, serves
+from hookrouter.answering.interfaces import (
+    DialogPlanner,
+    WaitingChannel,
+    answer_channels,
+    find_planner,
+    keystroke_planners,
+    serves,
+)
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.decisions import DecisionError
 from hookrouter.dialogs.handover import Handover
@@ -73,7 +80,7 @@ def planned(app: Services, answer: CheckedAnswer, result: AnswerResult) -> Answe
             return result._replace(
                 outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", channel=name, steps=(step,)
             )
-    planner = keystroke_planners(app.plugins).get(app.config.answer.planner)
+    planner = find_planner(app.plugins, app.config.answer.planner, answer.question.kind)
     if planner is None:
         reason = "; ".join(unknown_parts(app, located=True))
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)

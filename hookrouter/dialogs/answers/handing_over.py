@@ -11,7 +11,7 @@ from hookrouter.answering.interfaces import (
     AnswerRequest,
     AnswerStatus,
     Beside,
-    keystroke_planners,
+    find_planner,
     serves,
 )
 from hookrouter.dialogs import documents
@@ -141,7 +141,7 @@ class HandingOver:
             decisions=self._answer.decisions,
             address=address,
             terminal=backends.get(address.backend) if address is not None else None,
-            planner=keystroke_planners(self._app.plugins).get(self._app.config.answer.planner),
+            planner=find_planner(self._app.plugins, self._app.config.answer.planner, self._question.kind),
             still_open=self._is_answerable,
             deadline=time.monotonic() + ANSWER_SECONDS,
             session_id=self._question.session_id,

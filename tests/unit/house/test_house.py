@@ -28,7 +28,7 @@ BUDGET = {
     "hookrouter/_sandbox": 2219,
     "hookrouter/_serving": 3252,
     "hookrouter/_setup": 551,
-    "hookrouter/answering": 393,
+    "hookrouter/answering": 410,
     "hookrouter/cli": 7036,
     "hookrouter/dialogs": 4791,
     "hookrouter/events": 445,

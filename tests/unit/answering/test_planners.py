@@ -1,0 +1,77 @@
+"""Which planner enters a decision, and which say what is on a screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter._plugins.registry import Plugins
+from hookrouter.answering.interfaces import SeenDialog, find_planner, seen_dialog
+from hookrouter.config import Config
+from hookrouter.markers import hookimpl
+from hookrouter.terminals import Screen
+
+SCREEN = Screen(("Rewind",), 10, 1)
+
+
+class Planner:
+    """One of another package, for a kind of its own, which also knows its dialog by sight."""
+
+    def __init__(self, name: str, kinds: tuple[str, ...], sight: str) -> None:
+        self.name, self.kinds, self._sight = name, kinds, sight
+
+    def read_dialog(self, *_: object) -> None: ...
+
+    def next_dialog_step(self, *_: object) -> None: ...
+
+    def outline_dialog(self, *_: object) -> None: ...
+
+    def seen(self, screen: Screen) -> SeenDialog | None:
+        return SeenDialog(self._sight, ()) if self._sight in screen.lines else None
+
+
+class Counting:
+    """One that knows questions alone."""
+
+    name = "counting"
+
+
+class Contributing:
+    def __init__(self, planner: object) -> None:
+        self.keystroke_planner = hookimpl(lambda: planner, specname="keystroke_planner")
+
+
+@pytest.fixture
+def plugins() -> Plugins:
+    planners: tuple[Any, ...] = (Planner("grammar", ("plan",), "Plan"), Planner("rewind", ("rewind",), "Rewind"))
+    objects = {one.name: Contributing(one) for one in (*planners, Counting())}
+    index = [DiscoveredPlugin(name=name, value=name, hooks=("keystroke_planner",)) for name in sorted(objects)]
+    return Plugins(index, Config(), lambda name, text: pytest.fail(f"{name}: {text}"), objects)
+
+
+@pytest.mark.parametrize(
+    ("named", "kind", "found"),
+    [
+        ("grammar", "question", "grammar"),
+        ("grammar", "plan", "grammar"),
+        ("grammar", "rewind", "rewind"),
+        ("counting", "plan", "grammar"),
+        ("counting", "puzzle", "counting"),
+        ("none", "rewind", None),
+    ],
+)
+def test_a_kind_that_the_chosen_planner_does_not_know_has_another(
+    plugins: Plugins, named: str, kind: str, found: str | None
+) -> None:
+    planner = find_planner(plugins, named, kind)
+    assert (None if planner is None else planner.name) == found
+
+
+def test_a_dialog_is_known_to_any_that_can_tell(plugins: Plugins) -> None:
+    sight = seen_dialog(plugins, "grammar")
+    assert sight is not None
+    assert sight(SCREEN) == SeenDialog("Rewind", ())
+    assert sight(Screen(("else",), 10, 1)) is None
+    assert seen_dialog(plugins, "counting") is None
