@@ -31,8 +31,8 @@ def new(
             metavar="E",
             help="What the plugin listens to: an event (PreToolUse, stop), or a hook of one tool (post_tool_use_edit); "
             "may be repeated. Or the part that it provides: gateway, terminal_backend, keystroke_planner, "
-            "answer_channel, prompt_channel, storage_engine, cli_commands, statistics_section, web_pages, "
-            "resident_process. Default: pre_tool_use_bash, with a guard.",
+            "answer_channel, dialog_kinds, prompt_channel, storage_engine, cli_commands, statistics_section, "
+            "web_pages, resident_process. Default: pre_tool_use_bash, with a guard.",
         ),
     ] = None,
     fail_closed: Annotated[

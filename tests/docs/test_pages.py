@@ -309,6 +309,7 @@ PARTS_PAGES = {
     "docs/plugins/terminal.md": "terminal_backend",
     "docs/plugins/planner.md": "keystroke_planner",
     "docs/plugins/channel.md": "answer_channel",
+    "docs/plugins/dialog-kind.md": "dialog_kinds",
     "docs/plugins/prompt-channel.md": "prompt_channel",
     "docs/plugins/storage.md": "storage_engine",
     "docs/plugins/command.md": "cli_commands",

@@ -45,6 +45,6 @@ def test_hookrouter_finds_it_once_it_is_installed(hook: str, options: tuple[str,
     (plugin,) = [plugin for plugin in listing if plugin["name"] == "my-own"]
     assert (plugin["status"], plugin["version"], plugin["reason"]) == ("active", "0.1.0", "")
     assert hook in plugin["hooks"]
-    if hook in ("statistics_section", "pre_tool_use_web_fetch"):
+    if hook in ("dialog_kinds", "statistics_section", "pre_tool_use_web_fetch"):
         command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
         assert " passed" in run(*command, folder=Path(package["folder"]), PYTHONPATH=str(site))

@@ -50,6 +50,14 @@ PARTS: Mapping[str, Part] = {
             "answer_channel", "Gives answers to a program that runs Claude through an SDK.", "hookrouter config check"
         ),
         Part(
+            "dialog_kinds",
+            "Has agents decide on each page that Claude wants to fetch.",
+            "hookrouter plugins info {plugin}",
+            (),
+            "`tests/test_{module_name}.py` has dialogs opened by hooks, decided by the real `hookrouter`, and ended.",
+            (),
+        ),
+        Part(
             "prompt_channel", "Gives prompts to a program that runs Claude through an SDK.", "hookrouter config check"
         ),
         Part(
