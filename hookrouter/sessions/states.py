@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from hookrouter.sessions.records import SessionRecord
     from hookrouter.sessions.running_clients import RunningClient
 
-__all__ = ["LAG_SECONDS", "UNKNOWN", "OpenDialog", "SessionState", "weigh"]
+__all__ = ["REGISTRY_LAG_SECONDS", "UNKNOWN", "OpenDialog", "SessionState", "weigh"]
 
 UNKNOWN = "unknown"
 """A client runs, and nothing says what its session does: no hook came, and its registry has no states (2.1.30)."""
 
-LAG_SECONDS = 2.0
+REGISTRY_LAG_SECONDS = 2.0
 """Seconds for which a hook, or a dialog's document, is believed against a registry that has not changed since."""
 
 _SEEN = {"idle": IDLE, "shell": IDLE, "busy": BUSY, "waiting": WAITING}
@@ -102,7 +102,7 @@ def _told(record: SessionRecord | None, at: float) -> SessionState:
 def _is_behind(client: RunningClient, since: str, at: float) -> bool:
     """Whether the registry has not changed since something that is so young that it may be late."""
     then = seconds(since)
-    return then is not None and 0 <= at - then < LAG_SECONDS and client.changed_at < iso(then)
+    return then is not None and 0 <= at - then < REGISTRY_LAG_SECONDS and client.changed_at < iso(then)
 
 
 def _newest(dialogs: Sequence[OpenDialog]) -> str:

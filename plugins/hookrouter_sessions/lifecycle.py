@@ -84,7 +84,7 @@ def prompt_submitted(event: events.UserPromptSubmit, context: Context) -> None:
     record = noted(
         event, context, followed, lambda one: one._replace(state=BUSY, error="", limited_until="", background=())
     )
-    telling.prompt_submitted(context, record, before, after, ended)
+    telling.held(context, record, before, after, ended)
     _go_on(context, after)
 
 

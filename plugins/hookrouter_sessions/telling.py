@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "held",
     "idle",
-    "prompt_submitted",
     "session_began",
     "session_ended",
     "subagent_ended",
@@ -40,13 +39,6 @@ def session_began(
     context.note("source", source)
     is_new = _note(context, record, before, after, ended)
     _tell(context, lambda: outgoing.session_started(context, record, after, source, ended, is_held_now=is_new))
-
-
-def prompt_submitted(
-    context: Context, record: SessionRecord, before: Queue, after: Queue, ended: tuple[Item, ...]
-) -> None:
-    """A prompt was submitted; if it was not ours, the queue is held now."""
-    held(context, record, before, after, ended)
 
 
 def turn_ended(context: Context, record: SessionRecord, before: Queue, after: Queue, ended: tuple[Item, ...]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hookrouter.sessions.records import BUSY, GONE, IDLE, LIMITED, STOPPED, WAITING, SessionRecord
 from hookrouter.sessions.running_clients import RunningClient
-from hookrouter.sessions.states import LAG_SECONDS, UNKNOWN, OpenDialog, SessionState, weigh
+from hookrouter.sessions.states import REGISTRY_LAG_SECONDS, UNKNOWN, OpenDialog, SessionState, weigh
 from hookrouter.util.clock import iso
 
 NOW = 1_795_000_000.0
@@ -51,7 +51,7 @@ def test_after_esc_only_the_registry_is_right() -> None:
 @pytest.mark.parametrize("changed", [30.0, None])
 def test_a_hook_of_just_now_is_ahead_of_the_registry(told: str, seen: str, changed: float | None) -> None:
     assert state(record(told, 0.5), client(seen, changed)).state == told
-    assert state(record(told, LAG_SECONDS), client(seen, changed)).state != told
+    assert state(record(told, REGISTRY_LAG_SECONDS), client(seen, changed)).state != told
 
 
 def test_a_registry_that_has_changed_since_the_hook_is_believed_at_once() -> None:
