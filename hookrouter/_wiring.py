@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.context import Services
+    from hookrouter.machines import Machines
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
     from hookrouter.terminals import TerminalAddress
@@ -20,6 +21,7 @@ __all__ = [
     "announce_problems",
     "deliver_anew",
     "locate_terminal",
+    "machines",
     "outbox",
     "push_outbox",
     "start_delivery",
@@ -45,6 +47,20 @@ def locate_terminal(services: Services) -> tuple[TerminalAddress | None, str]:
     from hookrouter.answering.locating import locate
 
     return locate(services)
+
+
+def machines(services: Services) -> Machines:
+    """Return the machines of the fleet; none if nothing is shared, or if another machine asked for this process."""
+    from hookrouter._fleet.spawn import ALONE_VARIABLE
+    from hookrouter.config import FILES
+
+    if services.config.storage.engine == FILES or services.environ.get(ALONE_VARIABLE):
+        from hookrouter.machines import Machines
+
+        return Machines()
+    from hookrouter._fleet.others import Others
+
+    return Others(services)
 
 
 def announce_problems(services: Services, *, has_screen: bool) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hookrouter._plugins.registry import Plugins
     from hookrouter.config import Agent, Config
+    from hookrouter.machines import Machines
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
             Both are empty outside every terminal. Warns of a terminal that fails if another one knows the pane.
             """
+
+        def machines(self, services: Services) -> Machines:
+            """Return the machines that share an engine with this one, which is not asked yet. Raises nothing."""
 
         def start_delivery(self, services: Services, *, after_reply: bool) -> None:
             """Start the process that delivers the outbox; ``after_reply``: it may be started then. Raises OSError."""
@@ -112,6 +116,10 @@ class Services:
     def outbox(self) -> Outbox:
         """The wakes that are not yet delivered."""
         return self._wiring.outbox(self)
+
+    def machines(self) -> Machines:
+        """Return the machines that share an engine with this one, with nothing opened; whoever asks closes them."""
+        return self._wiring.machines(self)
 
     if TYPE_CHECKING:
 

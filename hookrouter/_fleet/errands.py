@@ -14,17 +14,17 @@ import os
 import subprocess
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.reader import READER_VARIABLE, reader_value, start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE, PROOF_VARIABLE, person_elsewhere
+from hookrouter.machines import Done, ErrandError
 from hookrouter.messaging.environment import ERRAND_VARIABLE
 from hookrouter.messaging.trace_context import VARIABLE as TRACE_VARIABLE
 from hookrouter.messaging.trace_context import parsed
-from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now, seconds
 from hookrouter.util.program import script_argv
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.interface import DocumentStore, DocumentWatch, Storage
 
-__all__ = ["COMMANDS", "PAGE_ANSWER", "Done", "ErrandError", "Errands", "run_elsewhere"]
+__all__ = ["COMMANDS", "PAGE_ANSWER", "Errands", "run_elsewhere"]
 
 COMMANDS = ("answer", "send", "queue", "pause", "resume", "questions", "sessions", "history")
 """The commands that another machine may ask for: those by which agents and people answer and steer."""
@@ -68,28 +68,6 @@ _TOLD = (PERSON_VARIABLE, PROOF_VARIABLE, TRACE_VARIABLE, READER_VARIABLE)
 """The variables by which a command is told of whoever asks."""
 _END_SECONDS = 5.0
 """Seconds that a command has for ending, before it is killed."""
-
-
-class ErrandError(StoreError):
-    """An errand that was not carried out, or of which that is not known; the message says which."""
-
-    def __init__(self, reason: str, *, may_have_run: bool) -> None:
-        """``may_have_run`` is False if nothing was done."""
-        super().__init__(reason)
-        self.may_have_run = may_have_run
-
-
-class Done(NamedTuple):
-    """What came of a command."""
-
-    code: int
-    """Its exit code."""
-    stdout: str
-    """What it printed."""
-    stderr: str
-    """What it said beside that."""
-    is_cut: bool = False
-    """Whether it wrote more than is sent back, so that the end is missing."""
 
 
 def run_elsewhere(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter._fleet.progress import read_progress
 from hookrouter._fleet.spawn import start_sharing
+from hookrouter.machines import read_progress
 from hookrouter.util.clock import now, seconds
 
 if TYPE_CHECKING:

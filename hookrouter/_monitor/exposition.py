@@ -9,12 +9,12 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 from hookrouter import __version__
-from hookrouter._fleet.progress import read_progress
 from hookrouter._monitor.counts import BUCKETS, OTHER
 from hookrouter._plugins.registry import PluginStatus
 from hookrouter._serving import control
 from hookrouter.config import DIALOG_KINDS, FILES
 from hookrouter.dialogs.documents import list_questions
+from hookrouter.machines import read_progress
 from hookrouter.queue.documents import list_queues
 from hookrouter.queue.items import ENDED, STATES
 from hookrouter.storage.interface import StoreError

@@ -111,7 +111,7 @@ def _look(app: Services, known: PageLogins, end: str, *, as_json: bool) -> int:
     records = known.records
     if app.config.page.secret_file:
         # Pages of other machines may be one with this one's.
-        records.put_elsewhere(Machines().ask(app, lambda others: others.documents(KIND), None))
+        records.put_elsewhere(Machines().ask(app, lambda others: [row[1:] for row in others.entries(KIND)], None))
     if end:
         if not records.end(end):
             return _told(f"no login {printable(end)!r} holds; 'hookrouter open --logins' lists them", as_json=as_json)

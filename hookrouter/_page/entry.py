@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import closing
 from typing import Any
 
-from hookrouter._fleet.errands import PAGE_ANSWER, ErrandError
-from hookrouter._fleet.others import Others
+from hookrouter._fleet.errands import PAGE_ANSWER
 from hookrouter.cli.application import Application
 from hookrouter.dialogs.answers.answer import answer as give_answer
 from hookrouter.dialogs.answers.identity import Author
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
+from hookrouter.machines import ErrandError
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.interface import StoreError
 
@@ -50,13 +51,10 @@ def _answer_on(machine: str, app: Application, request: dict[str, Any]) -> tuple
     """Have another machine give the answer; return the exit code, and what it writes."""
     session, tool_use_id = request["session"], request["tool_use_id"]
     try:
-        others = Others.of(app)
-        if others is None:
-            raise StoreError("no machines share an engine here any more")
-        try:
+        with closing(app.machines()) as others:
+            if not others.here:
+                raise StoreError("no machines share an engine here any more")
             done = others.run(machine, PAGE_ANSWER, json.dumps(request))
-        finally:
-            others.close()
     except StoreError as error:
         is_open = isinstance(error, ErrandError) and error.may_have_run
         outcome, code = (

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore, DocumentWatch
 
     Changes = Callable[[Collection[str], object | None], tuple[object, set[str]]]
-    """What :meth:`hookrouter._fleet.others.Others.changed` is."""
+    """What :meth:`hookrouter.machines.Machines.changed` is."""
 
 __all__ = ["TOPICS", "Live"]
 

@@ -6,10 +6,6 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter._fleet.others import Others
-from hookrouter._fleet.spawn import ALONE_VARIABLE
-from hookrouter._plugins.storage_engines import machine_name
-from hookrouter.config import FILES
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import describe_error
@@ -18,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
+    from hookrouter import machines as fleet
     from hookrouter.context import Services
 
     T = TypeVar("T")
@@ -45,7 +42,7 @@ class Machines:
         """Opens nothing."""
         self._lock = threading.Lock()
         self._config: object = None
-        self._others: Others | None = None
+        self._others: fleet.Machines | None = None
         self._not_before = float("-inf")
         self.problem = ""
         """Why only this machine is shown; empty if the others are too, or if there are none."""
@@ -56,10 +53,9 @@ class Machines:
 
         That is known while the engine is away, too: an address that is made then may come to another machine's page.
         """
-        storage = services.config.storage
-        return "" if storage.engine == FILES or services.environ.get(ALONE_VARIABLE) else machine_name(storage)
+        return services.machines().here
 
-    def ask(self, services: Services, ask: Callable[[Others], T], otherwise: T) -> T:
+    def ask(self, services: Services, ask: Callable[[fleet.Machines], T], otherwise: T) -> T:
         """Return what the others are asked for; ``otherwise`` without others, or if the engine cannot be used.
 
         Raises nothing that an engine does: :attr:`problem` says it.
@@ -68,7 +64,7 @@ class Machines:
             return otherwise
         try:
             others = self._opened(services)
-            found = otherwise if others is None else ask(others)
+            found = ask(others) if others.here else otherwise
         except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
             self._not_before = time.monotonic() + _AGAIN_SECONDS
             self.problem = str(error) if isinstance(error, StoreError) else describe_error(error)
@@ -76,12 +72,11 @@ class Machines:
         self.problem = ""
         return found
 
-    def _opened(self, services: Services) -> Others | None:
+    def _opened(self, services: Services) -> fleet.Machines:
         with self._lock:
-            if self._config != services.config.storage:
-                former, self._others = self._others, None
-                if former is not None:
-                    former.close()
-                self._others = Others.of(services)
+            if self._others is None or self._config != services.config.storage:
+                if self._others is not None:
+                    self._others.close()
+                self._others = services.machines()
                 self._config = services.config.storage
             return self._others

@@ -96,7 +96,7 @@ class PageState:
         return self._services
 
     def _changes(self, kinds: Collection[str], since: object | None) -> tuple[object, set[str]]:
-        """Return what :meth:`Others.changed` says; nothing has changed where there are no others."""
+        """Return what the fleet's ``changed`` says; nothing has changed where there are no others."""
         nothing: tuple[object, set[str]] = None, set()
         return self.machines.ask(self.services, lambda others: others.changed(kinds, since), nothing)
 
@@ -105,7 +105,9 @@ class PageState:
         records, services = self.logins.records, self.services
         records.is_shared = bool(self.page.secret_file and self.machines.here(services))
         if records.is_shared and records.is_due:
-            records.put_elsewhere(self.machines.ask(services, lambda others: others.documents(LOGIN), None))
+            records.put_elsewhere(
+                self.machines.ask(services, lambda others: [row[1:] for row in others.entries(LOGIN)], None)
+            )
 
     def login(self, request: Request) -> Login | None:
         """Return who is logged in at a browser. Raises OSError and StoreError if that cannot be read."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from hookrouter._serving.copied_pages import Runs
     from hookrouter.context import Services, Wiring
+    from hookrouter.machines import Machines
     from hookrouter.messaging.outbox import Outbox
     from hookrouter.storage.home import Home
     from hookrouter.terminals import TerminalAddress
@@ -58,6 +59,10 @@ class WarmDelivery:
     def announce_problems(self, services: Services, *, has_screen: bool) -> str:
         """See :class:`hookrouter.context.Wiring`."""
         return self._wiring.announce_problems(services, has_screen=has_screen)
+
+    def machines(self, services: Services) -> Machines:
+        """See :class:`hookrouter.context.Wiring`."""
+        return self._wiring.machines(services)
 
     def start_delivery(self, services: Services, *, after_reply: bool = False) -> None:
         """Start a deliverer, unless one is at work. Raises OSError.

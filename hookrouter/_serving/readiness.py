@@ -9,9 +9,9 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._fleet.progress import read_progress
 from hookrouter._serving import control
 from hookrouter.config import FILES
+from hookrouter.machines import read_progress
 from hookrouter.serving.log import say
 from hookrouter.util.text import describe_error
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from hookrouter._fleet.adopting import Adopting
-from hookrouter._fleet.others import Others
 from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter._plugins.storage_engines import open_engine
 from hookrouter._sandbox.stage import Stage
 from hookrouter.cli.application import Application
 from hookrouter.dialogs.answers.identity import login_name
+from hookrouter.machines import Machines
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
 from support.fleet import ENGINES, Engine, Machine, at_terminal, made_engine
@@ -343,13 +343,12 @@ def test_no_file_of_a_machine_is_read_for_another_and_nothing_runs_for_ever(
 
 
 @contextmanager
-def others_of(machine: Machine, engine: Engine, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Others]:
+def others_of(machine: Machine, engine: Engine, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Machines]:
     """Give what a machine has of the others, in this process."""
     for name, value in (*engine.variables.items(), ("HOOKROUTER_HOME", machine.stage.home.root)):
         monkeypatch.setenv(name, value)
     monkeypatch.syspath_prepend(engine.variables.get("PYTHONPATH", str(folder)))
-    others = Others.of(Application.from_environ(machine.stage.environ, share=False))
-    assert others is not None
+    others = Application.from_environ(machine.stage.environ, share=False).machines()
     try:
         yield others
     finally:

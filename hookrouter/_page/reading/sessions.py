@@ -12,7 +12,7 @@ from hookrouter.sessions.records import BUSY, IDLE, LIMITED, STOPPED, WAITING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrouter._fleet.others import Others
+    from hookrouter import machines as fleet
     from hookrouter._page.machines import Machines
     from hookrouter.context import Services
 
@@ -51,7 +51,7 @@ class Sessions:
         Raises StoreError if this machine's documents cannot be read; :attr:`Machines.problem` tells of the others.
         """
 
-        def elsewhere(others: Others) -> list[PlacedSession]:
+        def elsewhere(others: fleet.Machines) -> list[PlacedSession]:
             return [
                 PlacedSession(name, view, is_here=False)
                 for name in others.names()
@@ -72,7 +72,7 @@ class Sessions:
         if machine == self._machines.here(services):
             return _named(name, overview(services, every=True))
 
-        def elsewhere(others: Others) -> SessionView | None:
+        def elsewhere(others: fleet.Machines) -> SessionView | None:
             return _named(name, overview_elsewhere(services, others.store(machine), every=True))
 
         return self._machines.ask(services, elsewhere, None)
@@ -83,7 +83,7 @@ class Sessions:
         :attr:`Machines.problem` says why it may not be all of them.
         """
 
-        def elsewhere(others: Others) -> list[str]:
+        def elsewhere(others: fleet.Machines) -> list[str]:
             views = (
                 (machine, overview_elsewhere(services, others.store(machine), every=True)) for machine in others.names()
             )

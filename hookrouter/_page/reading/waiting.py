@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter._page.machines import SeveralMachinesError
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import decision_on, not_over
+from hookrouter.dialogs.elsewhere import open_elsewhere
 from hookrouter.dialogs.form import FormError, form_of
 from hookrouter.dialogs.kinds import find_kind
 from hookrouter.dialogs.messages.words import has_previews
 from hookrouter.util.clock import now, seconds
 
 if TYPE_CHECKING:
-    from hookrouter._fleet.others import Others
+    from hookrouter import machines as fleet
     from hookrouter._page.machines import Machines
     from hookrouter.context import Services
     from hookrouter.dialogs.documents import Dialog, PendingAnswer
@@ -117,7 +118,7 @@ def _seen(services: Services, question: Dialog, here: str) -> Waiting:
     return _waiting(services, question, decision_on(services.store, question), is_told=is_told, machine=here)
 
 
-def _elsewhere(services: Services, others: Others) -> list[Waiting]:
+def _elsewhere(services: Services, others: fleet.Machines) -> list[Waiting]:
     """Return what waits on the other machines. Whom they tell of what is in their own config.toml alone."""
     return [
         _waiting(
@@ -128,7 +129,7 @@ def _elsewhere(services: Services, others: Others) -> list[Waiting]:
             machine=one.machine,
             is_here=False,
         )
-        for one in others.questions()
+        for one in open_elsewhere(others)
     ]
 
 

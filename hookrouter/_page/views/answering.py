@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from hookrouter._fleet.others import Others
     from hookrouter._page.reading.waiting import Waiting
     from hookrouter._page.state import PageState
     from hookrouter.cli.application import Application
+    from hookrouter.machines import Machines
 
 __all__ = ["ended", "find", "review", "send", "show", "unreachable"]
 
@@ -134,7 +134,7 @@ def _ending(state: PageState, wanted: Key) -> str:
     unknown = "this question is not open any more"
     result = AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, wanted.session, reason=unknown, by="person")
 
-    def elsewhere(others: Others) -> AnswerResult:
+    def elsewhere(others: Machines) -> AnswerResult:
         names = [wanted.machine] if wanted.machine else others.names()
         endings = (already_ended(others.store(name), result, wanted.tool_use_id) for name in names)
         return next((ending for ending in endings if ending != result), result)

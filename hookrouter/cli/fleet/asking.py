@@ -5,27 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from hookrouter._fleet.errands import ErrandError
-from hookrouter._fleet.others import Others
-from hookrouter._fleet.spawn import ALONE_VARIABLE
-from hookrouter._plugins.storage_engines import machine_name
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.terminal import is_attended
-from hookrouter.config import FILES
 from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
+from hookrouter.machines import ErrandError
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from hookrouter.machines import Machines
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["AWAY", "Kept", "Told", "echo_others", "fleet_of", "not_asked", "run_on", "told_by_others", "with_others"]
@@ -61,25 +58,23 @@ class Kept(NamedTuple):
 
 
 @contextmanager
-def fleet_of(what: str) -> Iterator[Others]:
+def fleet_of(what: str) -> Iterator[Machines]:
     """Give the machines of this environment's fleet, in the block. Raises CommandError if there is none.
 
     ``what`` begins the message: what asks for them.
     """
-    application = Application.from_environ()
     try:
-        others = Others.of(application)
-        if others is None:
-            raise CommandError(f"{what}: no machines share an engine here; see [storage] in config.toml")
-        try:
+        with closing(Application.from_environ().machines()) as others:
+            if not others.here:
+                raise CommandError(f"{what}: no machines share an engine here; see [storage] in config.toml")
+            # One that cannot be had is told of before anything is begun.
+            others.names()
             yield others
-        finally:
-            others.close()
     except StoreError as error:
         raise CommandError(f"{what}: {error}") from None
 
 
-def run_on(others: Others, machine: str, words: Sequence[str], given: str) -> int:
+def run_on(others: Machines, machine: str, words: Sequence[str], given: str) -> int:
     """Run a command on another machine, write what it wrote, and return its exit code.
 
     That is 4 if it was certainly not done, and 5 if that is not known. Raises StoreError.
@@ -126,15 +121,10 @@ def told_by_others(
     told, of no machine. Of a machine that cannot be asked, ``kept`` reads what stands in the engine.
     """
     try:
-        others = Others.of(application)
-        if others is None:
-            return []
-        try:
+        with closing(application.machines()) as others:
             names = [name for name in others.names() if name not in but]
             with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
                 return list(pool.map(lambda name: _told(others, name, words, kept), names))
-        finally:
-            others.close()
     except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
         return [Told("", "", f"only this machine is shown: {_said(error)}")]
 
@@ -155,9 +145,8 @@ def with_others(
     ``machine_away`` whether it is what stands in the engine of a machine that could not be asked.
     """
     done = known or {}
-    if application.config.storage.engine == FILES or application.environ.get(ALONE_VARIABLE):
+    if not (here := application.machines().here):
         return document
-    here = machine_name(application.config.storage)
     told = [_readable(one) for one in told_by_others(application, words, done, kept)]
     found = dict(document)
     for key in keys:
@@ -215,7 +204,7 @@ def _said(error: Exception) -> str:
     return str(error) if isinstance(error, StoreError) else describe_error(error)
 
 
-def _told(others: Others, machine: str, words: Sequence[str], kept: Kept | None) -> Told:
+def _told(others: Machines, machine: str, words: Sequence[str], kept: Kept | None) -> Told:
     try:
         if kept is not None and not others.is_there(machine):
             return _of_engine(others, machine, AWAY, kept)
@@ -227,7 +216,7 @@ def _told(others: Others, machine: str, words: Sequence[str], kept: Kept | None)
     return Told(machine, done.stdout, done.stderr.strip() if done.code else "")
 
 
-def _of_engine(others: Others, machine: str, problem: str, kept: Kept) -> Told:
+def _of_engine(others: Machines, machine: str, problem: str, kept: Kept) -> Told:
     """Return what stands in the engine of a machine that cannot be asked, because of ``problem``."""
     try:
         store = others.store(machine)

@@ -7,16 +7,16 @@ guessed at.
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from hookrouter._fleet.others import Elsewhere, Others
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.fleet.asking import run_on
 from hookrouter.cli.fleet.option import OPTION
-from hookrouter.config import FILES
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import AUTO
+from hookrouter.dialogs.elsewhere import Elsewhere, open_elsewhere
 from hookrouter.messaging.pauses import pauses
 from hookrouter.queue.documents import ended_items, list_queues, read_queue
 from hookrouter.queue.editing import NotThereError, find_id
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrouter.dialogs.documents import Dialog
+    from hookrouter.machines import Machines
     from hookrouter.storage.interface import DocumentStore
 
     Line = Callable[[], tuple[Sequence[str], str]]
@@ -56,9 +57,9 @@ def answered_elsewhere(session: str, tool_use_id: str | None, line: Line) -> int
 
     meant: list[Elsewhere] = []
 
-    def found(others: Others, application: Application) -> set[str]:
+    def found(others: Machines, application: Application) -> set[str]:
         here = [Elsewhere(others.here, question) for question in documents.list_questions(application.store)]
-        meant[:] = [one for one in (*here, *others.questions()) if is_meant(one.question)]
+        meant[:] = [one for one in (*here, *open_elsewhere(others)) if is_meant(one.question)]
         return {one.machine for one in meant}
 
     try:
@@ -81,7 +82,7 @@ def _candidate(one: Elsewhere) -> dict[str, str]:
 def done_elsewhere(session: str, line: Line) -> int | None:
     """The same for what is done with a session of this name."""
 
-    def found(others: Others, application: Application) -> set[str]:
+    def found(others: Machines, application: Application) -> set[str]:
         there = {name for name in others.names() if _knows(others.store(name), session)}
         return there | ({others.here} if _knows(application.store, session) else set())
 
@@ -95,7 +96,7 @@ def item_done_elsewhere(names: Sequence[str], line: Callable[[list[str]], tuple[
     """
     ids: list[str] = []
 
-    def found(others: Others, application: Application) -> set[str]:
+    def found(others: Machines, application: Application) -> set[str]:
         stores = {others.here: application.store, **{name: others.store(name) for name in others.names()}}
         try:
             places = _places(names, stores)
@@ -130,15 +131,12 @@ def _knows(store: DocumentStore, session: str) -> bool:
     return bool(queue.items or queue.hold)
 
 
-def _elsewhere(found: Callable[[Others, Application], set[str]], line: Line) -> int | None:
+def _elsewhere(found: Callable[[Machines, Application], set[str]], line: Line) -> int | None:
     application = Application.from_environ()
-    if application.config.storage.engine == FILES:
-        return None
     try:
-        others = Others.of(application)
-        if others is None:
-            return None
-        try:
+        with closing(application.machines()) as others:
+            if not others.here:
+                return None
             machines = sorted(found(others, application))
             if len(machines) > 1:
                 raise SeveralMachinesError(
@@ -147,8 +145,6 @@ def _elsewhere(found: Callable[[Others, Application], set[str]], line: Line) -> 
             if not machines or machines == [others.here]:
                 return None
             return run_on(others, machines[0], *line())
-        finally:
-            others.close()
     except CommandError:
         raise
     except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything

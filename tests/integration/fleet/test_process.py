@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._fleet.progress import read_progress
 from hookrouter._fleet.spawn import SHARING
 from hookrouter.cli import fleet_process as module
+from hookrouter.machines import read_progress
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import HOME_VARIABLE, Home
 from hookrouter.storage.interface import StoreError

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._fleet.errands import Done
-from hookrouter._fleet.others import Others
+from hookrouter import _wiring
 from hookrouter._sandbox.stage import Stage
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet import asking
+from hookrouter.machines import Done, Machines
 
 ROWS = json.dumps({"questions": [{"tool_use_id": "t1"}]})
 
 
-class One:
+class One(Machines):
     """The machines beside this one: ``one``, which answers with what it is given."""
+
+    here = "two"
 
     def __init__(self, done: Done) -> None:
         self._done = done
@@ -25,7 +27,7 @@ class One:
     def names(self) -> list[str]:
         return ["one"]
 
-    def run(self, *_: object) -> Done:
+    def run(self, *_: object, **_options: object) -> Done:
         return self._done
 
     def close(self) -> None: ...
@@ -45,7 +47,7 @@ def test_a_machine_whose_rows_are_not_shown_has_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: Done, rows: int, problem: str
 ) -> None:
     stage = Stage(str(tmp_path), '[storage]\nengine = "shelf"\nmachine = "two"\n')
-    monkeypatch.setattr(Others, "of", lambda _services: One(done))
+    monkeypatch.setattr(_wiring, "machines", lambda _services: One(done))
     application = Application.from_environ(stage.environ, share=False)
     found = asking.with_others(application, {"questions": []}, ["questions", "--json"], ["questions"])
     assert len(found["questions"]) == rows

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from hookrouter import _wiring
-from hookrouter._fleet.errands import Done
-from hookrouter._fleet.others import Others
 from hookrouter._sandbox.stage import Stage
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.fleet.routing import SeveralMachinesError, done_elsewhere, item_done_elsewhere
+from hookrouter.machines import Done, Machines
 from hookrouter.messaging.pauses import begin
 from hookrouter.queue.documents import change_queue
 from hookrouter.queue.editing import added, dropped, hold, new_items
@@ -24,7 +23,7 @@ RUN = 7
 """The exit code of what is run on another machine."""
 
 
-class Fleet:
+class Fleet(Machines):
     """The machines ``one`` and ``two`` beside this one, which is ``here``."""
 
     here = "here"
@@ -53,7 +52,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     monkeypatch.setenv("HOOKROUTER_HOME", stage.home.root)
     monkeypatch.setattr(_wiring, "start_sharing", lambda *_: None)
     found = Fleet(Application.from_environ().store)
-    monkeypatch.setattr(Others, "of", lambda _services: found)
+    monkeypatch.setattr(_wiring, "machines", lambda _services: found)
     return found
 
 

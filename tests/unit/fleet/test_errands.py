@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from hookrouter._fleet import errands as module
-from hookrouter._fleet.errands import Done, ErrandError, Errands, run_elsewhere
+from hookrouter._fleet.errands import Errands, run_elsewhere
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.replica import PRESENCE
+from hookrouter.machines import Done, ErrandError
 from hookrouter.storage.interface import StoreError
 from support.changes import once_saved
 from support.errands import Machine, MachineView, left, quick_storage

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._fleet.progress import ProgressNotes, read_progress
+from hookrouter._fleet.progress import ProgressNotes
 from hookrouter._fleet.replica import Brought
 from hookrouter._serving import readiness
 from hookrouter._serving.readiness import SILENT_SECONDS, Readiness, look
 from hookrouter.config import Config, StorageConfig
+from hookrouter.machines import read_progress
 from hookrouter.storage.home import Home
 
 SHARED = Config(storage=StorageConfig(engine="shelf"))

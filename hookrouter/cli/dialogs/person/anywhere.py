@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from hookrouter._fleet.others import Others
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.answer_request import UsageError
 from hookrouter.cli.dialogs.person.asking import choose, from_dialog
 from hookrouter.cli.dialogs.person.plain import Gone, Left
 from hookrouter.cli.fleet.asking import run_on
-from hookrouter.config import FILES
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import AUTO, undecided
 from hookrouter.dialogs.answers.result import ExitCode
+from hookrouter.dialogs.elsewhere import open_elsewhere
 from hookrouter.dialogs.form import FormError, form_of
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
-    from hookrouter._fleet.others import Elsewhere
     from hookrouter.cli.dialogs.answer_request import Request
     from hookrouter.cli.dialogs.person.asking import Terminal
     from hookrouter.dialogs.documents import Dialog
+    from hookrouter.dialogs.elsewhere import Elsewhere
+    from hookrouter.machines import Machines
 
 __all__ = ["chosen_anywhere"]
 
@@ -39,17 +40,21 @@ def chosen_anywhere(request: Request, terminal: Terminal) -> Request | int:
     Raises UsageError.
     """
     application = Application.from_environ()
-    if application.config.storage.engine == FILES or request.as_text or request.as_chat:
+    if request.as_text or request.as_chat:
         return request
+    with closing(application.machines()) as others:
+        return _chosen_among(application, others, request, terminal)
+
+
+def _chosen_among(application: Application, others: Machines, request: Request, terminal: Terminal) -> Request | int:
     try:
-        others = Others.of(application)
-        found = [] if others is None else [one for one in others.questions() if _is_meant(request, one.question)]
+        found = [one for one in open_elsewhere(others) if _is_meant(request, one.question)]
     except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
         # What is on this machine can be answered all the same.
         reason = str(error) if isinstance(error, StoreError) else describe_error(error)
         sys.stderr.write(f"hookrouter: the other machines could not be asked: {printable(reason)}\n")
         return request
-    if others is None or not found:
+    if not found:
         return request
     try:
         return _chosen(application, others, found, request, terminal)
@@ -61,12 +66,10 @@ def chosen_anywhere(request: Request, terminal: Terminal) -> Request | int:
         return ExitCode.NOT_DELIVERED
     except StoreError as error:
         raise UsageError(str(error)) from None
-    finally:
-        others.close()
 
 
 def _chosen(
-    application: Application, others: Others, found: list[Elsewhere], request: Request, terminal: Terminal
+    application: Application, others: Machines, found: list[Elsewhere], request: Request, terminal: Terminal
 ) -> Request | int:
     here = [one for one in documents.list_questions(application.store) if _is_meant(request, one)]
     waiting = undecided(application.store, here)

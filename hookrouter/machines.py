@@ -1,0 +1,136 @@
+"""The machines that share an engine of documents with this one, as everything but the fleet itself sees them.
+
+:meth:`hookrouter.context.Services.machines` returns them. Where nothing is shared there are none, and nobody need ask
+before: :class:`Machines` as it stands is the answer of a machine that is alone.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrouter.storage.interface import StoreError
+from hookrouter.storage.own_file import read_own_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from hookrouter.storage.home import Home
+    from hookrouter.storage.interface import DocumentStore
+
+__all__ = ["Done", "ErrandError", "Machines", "Progress", "progress_file", "progress_of", "read_progress"]
+
+
+class ErrandError(StoreError):
+    """An errand that was not carried out, or of which that is not known; the message says which."""
+
+    def __init__(self, reason: str, *, may_have_run: bool) -> None:
+        """``may_have_run`` is False if nothing was done."""
+        super().__init__(reason)
+        self.may_have_run = may_have_run
+
+
+class Done(NamedTuple):
+    """What came of a command."""
+
+    code: int
+    """Its exit code."""
+    stdout: str
+    """What it printed."""
+    stderr: str
+    """What it said beside that."""
+    is_cut: bool = False
+    """Whether it wrote more than is sent back, so that the end is missing."""
+
+
+class Machines:
+    """The machines of a fleet beside this one; as it stands, of a machine that is alone.
+
+    Made without asking the engine; each method may open it, and then raises StoreError if it cannot be used.
+    """
+
+    here = ""
+    """What this machine is called beside the others; empty if it shares nothing, or is not to ask them."""
+
+    def names(self) -> list[str]:
+        """Return their names, sorted."""
+        return []
+
+    def is_there(self, machine: str) -> bool:  # noqa: ARG002 - there is none
+        """Whether a machine's process is at work, so that it can be asked to do something."""
+        return False
+
+    def keeps_history(self, machine: str) -> bool:  # noqa: ARG002 - there is none
+        """Whether the engine has the history of one."""
+        return False
+
+    def store(self, machine: str) -> DocumentStore:
+        """Return what stands in the engine of one, to be read."""
+        raise StoreError(f"there is no machine {machine!r}: no machines share an engine here")
+
+    def entries(self, kind: str) -> list[tuple[str, str, dict[str, object]]]:  # noqa: ARG002 - there is none
+        """Return machine, name and document of all of one kind that stand in the engine of them."""
+        return []
+
+    def changed(self, kinds: Collection[str], since: object | None) -> tuple[object, set[str]]:  # noqa: ARG002 - as above
+        """Return where the changes of them are by now, and which of these kinds have changed ``since`` then.
+
+        ``since`` is what the last call returned first; None asks for the place alone.
+        """
+        return None, set()
+
+    def run(self, machine: str, words: Sequence[str], given: str = "", *, person: str = "") -> Done:  # noqa: ARG002 - as above
+        """Have a machine run ``hookrouter WORDS...``; ``person`` is at this terminal. Raises ErrandError too.
+
+        ``given`` is what it gets on stdin.
+        """
+        why = f"there is no machine {machine!r}: no machines share an engine here; nothing was done"
+        raise ErrandError(why, may_have_run=False)
+
+    def close(self) -> None:
+        """Let go of the engine; the next call opens it anew. Raises nothing."""
+
+
+class Progress(NamedTuple):
+    """What the process that writes this machine's documents to the engine has done."""
+
+    reached_at: float = 0.0
+    """When the engine was reached last, in seconds since 1970; 0 for never."""
+    written: int = 0
+    """How many documents were written to the engine."""
+    deleted: int = 0
+    """How many were deleted there."""
+    errands: int = 0
+    """How many commands of other machines were taken."""
+    failures: int = 0
+    """How often the engine failed, or could not be reached."""
+    failing: bool = False
+    """Whether that was what happened last."""
+    failed_at: float = 0.0
+    """When it failed last, in seconds since 1970; 0 for never."""
+
+    @property
+    def last_word(self) -> float:
+        """When the process has last said anything of the engine, in seconds since 1970; 0 for never."""
+        return max(self.reached_at, self.failed_at)
+
+    def age(self) -> float | None:
+        """Return how many seconds ago the engine was reached; None for never."""
+        return max(0.0, time.time() - self.reached_at) if self.reached_at else None
+
+
+def read_progress(home: Home) -> Progress:
+    """Return what was written last. Raises nothing."""
+    return progress_of(read_own_json(progress_file(home)))
+
+
+def progress_file(home: Home) -> str:
+    """Return the path of the file in the cache folder that says it."""
+    return os.path.join(home.cache, "sharing.json")
+
+
+def progress_of(document: Mapping[str, object]) -> Progress:
+    """Return what such a file says; what is missing, or no number, is as at the beginning."""
+    known = {name: document[name] for name in Progress._fields if isinstance(document.get(name), (int, float))}
+    return Progress(**known)  # type: ignore[arg-type]
