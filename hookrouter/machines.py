@@ -6,20 +6,16 @@ before: :class:`Machines` as it stands is the answer of a machine that is alone.
 
 from __future__ import annotations
 
-import os
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.storage.interface import StoreError
-from hookrouter.storage.own_file import read_own_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
-    from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["Done", "ErrandError", "Machines", "Progress", "progress_file", "progress_of", "read_progress"]
+__all__ = ["Done", "ErrandError", "Machines"]
 
 
 class ErrandError(StoreError):
@@ -90,47 +86,3 @@ class Machines:
 
     def close(self) -> None:
         """Let go of the engine; the next call opens it anew. Raises nothing."""
-
-
-class Progress(NamedTuple):
-    """What the process that writes this machine's documents to the engine has done."""
-
-    reached_at: float = 0.0
-    """When the engine was reached last, in seconds since 1970; 0 for never."""
-    written: int = 0
-    """How many documents were written to the engine."""
-    deleted: int = 0
-    """How many were deleted there."""
-    errands: int = 0
-    """How many commands of other machines were taken."""
-    failures: int = 0
-    """How often the engine failed, or could not be reached."""
-    failing: bool = False
-    """Whether that was what happened last."""
-    failed_at: float = 0.0
-    """When it failed last, in seconds since 1970; 0 for never."""
-
-    @property
-    def last_word(self) -> float:
-        """When the process has last said anything of the engine, in seconds since 1970; 0 for never."""
-        return max(self.reached_at, self.failed_at)
-
-    def age(self) -> float | None:
-        """Return how many seconds ago the engine was reached; None for never."""
-        return max(0.0, time.time() - self.reached_at) if self.reached_at else None
-
-
-def read_progress(home: Home) -> Progress:
-    """Return what was written last. Raises nothing."""
-    return progress_of(read_own_json(progress_file(home)))
-
-
-def progress_file(home: Home) -> str:
-    """Return the path of the file in the cache folder that says it."""
-    return os.path.join(home.cache, "sharing.json")
-
-
-def progress_of(document: Mapping[str, object]) -> Progress:
-    """Return what such a file says; what is missing, or no number, is as at the beginning."""
-    known = {name: document[name] for name in Progress._fields if isinstance(document.get(name), (int, float))}
-    return Progress(**known)  # type: ignore[arg-type]

@@ -286,6 +286,7 @@ def unheld_warning(config: Config) -> str:
 _MISSED = {
     "dialog_kinds": "dialogs of its kinds reach nobody",
     "message_composer": "its messages are not written",
+    "resident_process": "its process beside the router does not run",
     "session_watcher": "what it looks for is not found",
 }
 """What is missing without a plugin, by the hooks by which it has a part in what agents are for."""

@@ -1,16 +1,11 @@
-"""What the process that writes documents has done so far, for whoever watches the machine: a file in the cache folder.
-
-It counts on over all processes of a home, as long as the cache lasts. No document, because it is written every second:
-each would wake whoever waits for documents, this process first.
-"""
+"""Counts what the process that writes documents has done, and writes it down for whoever watches the machine."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.machines import progress_file, progress_of
-from hookrouter.storage.own_file import read_own_json, write_own_json
+from hookrouter.storage.progress import read_progress, write_progress
 
 if TYPE_CHECKING:
     from hookrouter._fleet.replica import Brought
@@ -27,8 +22,8 @@ class ProgressNotes:
 
     def __init__(self, home: Home) -> None:
         """Go on from what the process before has written."""
-        self._path = progress_file(home)
-        self._found = progress_of(read_own_json(self._path))
+        self._home = home
+        self._found = read_progress(home)
         self._due = 0.0
 
     def reached(self, brought: Brought, errands: int) -> None:
@@ -52,4 +47,4 @@ class ProgressNotes:
     def write(self) -> None:
         """Write it down now. Raises nothing."""
         self._due = time.monotonic() + WRITE_SECONDS
-        write_own_json(self._path, self._found._asdict())
+        write_progress(self._home, self._found)

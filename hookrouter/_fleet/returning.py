@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hookrouter._fleet.spawn import start_sharing
-from hookrouter.machines import read_progress
+from hookrouter.storage.progress import read_progress
 from hookrouter.util.clock import now, seconds
 
 if TYPE_CHECKING:

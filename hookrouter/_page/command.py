@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hookrouter import _wiring
-from hookrouter._serving import control
 from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.dialogs.messages.answer_link import page_secret_problem
+from hookrouter.serving import control
 from hookrouter.storage.home import ensure
 from hookrouter.util.clock import local
 from hookrouter.util.text import printable

@@ -3,15 +3,12 @@
 That folder is this user's alone (0700), as are the sockets (0600).
 """
 
-from hookrouter.storage.home import GATE
+from hookrouter.storage.home import CONTROL, GATE
 
 __all__ = ["BACKLOG", "CALLS", "CONTROL", "HTTP", "LOCK", "RESERVED"]
 
 CALLS = "calls"
 """The socket of the fronts."""
-
-CONTROL = "control"
-"""The socket for ``hookrouter serve --status`` and its kin."""
 
 HTTP = GATE
 """The socket of the HTTP gate."""

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from hookrouter._serving import control
 from hookrouter._serving.built_in import built_in
 from hookrouter._serving.kept_processes import contributed
 from hookrouter.cli.application import Application
@@ -16,6 +15,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.serve_unit import change_unit
 from hookrouter.dialogs.messages.answer_link import page_secret_file
+from hookrouter.serving import control
 from hookrouter.serving.resident import ResidentProcess
 from hookrouter.storage.home import Home
 from hookrouter.storage.secret_file import renew_secret

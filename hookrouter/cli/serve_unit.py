@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hookrouter._serving import control
 from hookrouter._serving.units import UnitError, service, switch, switch_on
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import echo_json
+from hookrouter.serving import control
 from hookrouter.util.difference import unified
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable

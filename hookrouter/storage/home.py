@@ -14,7 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["GATE", "HOME_VARIABLE", "Home", "HomeError", "ensure", "ensure_once", "forget_ensured", "users_home"]
+__all__ = [
+    "CONTROL",
+    "GATE",
+    "HOME_VARIABLE",
+    "Home",
+    "HomeError",
+    "ensure",
+    "ensure_once",
+    "forget_ensured",
+    "users_home",
+]
 
 HOME_VARIABLE = "HOOKROUTER_HOME"
 """The environment variable that puts everything in one folder."""
@@ -22,6 +32,9 @@ HOME_VARIABLE = "HOOKROUTER_HOME"
 
 _private: set[str] = set()
 """The folders that :func:`ensure_once` has seen to in this process."""
+
+CONTROL = "control"
+"""The name of the router's socket in :attr:`Home.router` for ``hookrouter serve --status`` and its kin."""
 
 GATE = "http"
 """The name of the HTTP gate's socket in :attr:`Home.router`."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from hookrouter._monitor.counts import Journalled
-from hookrouter._monitor.exposition import metrics
-from hookrouter._serving.readiness import Readiness
 from hookrouter.cli.application import Application
+from hookrouter.serving.readiness import Readiness
+from hookrouter_monitor.counts import Journalled
+from hookrouter_monitor.exposition import metrics
 from support.resident import Resident
 
 GUIDE = Path(__file__).parent.parent.parent / "docs" / "guides" / "operations.md"

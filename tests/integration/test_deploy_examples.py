@@ -17,9 +17,9 @@ import pytest
 import yaml
 
 from hookrouter._page.security.logins import Logins
-from hookrouter._serving.readiness import ENGINE_REQUIRED, LIVE, READY
 from hookrouter.cli.application import Application
 from hookrouter.config import PageConfig
+from hookrouter.serving.readiness import ENGINE_REQUIRED, LIVE, READY
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 from support.memory_storage import MemoryStore

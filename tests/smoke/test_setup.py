@@ -20,6 +20,7 @@ PLUGINS = {
         "inbox",
         "key-counting",
         "keystrokes",
+        "monitor",
         "mod-prompts",
         "openclaw",
         "opentelemetry",

@@ -22,7 +22,8 @@ from typing import Any
 import hookrouter
 from hookrouter import _fronts
 from hookrouter._sandbox.stage import Stage
-from hookrouter._serving import address, control
+from hookrouter._serving import address
+from hookrouter.serving import control
 from hookrouter.util.program import script_argv
 from support.resident import Resident
 

@@ -23,7 +23,7 @@ import pytest
 from hookrouter import _fronts
 from hookrouter._installation import front_command
 from hookrouter._serving.child import interpreter_of
-from hookrouter._serving.control import NotServedError
+from hookrouter.serving.control import NotServedError
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 from support.resident import CALLER_LEFT, Resident, eventually

@@ -16,7 +16,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hookrouter._serving import address, control, protocol
+from hookrouter._serving import address, protocol
+from hookrouter.serving import control
 from hookrouter.storage.home import Home
 from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv

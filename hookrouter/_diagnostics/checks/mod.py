@@ -11,7 +11,7 @@ from hookrouter._installation.settings_edit import SettingsError
 from hookrouter._installation.settings_file import read_text, settings_path
 from hookrouter._mod.folder import ModError, mod_folder
 from hookrouter._mod.setup import MINIMUM_CLIENT, missing_parts, stale_files
-from hookrouter._serving import control
+from hookrouter.serving import control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from hookrouter import __version__
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._routing.auto_start import LOG
-from hookrouter._serving import address, control
+from hookrouter._serving import address
 from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter._serving.units import UnitError, service, started_program
 from hookrouter.dialogs.messages.answer_link import page_secret_problem
+from hookrouter.serving import control
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
@@ -131,8 +132,9 @@ def _resident(status: dict[str, Any]) -> Iterator[Finding]:
             # It is asked for by default.
             yield Finding(OK, _NAME, f"no {printable(name)}: {problem}")
         elif problem:
-            what = "no metrics, no probes" if name == "monitor" else f"no {printable(name)}"
-            yield Finding(WARNING, _NAME, f"{what}: {problem}", "fix that; the router checks again by itself")
+            yield Finding(
+                WARNING, _NAME, f"no {printable(name)}: {problem}", "fix that; the router checks again by itself"
+            )
 
 
 def _foreign(status: dict[str, Any], app: Services) -> Iterator[Finding]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 
-from hookrouter._serving.readiness import LIVE, READY
 from hookrouter.config import DEFAULT_PORTS, origin_at
+from hookrouter.serving.readiness import LIVE, READY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

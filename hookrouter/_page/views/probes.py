@@ -9,7 +9,8 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
 from hookrouter._page.state import state_of
-from hookrouter._serving import readiness
+from hookrouter.serving import readiness
+from hookrouter.serving.resident import Place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -24,7 +25,12 @@ async def _live(_request: Request) -> Response:
 
 async def _ready(request: Request) -> Response:
     state, is_required = state_of(request), request.url.query == readiness.ENGINE_REQUIRED
-    status, document = await run_in_threadpool(readiness.probed, lambda: state.services, engine_required=is_required)
+
+    def place() -> Place:
+        services = state.services
+        return Place(home=services.home, config=services.config)
+
+    status, document = await run_in_threadpool(readiness.probed, place, engine_required=is_required)
     return JSONResponse(document, status)
 
 

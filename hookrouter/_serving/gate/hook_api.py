@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 from hookrouter._contract.hook_names import event_facts
 from hookrouter._serving.caller import BroughtCall, CallError
 from hookrouter._serving.gate.answers import FailedHook, answer_of
-from hookrouter._serving.gate.asgi import (
+from hookrouter._serving.gate.messages import MAX_PAYLOAD
+from hookrouter._serving.gate.sent_headers import HEADERS
+from hookrouter._serving.gate.waits import Waits
+from hookrouter.serving.http import (
     Gone,
     TooLong,
     body_of,
@@ -25,9 +28,6 @@ from hookrouter._serving.gate.asgi import (
     send_nothing,
     start_json,
 )
-from hookrouter._serving.gate.messages import MAX_PAYLOAD
-from hookrouter._serving.gate.sent_headers import HEADERS
-from hookrouter._serving.gate.waits import Waits
 from hookrouter.serving.log import say
 from hookrouter.util import fastjson
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from hookrouter._serving.caller import Outcome
-    from hookrouter._serving.gate.asgi import Receive, Send
+    from hookrouter.serving.http import Receive, Send
 
 __all__ = ["HookApi"]
 

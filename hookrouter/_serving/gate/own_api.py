@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._serving.caller import CallError
-from hookrouter._serving.gate.asgi import Gone, TooLong, body_of, path_of, send_json, send_nothing
 from hookrouter._serving.gate.calls import Refused
 from hookrouter._serving.gate.messages import MAX_BODY, BadRequest, call_request, wait_of
 from hookrouter._serving.gate.prompt_api import answer_prompts
+from hookrouter.serving.http import Gone, TooLong, body_of, path_of, send_json, send_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrouter._serving.gate.asgi import Receive, Send
     from hookrouter._serving.gate.calls import Calls, Entry
     from hookrouter._serving.gate.prompts import Mods
+    from hookrouter.serving.http import Receive, Send
 
 __all__ = ["OwnApi"]
 

@@ -11,10 +11,10 @@ import pytest
 
 from hookrouter._fleet.spawn import SHARING
 from hookrouter.cli import fleet_process as module
-from hookrouter.machines import read_progress
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import HOME_VARIABLE, Home
 from hookrouter.storage.interface import StoreError
+from hookrouter.storage.progress import read_progress
 from support.forked import Forked
 from support.memory_storage import MemoryStorage
 

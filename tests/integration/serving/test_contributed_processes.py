@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._serving import control
+from hookrouter.serving import control
 from hookrouter.util.program import script_argv
 from support.ports import free_port
 from support.resident import Resident, eventually

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from hookrouter._serving import control
 from hookrouter._serving import token as tokens
+from hookrouter.serving import control
 from hookrouter.storage.home import Home
 from hookrouter.testing import sample
 from hookrouter.testing.plugins import write_plugin

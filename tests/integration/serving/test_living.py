@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._serving import address, control
+from hookrouter._serving import address
 from hookrouter._serving.page_process import EXTRA_MISSING
+from hookrouter.serving import control
 from hookrouter.storage.home import Home
 from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._serving import control
 from hookrouter._serving.caller import BroughtCall, bring
+from hookrouter.serving import control
 from hookrouter.storage.home import Home
 from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._serving import address, control
+from hookrouter._serving import address
+from hookrouter.serving import control
 from hookrouter.testing import sample
 from support.resident import Resident, eventually
 

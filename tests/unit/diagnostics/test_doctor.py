@@ -26,7 +26,7 @@ from hookrouter._isolation import circuit_breaker
 from hookrouter._mod.folder import mod_folder, write_mod
 from hookrouter._mod.setup import current_files
 from hookrouter._plugins.registry import Plugins
-from hookrouter._serving import address, control
+from hookrouter._serving import address
 from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter._serving.units import service
 from hookrouter.cli.application import Application
@@ -34,6 +34,7 @@ from hookrouter.config import Config, PluginConfig
 from hookrouter.messaging.delivery.attempt import PLUGIN_FAULT
 from hookrouter.messaging.gateway import Message, Probe, gateways
 from hookrouter.messaging.pauses import begin
+from hookrouter.serving import control
 from hookrouter.storage.home import Home
 from hookrouter.terminals import TerminalBackend
 from hookrouter.testing.plugins import write_plugin

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from hookrouter._monitor.app import MonitorApp
 from hookrouter._page import state
 from hookrouter._page.app import make_app
-from hookrouter._serving import readiness
 from hookrouter.cli.application import Application
+from hookrouter.serving import readiness
+from hookrouter_monitor.app import MonitorApp
 from support.resident import PATIENCE
 
 
@@ -73,7 +73,7 @@ def monitor(program: Program) -> MonitorApp:
 def test_a_probe_is_told_that_it_fails_and_by_and_by_that_it_is_well(
     program: Program, make: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("hookrouter._monitor.app._FRESH_SECONDS", 0.0)
+    monkeypatch.setattr("hookrouter_monitor.app._FRESH_SECONDS", 0.0)
     app = make(program)
     program.is_broken = True
     status, text = asked(app, "/readyz")

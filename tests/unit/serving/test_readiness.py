@@ -8,11 +8,11 @@ import pytest
 
 from hookrouter._fleet.progress import ProgressNotes
 from hookrouter._fleet.replica import Brought
-from hookrouter._serving import readiness
-from hookrouter._serving.readiness import SILENT_SECONDS, Readiness, look
 from hookrouter.config import Config, StorageConfig
-from hookrouter.machines import read_progress
+from hookrouter.serving import readiness
+from hookrouter.serving.readiness import SILENT_SECONDS, Readiness, look
 from hookrouter.storage.home import Home
+from hookrouter.storage.progress import read_progress
 
 SHARED = Config(storage=StorageConfig(engine="shelf"))
 

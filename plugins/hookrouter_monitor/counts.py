@@ -11,10 +11,9 @@ import os
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._contract.hook_names import event_facts
-from hookrouter._isolation.circuit_breaker import FAILURES
 from hookrouter.config import DIALOG_KINDS
 from hookrouter.dialogs.stories.following import Asked, Following
+from hookrouter.events import EVENT_CLASSES
 from hookrouter.storage.journal import parsed
 from hookrouter.storage.journal_query import Tail, calls, is_hook_run, number, text
 from hookrouter.storage.own_file import read_own_json, write_own_json
@@ -43,7 +42,7 @@ _RUNS = (
     *("failed", "refused payload", "asked", "repeated", "verified", "mismatch", "answered_by_person", "unanswered"),
     *("unknown_question", "replied", "chat", "not needed", "stepped aside", "client gone"),
 )
-_CALLS = ("none", "replied", "wrapped", "loaded", *FAILURES)
+_CALLS = ("none", "replied", "wrapped", "loaded", "failed", "timed out", "died")
 _ANSWERS = (
     *("delivered", "chat", "invalid", "interrupted", "not_confirmed", "unanswered", "answered_by_person"),
     *("verified", "mismatch", "not_delivered", "no_question", "already_answered"),
@@ -166,8 +165,7 @@ class Journalled:
         self._add_question(record)
 
     def _add_run(self, record: Mapping[str, Any], plugins: Container[str], waits: Container[tuple[str, str]]) -> None:
-        facts = event_facts(text(record, "event"))
-        event = OTHER if facts is None else facts.name
+        event = _known(text(record, "event"), EVENT_CLASSES)
         outcome = "failed" if text(record, "level") == "error" else text(record, "outcome")
         self.counts.count("hook_runs", event, _known(outcome, _RUNS))
         took = number(record, "ms")

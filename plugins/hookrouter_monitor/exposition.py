@@ -9,24 +9,23 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 from hookrouter import __version__
-from hookrouter._monitor.counts import BUCKETS, OTHER
-from hookrouter._plugins.registry import PluginStatus
-from hookrouter._serving import control
 from hookrouter.config import DIALOG_KINDS, FILES
 from hookrouter.dialogs.documents import list_questions
-from hookrouter.machines import read_progress
 from hookrouter.queue.documents import list_queues
 from hookrouter.queue.items import ENDED, STATES
+from hookrouter.serving import control
 from hookrouter.storage.interface import StoreError
+from hookrouter.storage.progress import read_progress
+from hookrouter_monitor.counts import BUCKETS, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prometheus_client.core import Metric
 
-    from hookrouter._monitor.counts import Counts, Journalled
-    from hookrouter._serving.readiness import Readiness
     from hookrouter.context import Services
+    from hookrouter.serving.readiness import Readiness
+    from hookrouter_monitor.counts import Counts, Journalled
 
 __all__ = ["metrics"]
 
@@ -70,7 +69,7 @@ _ROUTER_GAUGES = (
 )
 
 
-_PLUGIN_STATES = (PluginStatus.ACTIVE, PluginStatus.DISABLED, PluginStatus.BROKEN)
+_PLUGIN_STATES = ("active", "disabled", "broken")
 
 
 class _Collected:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter._monitor.counts import OTHER, Counts, Journalled
+from hookrouter._isolation.progress import FAILURES
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
+from hookrouter_monitor.counts import _CALLS, OTHER, Counts, Journalled
 
 NAMES: dict[str, str] = {"session_id": "s", "tool_use_id": "toolu_1"}
 ASKED: dict[str, Any] = {
@@ -151,3 +152,7 @@ def test_any_record_is_counted_or_passed_over(
     known = {label for rows in counts.counters.values() for labels in rows for label in labels}
     assert all(len(label) < 30 for label in known)
     assert Counts(json.loads(json.dumps(counts.document()))).document() == counts.document()
+
+
+def test_every_failure_of_a_call_has_a_label() -> None:
+    assert set(FAILURES) <= set(_CALLS)

@@ -6,11 +6,11 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
-from hookrouter._monitor.app import MonitorApp
-from hookrouter._serving import control
 from hookrouter.cli.application import Application
+from hookrouter.serving import control
 from hookrouter.serving.asgi import serve_asgi
 from hookrouter.storage.home import Home
+from hookrouter_monitor.app import MonitorApp
 
 if TYPE_CHECKING:
     import socket

@@ -10,16 +10,17 @@ import hmac
 import time
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._monitor.counts import Journalled
-from hookrouter._serving import readiness
-from hookrouter._serving.gate.asgi import headers_of, path_of, send_json
 from hookrouter.messaging.secrets import SecretError, read_secret
+from hookrouter.serving import readiness
+from hookrouter.serving.http import headers_of, path_of, send_json
+from hookrouter.serving.resident import Place
+from hookrouter_monitor.counts import Journalled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrouter._serving.gate.asgi import Receive, Send
     from hookrouter.cli.application import Application
+    from hookrouter.serving.http import Receive, Send
 
 __all__ = ["MonitorApp"]
 
@@ -58,12 +59,12 @@ class MonitorApp:
     async def _ready(self, scope: Mapping[str, Any], send: Send) -> None:
         is_required = scope.get("query_string", b"").decode("latin-1") == readiness.ENGINE_REQUIRED
         async with self._turn:
-            status, document = await asyncio.to_thread(readiness.probed, self._now, engine_required=is_required)
+            status, document = await asyncio.to_thread(readiness.probed, self._place, engine_required=is_required)
         await send_json(send, status, document)
 
     async def _metrics(self, scope: Mapping[str, Any], send: Send) -> None:
         try:
-            from hookrouter._monitor.exposition import metrics
+            from hookrouter_monitor.exposition import metrics
         except ImportError:
             await _say(send, 501, "the package prometheus-client is missing: pip install 'hookrouter[serve]'\n")
             return
@@ -77,6 +78,10 @@ class MonitorApp:
     def _look(self) -> readiness.Readiness:
         services = self._now()
         return readiness.look(services.home, services.config)
+
+    def _place(self) -> Place:
+        services = self._now()
+        return Place(home=services.home, config=services.config)
 
     def _now(self) -> Application:
         if time.monotonic() - self._read_at >= _FRESH_SECONDS:

@@ -9,17 +9,17 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._serving import control
 from hookrouter.config import FILES
-from hookrouter.machines import read_progress
+from hookrouter.serving import control
 from hookrouter.serving.log import say
+from hookrouter.storage.progress import read_progress
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrouter.config import Config
-    from hookrouter.context import Services
+    from hookrouter.serving.resident import Place
     from hookrouter.storage.home import Home
 
 __all__ = ["ENGINE_REQUIRED", "LIVE", "READY", "Readiness", "look", "probed"]
@@ -64,13 +64,14 @@ _FAILING = {"ready": False, "program": "failing"}
 _last: tuple[float, str, Readiness] | None = None
 
 
-def probed(services: Callable[[], Services], *, engine_required: bool) -> tuple[int, dict[str, object]]:
-    """Return the HTTP status and the document for a probe; ``services`` returns those of now. Raises nothing.
+def probed(place: Callable[[], Place], *, engine_required: bool) -> tuple[int, dict[str, object]]:
+    """Return the HTTP status and the document for a probe; ``place`` returns the home and its
+    configuration of now. Raises nothing.
 
     What cannot be read or imported, as while hookrouter is being installed anew, is said on stderr.
     """
     try:
-        now = services()
+        now = place()
         found = look(now.home, now.config)
     except Exception as error:  # noqa: BLE001 - whatever is broken, a probe is to hear that it is
         say(f"{READY}: {describe_error(error)}", event="probe", level="error")

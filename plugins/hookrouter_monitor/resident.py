@@ -1,4 +1,4 @@
-"""The monitor, as the router keeps it. What it tells is in :mod:`hookrouter._monitor`, which no router loads."""
+"""The monitor, as the router keeps it. What it tells is in :mod:`hookrouter_monitor.app`, which no router loads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MonitorProcess(ResidentProcess):
     """Runs where ``[monitor]`` has an address."""
 
     name = "monitor"
-    target = "hookrouter._monitor.process:main"
+    target = "hookrouter_monitor.process:main"
 
     def plan(self, place: Place) -> Plan | None:
         """Listen at the address; whoever runs has read the whole table."""

@@ -1,4 +1,4 @@
-"""The little of HTTP that the gate needs, over raw ASGI."""
+"""The little of HTTP that resident processes need which are no web applications, over raw ASGI."""
 
 from __future__ import annotations
 

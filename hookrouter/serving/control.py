@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookrouter._serving import address
+from hookrouter.storage.home import CONTROL
 from hookrouter.util import fastjson, unix_socket
 from hookrouter.util.errors import HookrouterError
 
@@ -35,7 +35,7 @@ def ask(folder: str, command: str = "status") -> dict[str, Any]:
     Raises NotServedError.
     """
     try:
-        with unix_socket.connect(folder, address.CONTROL, SECONDS) as connection:
+        with unix_socket.connect(folder, CONTROL, SECONDS) as connection:
             connection.sendall(command.encode("ascii") + b"\n")
             data = bytearray()
             while (part := connection.recv(_CHUNK)) and len(data) < _MAX_ANSWER:
