@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from hookrouter._fleet.errands import run_elsewhere
@@ -24,12 +25,13 @@ __all__ = ["Others"]
 
 
 class Others(Machines):
-    """The machines that share the engine of ``[storage]``. For one thread, until the first call has opened it."""
+    """The machines that share the engine of ``[storage]``. May be used by several threads: one of them opens it."""
 
     def __init__(self, services: Services) -> None:
         """Opens nothing."""
         self._services = services
         self._opened: tuple[Storage, Everywhere] | None = None
+        self._opening = threading.Lock()
         self.here = machine_name(services.config.storage)
 
     @property
@@ -41,11 +43,12 @@ class Others(Machines):
         return self._open()[1]
 
     def _open(self) -> tuple[Storage, Everywhere]:
-        if self._opened is None:
-            services = self._services
-            storage = open_engine(services.home, services.config.storage, services.plugins)
-            self._opened = storage, everywhere(storage, services.warn)
-        return self._opened
+        with self._opening:
+            if self._opened is None:
+                services = self._services
+                storage = open_engine(services.home, services.config.storage, services.plugins)
+                self._opened = storage, everywhere(storage, services.warn)
+            return self._opened
 
     def names(self) -> list[str]:
         return [name for name in self._storage.machines() if name != self.here]
