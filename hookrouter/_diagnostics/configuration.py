@@ -291,6 +291,9 @@ _MISSED = {
 }
 """What is missing without a plugin, by the hooks by which it has a part in what agents are for."""
 
+_SWEEPING = "hookrouter.dialogs.hooks"
+"""The entry point of what closes dialogs at the end of turns and sessions."""
+
 
 def _missed(app: Services) -> Iterator[Problem]:
     """Yield what agents miss of plugins that are switched off. What the file names, and nobody offers, is an error."""
@@ -298,6 +301,8 @@ def _missed(app: Services) -> Iterator[Problem]:
         return
     for info in app.plugins.listing():
         missed = [text for hook, text in _MISSED.items() if hook in info.hooks]
+        if info.value == _SWEEPING:
+            missed.append("a dialog that ends without a hook of its own stays open until somebody answers it")
         if missed and not app.config.plugin(info.name).enabled:
             yield Problem(f"plugins.{info.name}.enabled", f"false, so {', and '.join(missed)}")
 

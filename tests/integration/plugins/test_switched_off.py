@@ -61,6 +61,7 @@ TELLS = {
     "ask-user-question": "plugins.ask-user-question.enabled",
     "approvals": "plugins.approvals.enabled",
     "blocked": "plugins.blocked.enabled",
+    "dialogs": "plugins.dialogs.enabled",
     "monitor": "plugins.monitor.enabled",
     "sessions": "plugins.sessions.enabled",
     "command": "gateways.told.type",
