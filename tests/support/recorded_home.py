@@ -18,7 +18,7 @@ __all__ = ["RECORDED", "RecordedHome", "carry_on", "same"]
 
 RECORDED = Path(__file__).parents[1] / "data" / "homes" / "58df749"
 
-_VOLATILE = ("age_seconds", "command", "next_reminder_at", "agent_silent_since", "notices")
+_VOLATILE = ("age_seconds", "command", "next_reminder_at", "agent_silent_since", "notices", "reminders", "escalated")
 """What depends on when, and from where, a command is run, and on what has been delivered by then."""
 _FRAMEWORK = [{"action": "select", "optionIndex": 1}]
 
