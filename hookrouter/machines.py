@@ -49,6 +49,9 @@ class Machines:
     here = ""
     """What this machine is called beside the others; empty if it shares nothing, or is not to ask them."""
 
+    def open(self) -> None:
+        """Open the engine if it is not open, so that one which cannot be had is told of first, and threads share it."""
+
     def names(self) -> list[str]:
         """Return their names, sorted."""
         return []

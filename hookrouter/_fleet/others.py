@@ -36,19 +36,22 @@ class Others(Machines):
 
     @property
     def _storage(self) -> Storage:
-        return self._open()[0]
+        return self._engine()[0]
 
     @property
     def _everywhere(self) -> Everywhere:
-        return self._open()[1]
+        return self._engine()[1]
 
-    def _open(self) -> tuple[Storage, Everywhere]:
+    def _engine(self) -> tuple[Storage, Everywhere]:
         with self._opening:
             if self._opened is None:
                 services = self._services
                 storage = open_engine(services.home, services.config.storage, services.plugins)
                 self._opened = storage, everywhere(storage, services.warn)
             return self._opened
+
+    def open(self) -> None:
+        self._engine()
 
     def names(self) -> list[str]:
         return [name for name in self._storage.machines() if name != self.here]

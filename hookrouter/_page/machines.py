@@ -75,8 +75,11 @@ class Machines:
     def _opened(self, services: Services) -> fleet.Machines:
         with self._lock:
             if self._others is None or self._config != services.config.storage:
-                if self._others is not None:
-                    self._others.close()
-                self._others = services.machines()
+                former, self._others = self._others, None
+                if former is not None:
+                    former.close()
+                opened = services.machines()
+                opened.open()
+                self._others = opened
                 self._config = services.config.storage
             return self._others

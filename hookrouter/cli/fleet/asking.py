@@ -67,8 +67,7 @@ def fleet_of(what: str) -> Iterator[Machines]:
         with closing(Application.from_environ().machines()) as others:
             if not others.here:
                 raise CommandError(f"{what}: no machines share an engine here; see [storage] in config.toml")
-            # One that cannot be had is told of before anything is begun.
-            others.names()
+            others.open()
             yield others
     except StoreError as error:
         raise CommandError(f"{what}: {error}") from None

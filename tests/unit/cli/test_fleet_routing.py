@@ -10,6 +10,9 @@ import pytest
 from hookrouter import _wiring
 from hookrouter._sandbox.stage import Stage
 from hookrouter.cli.application import Application
+from hookrouter.cli.dialogs.answer_request import Request
+from hookrouter.cli.dialogs.person.anywhere import chosen_anywhere
+from hookrouter.cli.dialogs.person.asking import Terminal
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.fleet.routing import SeveralMachinesError, done_elsewhere, item_done_elsewhere
 from hookrouter.machines import Done, Machines
@@ -32,6 +35,7 @@ class Fleet(Machines):
         self.stores: dict[str, DocumentStore] = {"one": MemoryStore(), "two": MemoryStore()}
         self.run_on: list[tuple[str, Sequence[str]]] = []
         self.here_store = here_store
+        self.is_closed = False
 
     def names(self) -> list[str]:
         return sorted(self.stores)
@@ -43,7 +47,8 @@ class Fleet(Machines):
         self.run_on.append((machine, words))
         return Done(RUN, "", "")
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self.is_closed = True
 
 
 @pytest.fixture
@@ -138,3 +143,9 @@ def test_an_item_that_is_none_or_could_be_several_is_refused(fleet: Fleet) -> No
     with pytest.raises(SeveralMachinesError, match="here, two"):
         shown(here, there)
     assert fleet.run_on == []
+
+
+def test_a_person_who_asks_where_no_other_machine_has_a_question_leaves_no_engine_open(fleet: Fleet) -> None:
+    request = Request(session="work")
+    assert chosen_anywhere(request, Terminal(can_ask=True, has_screen=False)) == request
+    assert fleet.is_closed
