@@ -53,14 +53,21 @@ class End(NamedTuple):
     outcome: str
     """See :class:`hookrouter.dialogs.verdicts.Verdict`, as for all that has the same name there."""
     reason: str = ""
+    """As there."""
     by: str = ""
+    """As there."""
     who: str = ""
+    """As there."""
     channel: str = ""
+    """As there."""
     comparison: Comparison | None = None
     """Both sides; None if nothing was compared."""
     recorded: Mapping[str, str] | None = None
+    """What Claude recorded, for the journal; None if that is not known."""
     recorded_notes: Mapping[str, str] | None = None
+    """The notes beside it."""
     told_by: str = ""
+    """As there."""
     message: str = ""
     """The kind of the message that the agent gets: ``mismatch``, ``unanswered`` or ``warning``; empty for none."""
 

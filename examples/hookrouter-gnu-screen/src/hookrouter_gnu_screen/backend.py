@@ -25,6 +25,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter import override
 from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class ScreenBackend(TerminalBackend):
         self._displays.clear()
         self._seen.clear()
 
+    @override
     def locate(self, environ: Mapping[str, str]) -> TerminalAddress | None:
         """Return the window that ``STY`` and ``WINDOW`` name, or None outside screen.
 
@@ -197,6 +199,7 @@ class ScreenBackend(TerminalBackend):
             raise _failure(said, window)
         return TerminalAddress(self.name, session.partition(".")[2], f"{pid}:{number}", folder)
 
+    @override
     def capture(self, address: TerminalAddress) -> Screen:
         """Return what the window shows, which in copy mode is what it showed when that began. Raises TerminalGone."""
         import tempfile
@@ -221,6 +224,7 @@ class ScreenBackend(TerminalBackend):
         self._seen[window] = sign, screen
         return screen
 
+    @override
     def press(self, address: TerminalAddress, key: str) -> None:
         """Press one of KEYS or one printable character, after leaving copy mode.
 
@@ -238,6 +242,7 @@ class ScreenBackend(TerminalBackend):
             self._stuff(window, sent)
             self._size(window)
 
+    @override
     def paste(self, address: TerminalAddress, text: str) -> None:
         """Paste ``text`` in one piece and in brackets, newlines included, without submitting it.
 
@@ -260,6 +265,7 @@ class ScreenBackend(TerminalBackend):
                 self._do(window, "register", register, "")
             self._size(window)
 
+    @override
     def open_pane(
         self, command: Sequence[str], environ: Mapping[str, str], folder: str, size: tuple[int, int]
     ) -> TerminalAddress:
@@ -310,6 +316,7 @@ class ScreenBackend(TerminalBackend):
             if time.monotonic() > deadline:
                 raise TerminalError(f"GNU screen did not open a window within {self._timeout:g} s")
 
+    @override
     def close_pane(self, address: TerminalAddress) -> None:
         """End the window and the program in it, and remove what ``open_pane`` made; nothing if it is gone."""
         import shutil
