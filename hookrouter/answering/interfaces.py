@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from hookrouter.util.probe import Probe
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -41,7 +39,6 @@ __all__ = [
     "KeystrokePlanner",
     "Paste",
     "Press",
-    "Probe",
     "SeenDialog",
     "Step",
     "Taken",

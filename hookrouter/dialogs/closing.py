@@ -39,6 +39,7 @@ __all__ = [
     "compared",
     "end",
     "end_of_call",
+    "gone",
     "note_end",
     "remove_left_behind",
     "verdict_of",
@@ -51,15 +52,15 @@ class End(NamedTuple):
     """How a dialog has ended: what its verdict, the journal and its agent get."""
 
     outcome: str
-    """See :class:`hookrouter.dialogs.verdicts.Verdict`, as for all that has the same name there."""
+    """One of those of :class:`hookrouter.dialogs.verdicts.Verdict`."""
     reason: str = ""
-    """As there."""
+    """Why, in one sentence; empty if the outcome says it."""
     by: str = ""
-    """As there."""
+    """``agent``, ``person`` or ``nobody``; empty if that is not known."""
     who: str = ""
-    """As there."""
+    """The login name of the person who answered with ``hookrouter answer``; empty for all others."""
     channel: str = ""
-    """As there."""
+    """The channel that took the answer; empty if none did."""
     comparison: Comparison | None = None
     """Both sides; None if nothing was compared."""
     recorded: Mapping[str, str] | None = None
@@ -67,7 +68,7 @@ class End(NamedTuple):
     recorded_notes: Mapping[str, str] | None = None
     """The notes beside it."""
     told_by: str = ""
-    """As there."""
+    """``answer`` if a ``hookrouter answer`` has told the agent how it ended."""
     message: str = ""
     """The kind of the message that the agent gets: ``mismatch``, ``unanswered`` or ``warning``; empty for none."""
 
@@ -118,6 +119,16 @@ def compared(pending: PendingAnswer, comparison: Comparison) -> End:
 def by_person(recorded: Mapping[str, str], notes: Mapping[str, str] | None = None) -> End:
     """Return the end of a dialog that a person has answered in the client; both are by question, and shown as given."""
     return End("answered_by_person", by="person", recorded=recorded, recorded_notes=notes or {})
+
+
+def gone(pending: PendingAnswer | None, reason: str) -> End:
+    """Return the end of a dialog that is not there any more, and of which nothing says what was chosen.
+
+    A person has seen to it, or the decision that was under way has.
+    """
+    if pending is None:
+        return End("answered_by_person", reason, "person")
+    return End("unverified", reason, pending.by)
 
 
 def end(services: Services, question: Dialog, compare: Compare, event: str = "") -> End | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.closing import End, close_of_gone_clients, end
+from hookrouter.dialogs.closing import close_of_gone_clients, end, gone
 from hookrouter.dialogs.opening import note_asked, open_dialog
 from hookrouter.util.clock import now
 from hookrouter.util.filenames import digest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Dialog, PendingAnswer
+    from hookrouter.dialogs.documents import Dialog
     from hookrouter_blocked.dialog import Stopped
     from hookrouter_blocked.looking import Look
 
@@ -111,9 +111,4 @@ def _close(services: Services, question: Dialog) -> None:
     if documents.is_being_answered(services.store, question):
         # That command looks at the screen itself.
         return
-    end(services, question, _gone, EVENT)
-
-
-def _gone(_question: Dialog, pending: PendingAnswer | None) -> End:
-    outcome, by = ("answered_by_person", "person") if pending is None else ("unverified", pending.by)
-    return End(outcome, "the dialog is gone from the screen", by)
+    end(services, question, lambda _, pending: gone(pending, "the dialog is gone from the screen"), EVENT)

@@ -27,8 +27,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.answering.interfaces import Probe
 from hookrouter.terminals import (
+    Probe,
     RunningPane,
     Screen,
     StyledScreen,

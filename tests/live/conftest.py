@@ -82,7 +82,7 @@ class Pausing(TmuxBackend):
         super().paste(address, text)
 
 if os.path.exists(os.path.join(FOLDER, "lets-others-in")):
-    Pausing.hold = None
+    Pausing.can_hold = False
 
 @hookimpl
 def terminal_backend():

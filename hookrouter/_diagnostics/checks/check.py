@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from hookrouter._diagnostics import configuration as report
+from hookrouter._diagnostics import configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ class Place:
     @cached_property
     def config_problems(self) -> tuple[Located, ...]:
         """All that ``hookrouter config check`` finds. Raises ConfigError for a file that cannot be read."""
-        return tuple(report.check(self.app))
+        return tuple(configuration.check(self.app))
 
     def problems(self, check: str, *tables: str) -> Iterator[Finding]:
         """Return what ``hookrouter config check`` finds in some tables of config.toml, as findings of one check."""

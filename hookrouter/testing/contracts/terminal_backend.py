@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 import pytest
 
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
-from hookrouter.answering.interfaces import Probe
 from hookrouter.terminals import (
+    Probe,
     Screen,
     StyledText,
     TerminalAddress,

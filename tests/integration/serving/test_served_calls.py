@@ -213,19 +213,24 @@ def test_exit_code_two_comes_back(place: Place) -> None:
 
 
 def test_changed_plugin_code_runs_at_the_next_call_and_the_router_learns_it(place: Place) -> None:
+    # It tells whether the router has loaded it, or the child of its call.
     file = place.plugin(
-        "teller", "@hookimpl\ndef pre_tool_use(event, context):\n    return PreToolUseReply.deny('one')\n"
+        "teller",
+        """
+LOADED_IN = os.getpid()
+
+@hookimpl
+def pre_tool_use(event, context):
+    return PreToolUseReply.deny('one, ' + ('late' if LOADED_IN == os.getpid() else 'early'))
+""",
     )
     with place.router:
-        few = place.router.status()["modules"]
-        assert place.deny() == "teller: one"
-        eventually(lambda: place.router.status()["modules"] > few and not place.router.status()["loading"])
-        assert place.deny() == "teller: one"
+        eventually(lambda: place.deny() == "teller: one, early")
         boot = place.router.status()["boot"]
-        _replace(file, "'one'", "'another'")
+        _replace(file, "'one, '", "'another, '")
         # Sent away, or answered by the new code: never by the old one.
         eventually(lambda: place.router.call("pre-tool-use", BASH).end != protocol.COLD)
-        assert place.deny() == "teller: another"
+        assert place.deny().startswith("teller: another, ")
         assert place.router.status()["boot"] != boot
 
 

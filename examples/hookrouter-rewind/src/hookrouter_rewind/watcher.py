@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.closing import End, end
+from hookrouter.dialogs.closing import end, gone
 from hookrouter.dialogs.messages.answer_schema import answer_schema
 from hookrouter.dialogs.messages.ways import way
 from hookrouter.dialogs.opening import Opening, note_asked, open_dialog
@@ -18,7 +18,6 @@ from hookrouter_rewind.screens import RewindList, read
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
-    from hookrouter.dialogs.documents import Dialog, PendingAnswer
     from hookrouter.sessions.running_clients import RunningClient
     from hookrouter.terminals import TerminalAddress
 
@@ -50,7 +49,7 @@ class RewindWatcher:
                 _open(services, client, address, shown)
         for dialog in known.values():
             if not documents.is_being_answered(services.store, dialog):
-                end(services, dialog, _gone, _EVENT)
+                end(services, dialog, lambda _, pending: gone(pending, "the list is gone from the screen"), _EVENT)
 
 
 def _seen(services: Services, client: RunningClient) -> tuple[TerminalAddress | None, RewindList | Confirmation | None]:
@@ -90,8 +89,3 @@ def _open(services: Services, client: RunningClient, address: TerminalAddress, s
     dialog = open_dialog(context, Opening(tool_use_id=own_id, questions=[form], kind=KIND, request=request))
     if "repeated" not in record:
         note_asked(context, dialog)
-
-
-def _gone(_dialog: Dialog, pending: PendingAnswer | None) -> End:
-    outcome, by = ("answered_by_person", "person") if pending is None else ("unverified", pending.by)
-    return End(outcome, "the list is gone from the screen", by)
