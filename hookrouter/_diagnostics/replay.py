@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter._contract.hook_names import command_word
 from hookrouter._diagnostics.dry_run import run_hook
 from hookrouter.storage import payload_log
-from hookrouter.storage.journal_query import calls, find, is_hook_run, text
+from hookrouter.storage.journal_query import calls, find, is_hook_run
 from hookrouter.util.errors import HookrouterError
+from hookrouter.util.fields import text
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:

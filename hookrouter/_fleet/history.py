@@ -7,7 +7,7 @@ the last. So whatever is interrupted, no line is brought twice, and none is lost
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hookrouter._fleet.counts import Counts
 from hookrouter._fleet.journal_files import JournalFiles, session_of
@@ -30,6 +30,7 @@ from hookrouter.storage.journal import GENERAL, parsed
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
+    from hookrouter.dialogs.columns import Story
     from hookrouter.storage.history import HistoryPlace, HistoryStore, StoryKey
     from hookrouter.storage.interface import DocumentStore
     from hookrouter.storage.journal import Journal
@@ -213,9 +214,9 @@ def _changed(sources: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[s
     return {kind: documents.get(kind, sources[kind]) for kind in (QUESTION, VERDICT)}
 
 
-def _tell(key: StoryKey, sources: Mapping[str, Any], former: KeptStory | None) -> dict[str, Any] | None:
+def _tell(key: StoryKey, sources: Mapping[str, Any], former: KeptStory | None) -> Story | None:
     records = (record for line in sources["records"] if (record := parsed(line.encode("utf-8"))) is not None)
     question, verdict = question_of(sources[QUESTION]), verdict_in(sources[VERDICT])
     story = one_story(key, records, question, verdict)
     # Of one that nothing tells of any more, it is known at least that it was asked.
-    return story if story is not None or former is None else {**former.story, "outcome": UNKNOWN}
+    return story if story is not None or former is None else cast("Story", {**former.story, "outcome": UNKNOWN})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._isolation.circuit_breaker import FAILURES
-from hookrouter.storage.journal_query import calls, is_hook_run, number, text
+from hookrouter.storage.journal_query import calls, is_hook_run, number
+from hookrouter.util.fields import text
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping

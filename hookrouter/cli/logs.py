@@ -26,9 +26,9 @@ from hookrouter.storage.journal_query import (
     latest,
     number,
     size,
-    text,
 )
 from hookrouter.util.clock import local
+from hookrouter.util.fields import text
 from hookrouter.util.folder_watch import FolderWatch, wait_while_read
 from hookrouter.util.text import printable
 from hookrouter.util.text_width import shortened

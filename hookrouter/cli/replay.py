@@ -15,7 +15,8 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.explain import Patience, call_lines, result_document
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.terminal import BOLD, GREEN, RED, Progress, Style
-from hookrouter.storage.journal_query import calls, number, size, text
+from hookrouter.storage.journal_query import calls, number, size
+from hookrouter.util.fields import text
 from hookrouter.util.text import printable
 
 __all__ = ["replay"]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs import documents, transcript
+from hookrouter.dialogs.columns import of_dialog
 from hookrouter.dialogs.messages.outgoing import tell_end, tell_mismatch
 from hookrouter.dialogs.verdicts import Verdict, end_of_sweep, save_verdict
 from hookrouter.storage.interface import StoreError
@@ -201,6 +202,7 @@ def verdict_of(question: Dialog, ended: End) -> Verdict:
         agent=question.agent,
         asked_at=question.saved_at,
         kind=question.kind,
+        asked=of_dialog(question),
         verification=None if comparison is None else comparison.document(),
         **fields,
     )

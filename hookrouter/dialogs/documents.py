@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.engine import durable_together
 from hookrouter.util.claude_process import is_gone, process_space
+from hookrouter.util.fields import number, record, text, texts
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -313,12 +314,12 @@ def tell_once(
 
     name = _document_name(question)
     document = store.read(TOLD, name) or {}
-    known = _texts(document.get("kinds"))
+    known = texts(document, "kinds")
     if kind in known:
         return
     # A full disk: the message itself says so, and one too many is better than none.
     with contextlib.suppress(StoreError):
-        if _text(document, "next") == kind and is_put():
+        if text(document, "next") == kind and is_put():
             put = _nothing
         else:
             store.write(TOLD, name, {"version": VERSION, "kinds": list(known), "next": kind}, durable=False)
@@ -492,18 +493,9 @@ def read_pending(store: DocumentStore, session: str, tool_use_id: str) -> Pendin
     decisions = document.get("decisions")
     if not isinstance(decisions, list) or not all(isinstance(decision, dict) for decision in decisions):
         return None
-    is_person = document.get("by") == "person"
-    return PendingAnswer(
-        session=_text(document, "session"),
-        session_id=_text(document, "session_id"),
-        tool_use_id=_text(document, "tool_use_id"),
-        decisions=decisions,
-        channel=_text(document, "channel"),
-        pid=_number(document, "pid"),
-        saved_at=_text(document, "saved_at"),
-        by="person" if is_person else "agent",
-        who=_text(document, "who") if is_person else "",
-    )
+    by = "person" if document.get("by") == "person" else "agent"
+    found = record(PendingAnswer, document, decisions=decisions, pid=number(document, "pid"), by=by)
+    return found if by == "person" else found._replace(who="")
 
 
 def delete_pending(store: DocumentStore, session: str, tool_use_id: str) -> bool:
@@ -519,14 +511,14 @@ def remove_left_behind(store: DocumentStore, session: str) -> list[str]:
 
     def left() -> dict[str, dict[str, Any]]:
         found = _entries(store, PENDING, lambda name: f":{session}:" in name)
-        return {name: document for name, document in found.items() if _text(document, "session") == session}
+        return {name: document for name, document in found.items() if text(document, "session") == session}
 
     if not left():
         return []
     removed = []
     with holding(store, session):
         for name, document in left().items():
-            tool_use_id = _text(document, "tool_use_id")
+            tool_use_id = text(document, "tool_use_id")
             if _name(store, QUESTION, session, tool_use_id) is None and store.delete(PENDING, name):
                 removed.append(tool_use_id)
     return removed
@@ -541,7 +533,7 @@ def _entries(store: DocumentStore, kind: str, named: Callable[[str], bool]) -> d
     """Return documents of one kind by name: those that are named so, and those of before this way of naming them."""
     found = {}
     for name, document in store.entries(kind, lambda name: _is_former(name) or named(name)):
-        session_id, session, tool_use_id = (_text(document, key) for key in ("session_id", "session", "tool_use_id"))
+        session_id, session, tool_use_id = (text(document, key) for key in ("session_id", "session", "tool_use_id"))
         is_former = name in (session, own_name(session, tool_use_id))
         # The engine's own word for a long name may be cut.
         found[name if is_former else f"{session_id}:{session}:{tool_use_id}"] = document
@@ -571,30 +563,9 @@ def question_of(document: Mapping[str, Any] | None) -> Dialog | None:
     """Return the question that a document holds; None if it holds none that can be read."""
     if document is None or not is_form(document.get("questions")):
         return None
-    session, tool_use_id = _text(document, "session"), _text(document, "tool_use_id")
-    if not session or not tool_use_id:
-        return None
-    return Dialog(
-        session=session,
-        session_id=_text(document, "session_id"),
-        tool_use_id=tool_use_id,
-        questions=document["questions"],
-        terminal=_address(document.get("terminal")),
-        agent=_text(document, "agent"),
-        gateway=_text(document, "gateway"),
-        saved_at=_text(document, "saved_at"),
-        cwd=_text(document, "cwd"),
-        transcript_path=_text(document, "transcript_path"),
-        permission_mode=_text(document, "permission_mode"),
-        agent_id=_text(document, "agent_id"),
-        client_pid=_number(document, "client_pid"),
-        client_host=_text(document, "client_host"),
-        fallbacks=_texts(document.get("fallbacks")),
-        missed=document.get("missed") is True,
-        provisional=document.get("provisional") is True,
-        kind=_text(document, "kind") or FORM,
-        request=request if isinstance(request := document.get("request"), dict) else {},
-    )
+    terminal = _address(document.get("terminal"))
+    found = record(Dialog, document, questions=document["questions"], terminal=terminal)
+    return found if found.session and found.tool_use_id else None
 
 
 def _address(value: object) -> TerminalAddress | None:
@@ -604,17 +575,3 @@ def _address(value: object) -> TerminalAddress | None:
         return None
     parts = [part for field in TerminalAddress._fields if isinstance(part := value.get(field), str)]
     return TerminalAddress(*parts) if len(parts) == len(TerminalAddress._fields) else None
-
-
-def _text(document: Mapping[str, Any], key: str) -> str:
-    value = document.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
-
-
-def _number(document: Mapping[str, Any], key: str) -> int:
-    value = document.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

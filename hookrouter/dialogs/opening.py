@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.config import INBOX
 from hookrouter.dialogs import documents
+from hookrouter.dialogs.columns import of_dialog
 from hookrouter.dialogs.messages.outgoing import wake
 from hookrouter.dialogs.sweeping import close_older
 from hookrouter.dialogs.verdicts import delete_verdict
@@ -47,9 +48,9 @@ def open_dialog(context: Context, opening: Opening, *, waits: bool = True) -> Di
     ``waits`` is whether the hook that opens it then waits for the decision.
 
     While the session is paused it is saved as missed, and nobody is woken; so it is if no agent manages the session
-    while config.toml has problems, because the corrected file may name one. The journal record gets ``asked_at``,
-    ``agent``, ``cwd``, ``questions`` and, for a run that finds the dialog saved by an earlier run for the same call,
-    ``repeated``. Raises StoreError if the dialog or the wake cannot be saved.
+    while config.toml has problems, because the corrected file may name one. The journal record gets what history is to
+    know of it (:func:`hookrouter.dialogs.columns.of_dialog`), ``cwd`` and, for a run that finds the dialog saved by an
+    earlier run for the same call, ``repeated``. Raises StoreError if the dialog or the wake cannot be saved.
     """
     agent, is_unclear = context.agent, bool(context.config.problems)
     question = documents.Dialog(
@@ -73,14 +74,12 @@ def open_dialog(context: Context, opening: Opening, *, waits: bool = True) -> Di
     question = documents.open_question(context.store, question._replace(saved_at=now), lambda one: wake(one, context))
     if question.saved_at != now:
         context.note("repeated", True)
-    context.note("asked_at", question.saved_at)
-    context.note("agent", question.agent)
     context.note("cwd", question.cwd)
-    context.note("questions", documents.shown_form(question.questions))
+    for key, value in of_dialog(question).items():
+        context.note(key, value)
     if not question.missed:
         context.start_delivery(after_reply=not waits)
         return question
-    context.note("missed", True)
     # Whoever ended the pause since may have looked for missed questions before this one was there.
     if (
         agent is not None
@@ -95,11 +94,8 @@ def note_asked(context: Context, question: Dialog) -> None:
     """Journal at once that a dialog is open, where the record of this run comes later, or is none of a hook's."""
     context.note("dialog", question.kind)
     context.note("tool_use_id", question.tool_use_id)
-    rule = question.request.get("rule")
-    decide = "person" if question.is_reserved else "agent"
     context.journal.write(
         {
-            **({"rule": {"tool": rule, "decide": decide}} if rule else {}),
             "level": "info",
             "event": "dialog",
             "session_id": question.session_id,
@@ -108,11 +104,8 @@ def note_asked(context: Context, question: Dialog) -> None:
             "dialog": question.kind,
             "session": question.session,
             "tool_use_id": question.tool_use_id,
-            "asked_at": question.saved_at,
-            "agent": question.agent,
             "cwd": question.cwd,
-            "missed": question.missed,
-            "questions": documents.shown_form(question.questions),
+            **of_dialog(question),
         },
         context.session_id or None,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.documents import FORM, own_name
 from hookrouter.dialogs.transcript import CHAT
+from hookrouter.util.fields import record, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +78,8 @@ class Verdict(NamedTuple):
     """When it ended."""
     kind: str = FORM
     """What had stopped the session, see :mod:`hookrouter.dialogs.kinds`."""
+    asked: Mapping[str, Any] = {}
+    """What the dialog told of the columns of history, see :func:`hookrouter.dialogs.columns.of_dialog`."""
 
 
 def save_verdict(store: DocumentStore, verdict: Verdict) -> None:
@@ -167,7 +170,7 @@ def prune_verdicts(store: DocumentStore) -> None:
 
     earliest = iso(now() - KEPT_SECONDS)
     for name, document in store.entries(KIND):
-        if _text(document, "at") < earliest:
+        if text(document, "at") < earliest:
             store.delete(KIND, name)
 
 
@@ -175,15 +178,5 @@ def verdict_in(document: Mapping[str, object] | None) -> Verdict | None:
     """Return the verdict that a document holds; None if it holds none. Raises nothing."""
     if document is None:
         return None
-    tables = ("verification", "recorded", "recorded_notes")
-    texts = {name: _text(document, name) for name in Verdict._fields if name not in tables}
-    if not (texts["session"] and texts["tool_use_id"] and texts["outcome"]):
-        return None
-    texts["kind"] = texts["kind"] or FORM
-    found = {name: table if isinstance(table := document.get(name), dict) else None for name in tables}
-    return Verdict(**texts, **found)  # type: ignore[arg-type] # each is what its name says
-
-
-def _text(document: Mapping[str, object], key: str) -> str:
-    value = document.get(key)
-    return value if isinstance(value, str) else ""
+    found = record(Verdict, document)
+    return found if found.session and found.tool_use_id and found.outcome else None

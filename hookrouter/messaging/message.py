@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.messaging.gateway import Message, Sent
 from hookrouter.util.clock import iso, now, seconds
+from hookrouter.util.fields import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -351,9 +352,7 @@ def decode(name: str, document: Mapping[str, Any]) -> QueuedMessage:
 
 
 def _given_up(table: dict[str, Any] | None) -> GivenUp | None:
-    if table is None:
-        return None
-    return GivenUp(*(_text(table, field) or "" for field in GivenUp._fields))
+    return None if table is None else record(GivenUp, table)
 
 
 def _while_open(table: dict[str, Any] | None) -> WhileOpen | None:

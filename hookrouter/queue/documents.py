@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.queue.items import QUEUED, STATES, Item
 from hookrouter.storage.interface import StoreBusy
 from hookrouter.util.clock import iso, now
+from hookrouter.util.fields import record, tables, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -115,7 +116,7 @@ def read_queue(store: DocumentStore, session: str) -> Queue:
 def list_queues(store: DocumentStore) -> list[Queue]:
     """Return every queue that holds something or is held, by session name. Raises StoreError."""
     # A name that is too long for the store's engine stands in the document alone.
-    return [_queue(_text(document, "session") or name, document) for name, document in store.entries(KIND)]
+    return [_queue(text(document, "session") or name, document) for name, document in store.entries(KIND)]
 
 
 def change_queue(store: DocumentStore, session: str, change: Callable[[Queue], Queue | None]) -> Queue:
@@ -227,7 +228,7 @@ def ended_items(store: DocumentStore, named: Iterable[str] | None = None) -> lis
     for name, document in wanted:
         item = None if document is None else _item({**document, "id": name})
         if document is not None and item is not None:
-            found.append((_text(document, "session"), item))
+            found.append((text(document, "session"), item))
     return sorted(found, key=lambda one: (one[1].ended_at, one[1].id))
 
 
@@ -235,7 +236,7 @@ def prune_ended(store: DocumentStore) -> None:
     """Remove the ended items that are older than :data:`KEPT_SECONDS`. Raises StoreError."""
     earliest = iso(now() - KEPT_SECONDS)
     for name, document in store.entries(ENDED_KIND):
-        if _text(document, "ended_at") < earliest:
+        if text(document, "ended_at") < earliest:
             store.delete(ENDED_KIND, name)
 
 
@@ -262,35 +263,18 @@ def _queue(session: str, document: Mapping[str, object] | None) -> Queue:
     """Read a document; entries that an edit by hand has broken are left out, and such a hold still holds."""
     if document is None:
         return Queue(session)
-    entries, hold, pid = document.get("items"), document.get("hold"), document.get("client_pid")
-    items = [item for entry in entries if (item := _item(entry)) is not None] if isinstance(entries, list) else []
-    return Queue(
-        session,
-        tuple(items),
-        _hold(hold),
-        _text(document, "session_id"),
-        pid if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0 else 0,
-    )
+    items = tuple(item for entry in tables(document, "items") if (item := _item(entry)) is not None)
+    return record(Queue, document, session=session, items=items, hold=_hold(document.get("hold")))
 
 
 def _hold(value: object) -> Hold | None:
     if value is None:
         return None
-    table = value if isinstance(value, dict) else {}
-    texts = {name: _text(table, name) for name in Hold._fields}
-    return Hold(**{**texts, "cause": texts["cause"] or "asked"})
+    found = record(Hold, value if isinstance(value, dict) else {})
+    return found if found.cause else found._replace(cause="asked")
 
 
-def _item(entry: object) -> Item | None:
-    if not isinstance(entry, dict):
-        return None
-    texts = {name: _text(entry, name) for name in Item._fields if name not in ("proof", "exact")}
-    if not (texts["id"] and texts["text"] and texts["state"] in STATES):
-        return None
-    proof = entry.get("proof")
-    return Item(**texts, exact=entry.get("exact") is True, proof=proof if isinstance(proof, dict) else {})
-
-
-def _text(document: Mapping[str, object], key: str) -> str:
-    value = document.get(key)
-    return value if isinstance(value, str) else ""
+def _item(entry: Mapping[str, object]) -> Item | None:
+    # One without a state is none that waits.
+    found = record(Item, entry, state=text(entry, "state"))
+    return found if found.id and found.text and found.state in STATES else None

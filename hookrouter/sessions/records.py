@@ -7,9 +7,10 @@ It is as right as hooks are: after Esc no hook comes, and then the client's own 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.terminals import TerminalAddress
+from hookrouter.util import fields
 from hookrouter.util.claude_process import is_gone, is_suspended, process_space
 from hookrouter.util.clock import iso, now
 
@@ -104,7 +105,7 @@ def read_record(store: DocumentStore, session: str) -> SessionRecord | None:
 def list_records(store: DocumentStore) -> list[SessionRecord]:
     """Return what is known of all sessions, by name. Raises StoreError."""
     # A name that is too long for the store's engine stands in the document alone.
-    found = (_record(_text(document, "session") or name, document) for name, document in store.entries(KIND))
+    found = (_record(fields.text(document, "session") or name, document) for name, document in store.entries(KIND))
     return [record for record in found if record is not None]
 
 
@@ -163,32 +164,8 @@ def watch_records(store: DocumentStore) -> DocumentWatch:
 def _record(session: str, document: Mapping[str, object] | None) -> SessionRecord | None:
     if document is None:
         return None
-    others = ("session", "client_pid", "terminal", *_LISTS)
-    texts = {name: _text(document, name) for name in SessionRecord._fields if name not in others}
-    if not texts["state"]:
-        return None
-    pid = document.get("client_pid")
-    return SessionRecord(
-        session=session,
-        client_pid=pid if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0 else 0,
-        terminal=_address(document.get("terminal")),
-        background=_texts(document, "background"),
-        former_names=_texts(document, "former_names"),
-        **texts,
-    )
-
-
-def _texts(document: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = document.get(key)
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
-
-
-def _address(value: object) -> TerminalAddress | None:
-    table: dict[str, Any] = value if isinstance(value, dict) else {}
-    texts = {name: _text(table, name) for name in TerminalAddress._fields}
-    return TerminalAddress(**texts) if texts["backend"] and texts["target"] else None
-
-
-def _text(document: Mapping[str, object], key: str) -> str:
-    value = document.get(key)
-    return value if isinstance(value, str) else ""
+    table = fields.table(document, "terminal") or {}
+    address = fields.record(TerminalAddress, table)
+    terminal = address if address.backend and address.target else None
+    found = fields.record(SessionRecord, document, session=session, terminal=terminal)
+    return found if found.state else None

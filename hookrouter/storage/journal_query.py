@@ -16,6 +16,7 @@ from hookrouter._contract.hook_names import event_facts
 from hookrouter.storage.journal import parsed, session_name
 from hookrouter.util import fastjson
 from hookrouter.util.clock import iso
+from hookrouter.util.fields import tables, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,7 +35,6 @@ __all__ = [
     "find",
     "is_hook_run",
     "latest",
-    "text",
 ]
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -144,16 +144,9 @@ def latest(found: Iterable[Entry], limit: int) -> list[Entry]:
     return [entry for _, _, entry in sorted(kept)]
 
 
-def calls(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+def calls(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return what a record says of each plugin's call; what is no call is left out."""
-    found = record.get("plugins")
-    return [call for call in found if isinstance(call, dict)] if isinstance(found, list) else []
-
-
-def text(record: Mapping[str, Any], key: str) -> str:
-    """Return a text of a record; empty if it has none under this key."""
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
+    return tables(record, "plugins")
 
 
 def number(record: Mapping[str, Any], key: str) -> float | None:

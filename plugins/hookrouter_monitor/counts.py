@@ -15,9 +15,10 @@ from hookrouter.config import DIALOG_KINDS
 from hookrouter.dialogs.stories.following import Asked, Following
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.storage.journal import parsed
-from hookrouter.storage.journal_query import Tail, calls, is_hook_run, number, text
+from hookrouter.storage.journal_query import Tail, calls, is_hook_run, number
 from hookrouter.storage.own_file import read_own_json, write_own_json
 from hookrouter.util.clock import seconds
+from hookrouter.util.fields import text
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping

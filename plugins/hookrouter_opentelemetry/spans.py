@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.dialogs.stories.following import Ended, Following
 from hookrouter.messaging.trace_context import HEADER, TraceContext, parsed, span_id, trace_id
 from hookrouter.util.clock import seconds
+from hookrouter.util.fields import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,11 +65,11 @@ class Spans:
     def take(self, record: Mapping[str, Any]) -> Iterator[SpanRow]:
         """Yield the spans that a record tells of. Raises nothing."""
         news = list(self._questions.take(record))
-        is_about_question = bool(news) or _text(record, "outcome") in ("asked", "verified", "mismatch")
-        event, at, ms = _text(record, "event"), seconds(_text(record, "at")), _number(record, "ms")
-        if at is not None and _text(record, "tool_use_id"):
+        is_about_question = bool(news) or text(record, "outcome") in ("asked", "verified", "mismatch")
+        event, at, ms = text(record, "event"), seconds(text(record, "at")), _number(record, "ms")
+        if at is not None and text(record, "tool_use_id"):
             if event == "delivery" and "wake" in record:
-                if _text(record, "outcome") not in _TRIED:
+                if text(record, "outcome") not in _TRIED:
                     return
                 yield self._message(record, at, ms)
             elif event == "answer":
@@ -98,13 +99,13 @@ class Spans:
 
     def _message(self, record: Mapping[str, Any], at: float, ms: float) -> SpanRow:
         """Return the span of a message: the delivered one's has the id that its agent was handed."""
-        wake, outcome = _text(record, "wake"), _text(record, "outcome")
+        wake, outcome = text(record, "wake"), text(record, "outcome")
         name = wake if outcome == "delivered" else f"{wake} {record.get('at')}"
-        return self._row(record, f"message {_text(record, 'kind')}".strip(), at, ms, name)
+        return self._row(record, f"message {text(record, 'kind')}".strip(), at, ms, name)
 
     def _answer(self, record: Mapping[str, Any], at: float, ms: float) -> SpanRow:
-        row = self._row(record, "answer", at, ms, f"answer {record.get('at')} {_text(record, 'outcome')}")
-        given = parsed(_text(record, HEADER))
+        row = self._row(record, "answer", at, ms, f"answer {record.get('at')} {text(record, 'outcome')}")
+        given = parsed(text(record, HEADER))
         if given is None:
             return row
         if given.trace == row.trace:
@@ -112,22 +113,17 @@ class Spans:
         return row._replace(link=given)
 
     def _row(self, record: Mapping[str, Any], name: str, at: float, ms: float, own: str) -> SpanRow:
-        trace = trace_id(_text(record, "session_id"), _text(record, "tool_use_id"))
+        trace = trace_id(text(record, "session_id"), text(record, "tool_use_id"))
         attributes: dict[str, str | float] = {
-            f"hookrouter.{key}": _text(record, key)
+            f"hookrouter.{key}": text(record, key)
             for key in ("outcome", "channel", "gateway", "agent", "by", "session", "wake")
-            if _text(record, key)
+            if text(record, key)
         }
         attributes["hookrouter.machine"] = self._machine
         start = _nanoseconds(at - ms / 1000)
-        is_error = _text(record, "level") == "error" or _text(record, "outcome") in ("mismatch", "kept", "given_up")
+        is_error = text(record, "level") == "error" or text(record, "outcome") in ("mismatch", "kept", "given_up")
         parent = span_id(trace, QUESTION)
         return SpanRow(trace, span_id(trace, own), parent, name, start, _nanoseconds(at), attributes, is_error)
-
-
-def _text(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _number(record: Mapping[str, Any], key: str) -> float:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.configuration import unheard_warning, untold_warning
-from hookrouter.storage.journal_query import text
 from hookrouter.util.clock import now
+from hookrouter.util.fields import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

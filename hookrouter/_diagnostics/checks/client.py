@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.system import ask
 from hookrouter._installation.registrations import wanted_registrations
-from hookrouter.storage.journal_query import entries, is_hook_run, text
+from hookrouter.storage.journal_query import entries, is_hook_run
 from hookrouter.util.clock import local, now
+from hookrouter.util.fields import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

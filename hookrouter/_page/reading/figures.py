@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hookrouter._diagnostics.statistics import Figures, Times
 from hookrouter._fleet.counts import DAY, ENDED, PLUGINS, RUNS, SESSIONS, TIMED, WAITED, day_of, timing
 from hookrouter._page.reading.pace import Pace
+from hookrouter.dialogs.stories.story import UNKNOWN
 from hookrouter.storage.journal import parsed
 from hookrouter.storage.journal_query import Tail
 from hookrouter.util.clock import iso, now, seconds
@@ -118,7 +119,7 @@ class Counting:
             ended = seconds(story["ended_at"])
             if ended is None:
                 continue
-            happened.setdefault(story["outcome"], []).append(ended)
+            happened.setdefault(story["outcome"] or UNKNOWN, []).append(ended)
             if story["outcome"] in TIMED and story["seconds"] is not None:
                 place = next((at for at, (end, _) in enumerate(WAITED) if story["seconds"] <= end), len(WAITED))
                 waited[place] += 1

@@ -33,8 +33,8 @@ from hookrouter.storage.journal import parsed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hookrouter.dialogs.columns import Story
     from hookrouter.dialogs.documents import Dialog
-    from hookrouter.dialogs.stories.story import Story
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.storage.history import StoryQuery
     from hookrouter.storage.interface import DocumentStore

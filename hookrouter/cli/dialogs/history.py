@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from hookrouter._fleet.kept import kept_elsewhere
 from hookrouter.cli.application import Application
 from hookrouter.cli.fleet.asking import AWAY, echo_others, with_others
 from hookrouter.cli.options import Machine  # noqa: TC001 - typer reads it
+from hookrouter.dialogs.columns import COLUMNS
 from hookrouter.dialogs.documents import FORM
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.stories.history import history as read_history
@@ -63,11 +65,7 @@ def history(
       unknown             nothing says how it ended
 
     \b
-    With --json: {"questions": [...]}, each with kind, session, session_id, tool_use_id, agent, rule (that gave a
-    permission to somebody; empty if none is known), asked_at, ended_at, seconds, outcome, by, who (the login name of a
-    person who used `hookrouter answer`), channel, verified, reason, missed (asked during a pause), reminders,
-    escalated, chat, questions (header, question, intended, recorded, result, intended_notes, recorded_notes) and
-    attempts (at, outcome, channel, reason). Times are UTC there; people get local ones with the zone.
+    {columns}
 
     The journal keeps 30 days of silent sessions, and long texts are cut. Other machines that share an engine follow,
     each with its last N: as the engine keeps them, else as the machines themselves say. With --json all are in one
@@ -112,6 +110,15 @@ def history(
             _tell(found, session)
         echo_others(app, words, kept)
     return 0
+
+
+_WIDTH = 116
+_JSON = (
+    'With --json: {"questions": [...]}, each with '
+    + ", ".join(f"{one.name} ({one.meaning})" if one.meaning else one.name for one in COLUMNS)
+    + ". Times are UTC there; people get local ones with the zone."
+)
+history.__doc__ = (history.__doc__ or "").replace("{columns}", textwrap.fill(_JSON, _WIDTH).replace("\n", "\n    "))
 
 
 def _tell_kept(machine: str, stories: Sequence[Mapping[str, Any]], session: str | None, *, as_json: bool) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,7 @@ from hookrouter.util.text import did_you_mean, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hookrouter.dialogs.columns import Story
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.messaging.pauses import Pause
     from hookrouter.queue.documents import Hold
@@ -161,7 +162,7 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
     return 0
 
 
-def missed_since(app: Application, pauses: Sequence[Pause]) -> list[dict[str, Any]]:
+def missed_since(app: Application, pauses: Sequence[Pause]) -> list[Story]:
     """Return what became of the questions that were asked during these pauses, as ``history`` tells it."""
     begun = [moment for one in pauses if (moment := seconds(one.since)) is not None]
     if not begun:

@@ -27,6 +27,7 @@ from hookrouter.util.text import duration, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from hookrouter.dialogs.columns import Story
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.messaging.message import QueuedMessage
     from hookrouter.messaging.pauses import Pause
@@ -154,7 +155,7 @@ class _Listing(NamedTuple):
     """What a program reads about each of these."""
     notices: list[dict[str, Any]]
     paused: list[Pause]
-    missed: list[dict[str, Any]]
+    missed: list[Story]
     """What became of the questions that were asked during these pauses."""
 
     def document(self) -> dict[str, Any]:
@@ -210,7 +211,7 @@ def _bring_to_agents(app: Application) -> None:
                 app.warn(f"no deliverer could be started: {error}")
 
 
-def _pause_blocks(paused: list[Pause], missed: list[dict[str, Any]]) -> Iterator[str]:
+def _pause_blocks(paused: list[Pause], missed: list[Story]) -> Iterator[str]:
     """Yield what is said of the pauses that last, and of the questions that have ended during them."""
     for one in paused:
         yield _safe(f"{one.described()[:1].upper()}{one.described()[1:]}.")
@@ -230,7 +231,7 @@ def _dismiss(app: Application, names: Sequence[str], session: str | None) -> lis
     return [name for name in names if not notices.dismiss(app.store, name)]
 
 
-def _missed(app: Application, paused: list[Pause], session: str | None) -> list[dict[str, Any]]:
+def _missed(app: Application, paused: list[Pause], session: str | None) -> list[Story]:
     """Return what became of the questions that were asked during pauses that last."""
     if not paused:
         return []

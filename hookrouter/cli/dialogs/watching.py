@@ -115,9 +115,10 @@ class _Watch:
                 continue
             del self._closing[key]
             at = story["ended_at"] if story is not None and known else iso()
+            told = {} if story is None else dict(story)
             if self._as_json:
                 names = {"session": question.session, "session_id": key[0], "tool_use_id": key[1]}
-                self._write({"event": "closed", "at": at, "outcome": UNKNOWN, **(story or {}), **names})
+                self._write({"event": "closed", "at": at, "outcome": UNKNOWN, **told, **names})
                 continue
             self._print(f"{local(at or '')}  closed  {question.session}: {question.tool_use_id}")
             for line in story_lines(story) if story is not None else ["  it is not known how it ended"]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hookrouter.dialogs.documents import FORM
 from hookrouter.dialogs.stories.story import OUTCOMES
 from hookrouter.dialogs.verdicts import end_of_sweep
+from hookrouter.util.fields import tables, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,10 +70,10 @@ class Following:
 
     def take(self, record: Mapping[str, Any]) -> Iterator[Asked | Ended]:
         """Yield what a record has that is news. Raises nothing."""
-        event, outcome = _text(record, "event"), _text(record, "outcome")
-        kind = _text(record, "dialog") or FORM
+        event, outcome = text(record, "event"), text(record, "outcome")
+        kind = text(record, "dialog") or FORM
         if event in ("PreToolUse", "dialog") and outcome == "asked" and record.get("repeated") is not True:
-            asked = Asked(*_key(record), kind, _text(record, "asked_at"))
+            asked = Asked(*_key(record), kind, text(record, "asked_at"))
             if asked[:2] not in self._open:
                 _remember(self._open, asked[:2], asked)
                 yield asked
@@ -81,26 +82,20 @@ class Following:
             yield from self._end(_key(record), kind, outcome, record)
         if event == "answer" and record.get("closed") is True:
             yield from self._end(_key(record), kind, "chat" if outcome == "chat" else "unanswered", record)
-        swept = record.get("swept")
-        for entry in swept if isinstance(swept, list) else ():
-            if isinstance(entry, dict) and _text(entry, "outcome") != "left":
-                ended, _by = end_of_sweep(_text(entry, "outcome"), _text(entry, "state"), _text(entry, "by"))
+        for entry in tables(record, "swept"):
+            if text(entry, "outcome") != "left":
+                ended, _by = end_of_sweep(text(entry, "outcome"), text(entry, "state"), text(entry, "by"))
                 yield from self._end(_key(entry), FORM, ended, record)
 
     def _end(self, key: _Key, kind: str, outcome: str, record: Mapping[str, Any]) -> Iterator[Ended]:
         if key in self._ended:
             return
         _remember(self._ended, key, None)
-        yield Ended(self._open.pop(key, Asked(*key, kind, "")), outcome, _text(record, "at"))
+        yield Ended(self._open.pop(key, Asked(*key, kind, "")), outcome, text(record, "at"))
 
 
 def _key(record: Mapping[str, Any]) -> _Key:
-    return _text(record, "session_id"), _text(record, "tool_use_id")
-
-
-def _text(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
+    return text(record, "session_id"), text(record, "tool_use_id")
 
 
 def _remember(known: OrderedDict[_Key, Any], key: _Key, value: object) -> None:

@@ -10,7 +10,7 @@ from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.util.clock import seconds
 
 if TYPE_CHECKING:
-    from hookrouter.dialogs.stories.story import Story
+    from hookrouter.dialogs.columns import Story
     from hookrouter.storage.interface import DocumentStore
     from hookrouter.storage.journal import Journal
 
@@ -28,21 +28,9 @@ def history(
     """Return what is known of each question, in the order in which they were asked.
 
     ``session`` leaves out other sessions, ``since`` what was asked and over before this time in seconds since 1970,
-    ``limit`` all but the last ones. Each has:
-
-    - ``kind``, ``session``, ``session_id``, ``tool_use_id``, ``agent``; ``rule``: the rule of ``[[approvals.rules]]``
-      that gave it to somebody (empty if none is known); ``asked_at`` and ``ended_at`` (ISO 8601, or None), and the
-      ``seconds`` between the two (None if either is missing, or the clock was set back);
-    - ``outcome``: ``verified``, ``mismatch``, ``unverified`` (recorded, but not compared), ``answered_by_person``,
-      ``chat``, ``unanswered``, ``open`` or ``unknown``; ``reason``; ``by``: ``agent``, ``person``, ``nobody``, or None
-      if it is open or unknown; ``who``: the login name of a person who used ``hookrouter answer``, else empty;
-      ``channel`` (None if nobody used ``hookrouter answer``) and ``verified`` (None if nothing was compared);
-    - ``missed``: whether it was asked while the session was paused; ``reminders`` and ``escalated``: how often the
-      agent was reminded, and whether somebody else was asked;
-    - ``questions``: for each ``header`` and ``question`` (cut if long) and, if known, ``intended``, ``recorded``
-      and ``result``; ``chat``: what was said instead, or None;
-    - ``attempts``: what each ``hookrouter answer`` came to: ``at``, ``outcome``, ``channel``, ``reason``, and
-      ``steps``: what was done, such as each key that was pressed, with why.
+    ``limit`` all but the last ones. What each has is in :data:`hookrouter.dialogs.columns.COLUMNS`; its ``outcome`` is
+    never None. Times are ISO 8601. Of ``questions``, ``header`` and ``question`` are cut if they are long, and the rest
+    is there if it is known; ``seconds`` is None if the clock was set back, too.
 
     Raises StoreError.
     """

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs.stories.story import UNKNOWN, WORDS, Stories, shown_id
 from hookrouter.util.clock import seconds
+from hookrouter.util.fields import tables, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hookrouter.dialogs.columns import Story
     from hookrouter.dialogs.documents import Dialog
-    from hookrouter.dialogs.stories.story import Story
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.storage.history import StoryKey
 
@@ -27,9 +28,7 @@ def may_tell(line: bytes) -> bool:
 
 def record_keys(record: Mapping[str, Any]) -> set[StoryKey]:
     """Return the questions that a record is about."""
-    swept = record.get("swept")
-    tables = [record, *(swept if isinstance(swept, list) else [])]
-    return {_key(table) for table in tables if isinstance(table, dict)}
+    return {_key(one) for one in (record, *tables(record, "swept"))}
 
 
 def document_key(document: Dialog | Verdict) -> StoryKey:
@@ -56,10 +55,10 @@ def one_story(
 
 def searched_text(story: Story) -> str:
     """Return the text of a story in which words are looked for, in the form of ``str.casefold``."""
-    texts = [story["session"], story["who"], story["chat"]]
+    texts: list[object] = [story["session"], story["who"], story["chat"]]
     for entry in story["questions"]:
         texts += [entry.get(name) for name in ("header", "question", "recorded", "intended", "recorded_notes")]
-    return "\n".join(text if isinstance(text, str) else str(text) for text in texts if text).casefold()
+    return "\n".join(one if isinstance(one, str) else str(one) for one in texts if one).casefold()
 
 
 def story_times(story: Story) -> list[float]:
@@ -68,9 +67,4 @@ def story_times(story: Story) -> list[float]:
 
 
 def _key(record: Mapping[str, Any]) -> StoryKey:
-    return _text(record, "session_id"), shown_id(_text(record, "tool_use_id"))
-
-
-def _text(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
+    return text(record, "session_id"), shown_id(text(record, "tool_use_id"))

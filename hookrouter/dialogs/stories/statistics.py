@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs.documents import FORM
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.stories.story import OPEN, OUTCOMES, UNKNOWN, shown_id
-from hookrouter.storage.journal_query import text
 from hookrouter.util.clock import seconds
+from hookrouter.util.fields import text
 from hookrouter.util.text import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrouter.context import Services
-    from hookrouter.dialogs.stories.story import Story
+    from hookrouter.dialogs.columns import Story
 
 __all__ = ["DialogStatistics"]
 

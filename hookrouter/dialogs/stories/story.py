@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.dialogs.documents import FORM, shown_form
+from hookrouter.dialogs.columns import begun, fill, of_dialog
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.verdicts import end_of_sweep
 from hookrouter.storage.history import OPEN
 from hookrouter.util.clock import seconds
+from hookrouter.util.fields import tables, text, texts
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hookrouter.dialogs.columns import Story
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.verdicts import Verdict
 
-__all__ = ["OPEN", "OUTCOMES", "UNKNOWN", "WORDS", "Stories", "Story", "shown_id"]
+__all__ = ["OPEN", "OUTCOMES", "UNKNOWN", "WORDS", "Stories", "shown_id"]
 
 UNKNOWN = "unknown"
 """The outcome of a question of which nothing says how it ended."""
@@ -37,9 +39,6 @@ WORDS = (
     f'"kind":"{ESCALATION}"',
 )
 """Every journal record that a story needs holds one of these."""
-
-Story = dict[str, Any]
-"""What ``history`` says of one question; its ``outcome`` is None if no end is known."""
 
 _Key = tuple[str, str]
 
@@ -79,11 +78,12 @@ class Stories:
         """Return the stories, by session id and (printable) tool_use_id."""
         stories: dict[_Key, Story] = {}
         for record in self._asked.values():
-            _asked(stories, record)
+            story = _story(stories, record)
+            story["asked_at"] = story["asked_at"] or text(record, "at")
         # What happened comes after the question in time, but the records of a session may be read before another's.
         for record in sorted(self._later, key=lambda record: str(record.get("at"))):
             event = record.get("event")
-            for entry in _tables(record.get("swept")):
+            for entry in tables(record, "swept"):
                 _swept(stories, entry, record)
             if _tells_end(record):
                 _recorded(stories, record)
@@ -91,22 +91,18 @@ class Stories:
                 _attempted(stories, record)
             elif event == "delivery":
                 _reminded(stories, record)
-        for key, verdict in self._verdicts.items():
-            _judged(stories, verdict, is_known=key in stories)
+        for verdict in self._verdicts.values():
+            _judged(stories, verdict)
         for question in self._open.values():
-            story = _story(stories, question._asdict())
-            story |= {"session": question.session, "agent": story["agent"] or question.agent, "kind": question.kind}
-            story["rule"] = story["rule"] or _text(question.request, "rule")
-            if story["asked_at"] is None:
-                form = shown_form(question.questions)
-                story |= {"asked_at": question.saved_at, "missed": question.missed, "questions": form}
+            story = _story(stories, {**question._asdict(), **of_dialog(question)})
+            story |= {"session": question.session, "kind": question.kind}
             if (question.session_id, shown_id(question.tool_use_id)) not in self._verdicts:
                 # Whoever closes a question writes a verdict first: without one, what was to end it has failed.
                 story |= {"outcome": OPEN, "by": None, "verified": None, "ended_at": None, "reason": ""}
         for story in stories.values():
-            begun, over = seconds(story["asked_at"]), seconds(story["ended_at"])
-            if begun is not None and over is not None and over >= begun:
-                story["seconds"] = round(over - begun, 3)
+            asked, over = seconds(story["asked_at"]), seconds(story["ended_at"])
+            if asked is not None and over is not None and over >= asked:
+                story["seconds"] = round(over - asked, 3)
         return stories
 
 
@@ -117,17 +113,6 @@ def _tells_end(record: Mapping[str, Any]) -> bool:
     return "dialog" in record and record.get("outcome") in ("verified", "mismatch", "answered_by_person")
 
 
-def _asked(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
-    story = _story(stories, record)
-    story |= {"asked_at": _text(record, "asked_at") or _text(record, "at"), "agent": _text(record, "agent")}
-    story["missed"] = record.get("missed") is True
-    story["session"] = _text(record, "session")
-    story["kind"] = _text(record, "dialog") or FORM
-    story["rule"] = _rule(record) or story["rule"]
-    for entry in _tables(record.get("questions")):
-        story["questions"].append({"header": _text(entry, "header"), "question": _text(entry, "question")})
-
-
 def _recorded(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
     """Take what PostToolUse saw: it is the last word."""
     outcome = record.get("outcome")
@@ -136,13 +121,13 @@ def _recorded(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
         # Of a session that no agent manages, or a question that was never seen.
         return
     story = _story(stories, record)
-    story["kind"] = _text(record, "dialog") or story["kind"]
-    story["ended_at"] = _text(record, "at")
-    story["reason"] = _text(record, "reason")
+    story["kind"] = text(record, "dialog") or story["kind"]
+    story["ended_at"] = text(record, "at")
+    story["reason"] = text(record, "reason")
     if compared:
         by = "person" if record.get("answered_by") == "person" else "agent"
-        story |= {"outcome": outcome, "by": by, "who": _text(record, "who"), "verified": outcome == "verified"}
-        story["channel"] = _text(record, "channel") or story["channel"]
+        story |= {"outcome": outcome, "by": by, "who": text(record, "who"), "verified": outcome == "verified"}
+        story["channel"] = text(record, "channel") or story["channel"]
     elif outcome == "answered_by_person":
         story |= {"outcome": outcome, "by": "person", "channel": None}
     elif outcome == "unanswered":
@@ -153,11 +138,9 @@ def _recorded(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
     _compared(story, record.get("verification"), record.get("recorded"), record.get("recorded_notes"))
 
 
-def _judged(stories: dict[_Key, Story], verdict: Verdict, *, is_known: bool) -> None:
+def _judged(stories: dict[_Key, Story], verdict: Verdict) -> None:
     """Take a verdict: it says how the question ended, if the journal does not."""
-    story = _story(stories, verdict._asdict())
-    if not is_known:
-        story |= {"asked_at": verdict.asked_at or None, "kind": verdict.kind}
+    story = _story(stories, {**verdict._asdict(), "dialog": verdict.kind, **verdict.asked})
     if story["outcome"] is not None:
         return
     by, compared = verdict.by or None, verdict.outcome in ("verified", "mismatch")
@@ -173,17 +156,17 @@ def _judged(stories: dict[_Key, Story], verdict: Verdict, *, is_known: bool) -> 
 def _compared(story: Story, verification: object, answers: object, notes: object) -> None:
     """Take both sides of a comparison, and what a person answered and noted."""
     if isinstance(verification, dict):
-        for number, entry in enumerate(_tables(verification.get("questions"))):
+        for number, entry in enumerate(tables(verification, "questions")):
             if number == len(story["questions"]):
-                story["questions"].append({"header": "", "question": printable(_text(entry, "question"))})
+                story["questions"].append({"header": "", "question": printable(text(entry, "question"))})
             kept = ("intended", "recorded", "result", "intended_notes", "recorded_notes")
             story["questions"][number] |= {key: entry[key] for key in kept if key in entry}
-    for key, texts in (("recorded", answers), ("recorded_notes", notes)):
-        if not isinstance(texts, dict):
+    for key, said in (("recorded", answers), ("recorded_notes", notes)):
+        if not isinstance(said, dict):
             continue
         for entry in story["questions"]:
-            if entry["question"] in texts:
-                entry[key] = texts[entry["question"]]
+            if entry["question"] in said:
+                entry[key] = said[entry["question"]]
 
 
 def _swept(stories: dict[_Key, Story], entry: Mapping[str, Any], record: Mapping[str, Any]) -> None:
@@ -194,27 +177,25 @@ def _swept(stories: dict[_Key, Story], entry: Mapping[str, Any], record: Mapping
     story = _story(stories, entry)
     if story["outcome"] is not None:
         return
-    story |= {"ended_at": _text(record, "at"), "reason": _text(entry, "reason")}
-    ended, by = end_of_sweep(_text(entry, "outcome"), _text(entry, "state"), _text(entry, "by"))
-    story |= {"outcome": ended, "by": by or None, "who": _text(entry, "who") if by == "person" else ""}
+    story |= {"ended_at": text(record, "at"), "reason": text(entry, "reason")}
+    ended, by = end_of_sweep(text(entry, "outcome"), text(entry, "state"), text(entry, "by"))
+    story |= {"outcome": ended, "by": by or None, "who": text(entry, "who") if by == "person" else ""}
 
 
 def _attempted(stories: dict[_Key, Story], record: Mapping[str, Any]) -> None:
     story = _story(stories, record)
-    attempt = {key: _text(record, key) for key in ("at", "outcome", "channel", "reason")}
-    steps = record.get("steps")
-    done = [step for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
-    story["attempts"].append({**attempt, "steps": done})
+    attempt = {key: text(record, key) for key in ("at", "outcome", "channel", "reason")}
+    story["attempts"].append({**attempt, "steps": [*texts(record, "steps")]})
     if attempt["outcome"] == "delivered":
         story["channel"] = attempt["channel"]
     elif attempt["outcome"] == "chat":
-        decisions = _tables(record.get("decisions"))
-        story |= {"channel": attempt["channel"], "chat": _text(decisions[-1], "text") if decisions else None}
+        decisions = tables(record, "decisions")
+        story |= {"channel": attempt["channel"], "chat": text(decisions[-1], "text") if decisions else None}
     if record.get("closed") is True and story["outcome"] in (None, "chat"):
         ended = "chat" if attempt["outcome"] == "chat" else "unanswered"
         by = "person" if record.get("by") == "person" else "agent"
         story |= {"outcome": ended, "by": by if ended == "chat" else "nobody", "reason": attempt["reason"]}
-        story["who"] = _text(record, "who") if ended == "chat" else ""
+        story["who"] = text(record, "who") if ended == "chat" else ""
         story["ended_at"] = story["ended_at"] or attempt["at"]
 
 
@@ -229,51 +210,15 @@ def _story(stories: dict[_Key, Story], record: Mapping[str, Any]) -> Story:
     """Return the story that a record belongs to, begun with what the record says."""
     key = _key(record)
     if key not in stories:
-        stories[key] = {
-            "kind": FORM,
-            "session": _text(record, "session"),
-            "session_id": key[0],
-            "tool_use_id": key[1],
-            "agent": _text(record, "agent"),
-            "rule": _rule(record),
-            "asked_at": None,
-            "ended_at": None,
-            "seconds": None,
-            "outcome": None,
-            "by": None,
-            "who": "",
-            "channel": None,
-            "verified": None,
-            "reason": "",
-            "missed": False,
-            "reminders": 0,
-            "escalated": False,
-            "questions": [],
-            "chat": None,
-            "attempts": [],
-        }
+        stories[key] = begun(text(record, "session"), *key)
+    fill(stories[key], record)
     return stories[key]
 
 
 def _key(record: Mapping[str, Any]) -> _Key:
-    return _text(record, "session_id"), shown_id(_text(record, "tool_use_id"))
+    return text(record, "session_id"), shown_id(text(record, "tool_use_id"))
 
 
 def shown_id(tool_use_id: str) -> str:
     """Return a tool_use_id as journal records of hook runs show it."""
     return printable(tool_use_id)[:200]
-
-
-def _rule(record: Mapping[str, Any]) -> str:
-    """Return the rule by which a dialog was somebody's to decide, as config.toml has it; empty if none is known."""
-    rule = record.get("rule")
-    return _text(rule, "tool") if isinstance(rule, dict) else ""
-
-
-def _tables(value: object) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def _text(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""

@@ -16,7 +16,6 @@ MODULE, CLASS, FUNCTION = 600, 26, 60
 shows of a command stands in its signature and docstring."""
 
 LONG_MODULES = {
-    "hookrouter/dialogs/documents.py": 620,
     "hookrouter/replies.py": 987,
     "hookrouter/shell/_programs.py": 689,
     "hookrouter/testing/contracts/terminal_backend.py": 633,
