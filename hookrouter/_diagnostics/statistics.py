@@ -10,7 +10,7 @@ from array import array
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter._isolation.run_records import FAILURES, run_of
+from hookrouter.storage.hook_runs import FAILURES, run_of
 from hookrouter.util.clock import iso, seconds
 
 if TYPE_CHECKING:

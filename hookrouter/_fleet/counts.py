@@ -15,7 +15,7 @@ from hookrouter.util.clock import seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrouter._isolation.run_records import Run
+    from hookrouter.storage.hook_runs import Run
 
 __all__ = ["DAY", "ENDED", "PLUGINS", "RUNS", "SESSIONS", "TIMED", "WAITED", "Counts", "Timing", "day_of", "timing"]
 

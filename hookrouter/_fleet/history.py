@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hookrouter._fleet.counts import Counts
 from hookrouter._fleet.journal_files import JournalFiles, session_of
-from hookrouter._isolation.run_records import FAILURES, run_of
 from hookrouter.dialogs.documents import QUESTION, question_of
 from hookrouter.dialogs.stories.one_story import (
     document_key,
@@ -25,6 +24,7 @@ from hookrouter.dialogs.stories.story import UNKNOWN
 from hookrouter.dialogs.verdicts import KIND as VERDICT
 from hookrouter.dialogs.verdicts import verdict_in
 from hookrouter.storage.history import OPEN, HistoryBatch, KeptStory, StoryQuery
+from hookrouter.storage.hook_runs import FAILURES, run_of
 from hookrouter.storage.journal import GENERAL, parsed
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import time
 
 from hookrouter._isolation.containment import CLOSED
-from hookrouter._isolation.progress import FAILURES
 from hookrouter.storage.engine import look
+from hookrouter.storage.journal import FAILURES
 from hookrouter.util.clock import iso
 from hookrouter.util.value import NO_ITEMS, Value, decode
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COOL_DOWN",
-    "FAILURES",
     "KIND",
     "NAME",
     "WINDOW",

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
         def reply(self, plugin: str, reply: Mapping[str, Any]) -> None: ...
 
 
-__all__ = ["FAILURES", "Call", "RunProgress"]
-
-FAILURES = ("failed", "timed out", "died")
-"""The outcomes of a call, as the journal has them, that are failures of its plugin."""
+__all__ = ["Call", "RunProgress"]
 
 
 class Call:

@@ -64,7 +64,7 @@ class Routed(Value):
     @property
     def has_failures(self) -> bool:
         """Whether a plugin failed."""
-        from hookrouter._isolation.progress import FAILURES
+        from hookrouter.storage.journal import FAILURES
 
         return any(call["outcome"] in FAILURES for call in self.calls)
 

@@ -1,9 +1,9 @@
 """From an event and its payload to one reply: calls the plugins that listen, in order, and merges what they say.
 
 The tool's own hook is called before the event's, and the raw hook last. Each implementation runs behind a guard that
-measures it, limits its time, puts right what it leaves changed in the process, and turns whatever goes wrong into a
-failure of that plugin alone: the call goes on without it, or, if the plugin is set to fail closed, with a refusal in
-its name. Each implementation sees the tool's input and output as those before it have rewritten them.
+measures it, limits its time, puts right what it leaves changed in the process, and turns what goes wrong into a failure
+of that plugin alone: the call goes on without it, or, if it is set to fail closed, with a refusal in its name. Each
+sees the tool's input and output as those before it have rewritten them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import time
 from hookrouter import events
 from hookrouter._contract.hook_names import WAKE_VARIABLE, event_facts, matched_value, mcp_name
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
-from hookrouter._isolation.progress import FAILURES, Call, RunProgress
+from hookrouter._isolation.progress import Call, RunProgress
 from hookrouter._plugins.call_specs import hookspecs_for
 from hookrouter._plugins.manager import build_calls, is_wrapper
 from hookrouter._plugins.plain_calls import argument_names
 from hookrouter._routing.output import REFUSALS, HookOutput, Routed
 from hookrouter.markers import waiting
+from hookrouter.storage.journal import FAILURES
 from hookrouter.tools.calls import tool_class
 from hookrouter.util import fastjson
 from hookrouter.util.text import describe_error, describe_value
@@ -52,8 +53,7 @@ DRY_RUN = "HOOKROUTER_DRY_RUN"
 
 _FORGOTTEN = "its code does not hold this hook any more"
 
-_DESCRIBING = 1.0
-"""Seconds that an exception may take to tell its text."""
+_DESCRIBING = 1.0  # seconds that an exception may take to tell its text
 
 
 def route(

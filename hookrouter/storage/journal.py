@@ -21,10 +21,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Journal", "cap", "parsed", "session_name"]
+__all__ = ["FAILURES", "Journal", "cap", "parsed", "session_name"]
 
 GENERAL = "hookrouter"
 """The name of the file for records without a session."""
+
+FAILURES = ("failed", "timed out", "died")
+"""The outcomes of a plugin's call, as records have them, that are failures of the plugin."""
 
 MAX_STRING = 4000
 """Characters of one string that a record keeps."""

@@ -19,12 +19,10 @@ import attrs
 
 from hookrouter import _wiring
 from hookrouter._config import cache as config_cache
-from hookrouter._contract.hook_names import command_word, event_facts, hook_names
-from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
+from hookrouter._contract.hook_names import command_word, hook_names
 from hookrouter._inspection.inspector import matching, own_table, waking
 from hookrouter._inspection.validation import validate
 from hookrouter._isolation.containment import WROTE, Containment
-from hookrouter._isolation.progress import FAILURES
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
 from hookrouter._plugins.manager import implementations, is_wrapper
@@ -33,18 +31,14 @@ from hookrouter._plugins.settings_schema import check as check_settings
 from hookrouter._plugins.settings_schema import declared
 from hookrouter._routing.router import route
 from hookrouter.context import Context
-from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import ENTRY_POINT_GROUP, waiting
 from hookrouter.messaging.gateway import gateways
 from hookrouter.messaging.outbox import Outbox
-from hookrouter.records import check as check_payload
-from hookrouter.samples import sample
-from hookrouter.storage.journal import Journal
+from hookrouter.storage.journal import FAILURES, Journal
 from hookrouter.terminals import TerminalAddress
-from hookrouter.tools.calls import tool_class
+from hookrouter.testing.payloads import closest, payload_of
 from hookrouter.util.program import script_argv
 from hookrouter.util.signatures import signature_of
-from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -328,7 +322,7 @@ class Hooks:
         index = {plugin.name: plugin for plugin in load_index(self.home, os.environ) if plugin.error != NOT_INSTALLED}
         for name in names:
             if name not in index:
-                raise ValueError(f"no plugin {name!r} is installed here{_close(name, index)}")
+                raise ValueError(f"no plugin {name!r} is installed here{closest(name, index)}")
             if index[name].error:
                 raise ValueError(f"the plugin {name!r} is broken: {index[name].error}")
             from hookrouter._plugins.manager import load_object
@@ -363,7 +357,7 @@ class Hooks:
             raise RuntimeError("fire() works in the main thread only, because time limits need it; use fire_process()")
         if not self._objects:
             raise ValueError("there is no plugin to fire at; use hooks.add(...) or hooks.use_installed(...) first")
-        payload = _payload(event, tool, changes)
+        payload = payload_of(event, tool, changes)
         name = payload["hook_event_name"]
         warnings: list[str] = []
         record: dict[str, Any] = {"event": name, "warnings": warnings}
@@ -426,7 +420,7 @@ class Hooks:
         for name in self._objects:
             if name not in index and not (environ or {}).get("PYTHONPATH"):
                 raise ValueError(f"hookrouter run finds only what is installed, and the plugin {name!r} is not")
-        payload = _payload(event, tool, changes)
+        payload = payload_of(event, tool, changes)
         before = self.journal()
         done = subprocess.run(
             [*script_argv(), "run", command_word(payload["hook_event_name"])],
@@ -536,54 +530,6 @@ class Hooks:
             f"{result.event} was fired, and not every plugin did its part:{lines}\n"
             "(fire(..., check=False) returns the result anyway)"
         ) from error
-
-
-def _payload(event: str | Mapping[str, Any], tool: str | None, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload to fire. Raises ValueError if Claude Code would not send it."""
-    __tracebackhide__ = True
-    if isinstance(event, str):
-        payload = sample(event, tool)
-    elif tool is not None:
-        raise ValueError(f"the payload names its tool itself; leave {tool!r} out")
-    else:
-        payload = json.loads(json.dumps(dict(event)))
-        if not isinstance(payload.get("hook_event_name"), str):
-            raise ValueError("the payload has no hook_event_name, which says what event it is")
-    name = payload["hook_event_name"]
-    for key, value in changes.items():
-        known = {str(field.wire) for field in EVENT_CLASSES[name].FIELDS.values()} if name in EVENT_CLASSES else {key}
-        if key not in known:
-            raise ValueError(f"{name} has no field {key!r}{_close(key, known)}")
-        if value is None:
-            payload.pop(key, None)
-        else:
-            payload[key] = value
-    record = event_facts(name)
-    if record is None:
-        return payload
-    errors, warnings = check_payload(EVENT_CLASSES[name], payload)
-    tool_name = TOOL_ALIASES.get(payload.get("tool_name", ""), payload.get("tool_name"))
-    if not errors and record.is_tool and tool_name in TOOLS:
-        found = check_payload(tool_class(tool_name, "Input"), payload["tool_input"])
-        errors, more = [f"tool_input: {fault}" for fault in found[0]], [f"tool_input: {fault}" for fault in found[1]]
-        warnings += more
-    # A whole payload is fired as it is, if hookrouter would call plugins for it.
-    faults = errors + warnings if isinstance(event, str) else check_payload(EVENT_CLASSES[name], payload)[0]
-    if faults:
-        told = f"Claude Code sends no such {name}: {'; '.join(faults)}"
-        if isinstance(event, str):
-            told += (
-                "; to see what the plugin does with it nevertheless, fire a whole payload: "
-                f"fire({{**sample({name!r}{f', {tool_name!r}' if record.is_tool else ''}), ...}}), "
-                "with hookrouter.testing.sample"
-            )
-        raise ValueError(told)
-    return payload
-
-
-def _close(name: str, known: Iterable[str]) -> str:
-    names = sorted(known)
-    return "; " + did_you_mean(name, names, f"there are: {', '.join(names)}")
 
 
 def _own_name(plugin: object) -> str:

@@ -340,7 +340,7 @@ def test_runs_calls_and_sessions_are_counted_and_what_waits_is_no_time_of_a_run(
 @given(st.lists(st.floats(0.02, 1e6), min_size=1, max_size=60))
 def test_a_median_of_classes_is_right_within_ten_percent(values: list[float]) -> None:
     from hookrouter._fleet.counts import Counts
-    from hookrouter._isolation.run_records import Run
+    from hookrouter.storage.hook_runs import Run
 
     counts = Counts()
     for ms in values:

@@ -19,7 +19,6 @@ LONG_MODULES = {
     "hookrouter/replies.py": 987,
     "hookrouter/shell/_programs.py": 689,
     "hookrouter/testing/contracts/terminal_backend.py": 633,
-    "hookrouter/testing/hooks.py": 602,
 }
 LARGE_CLASSES = {"hookrouter/testing/contracts/terminal_backend.py:TerminalBackendContract": 28}
 

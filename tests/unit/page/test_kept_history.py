@@ -12,12 +12,12 @@ from starlette.applications import Starlette
 
 from hookrouter._fleet import kept as module
 from hookrouter._fleet.counts import DAY, Counts, day_of
-from hookrouter._isolation.run_records import Called, Run
 from hookrouter._page.app import make_app
 from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.logins import COOKIE, FULL
 from hookrouter.cli.application import Application
 from hookrouter.storage.history import HistoryBatch, KeptStory, StoryQuery
+from hookrouter.storage.hook_runs import Called, Run
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now
 from support.memory_history import MemoryHistoryStorage

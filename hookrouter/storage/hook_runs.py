@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter._isolation.circuit_breaker import FAILURES
+from hookrouter.storage.journal import FAILURES
 from hookrouter.storage.journal_query import calls, is_hook_run, number
 from hookrouter.util.fields import text
 
