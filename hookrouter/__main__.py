@@ -2,9 +2,9 @@
 
 ``run`` starts on every registered tool call, so it goes straight to :mod:`hookrouter._routing.hook_process`;
 ``deliver`` is the background process that brings wakes to agents, ``queue deliver`` the one that submits what waits in
-a session's queue, ``serve --resident`` that of the router, ``serve --kept`` one that it keeps beside itself, and
-``serve --page-answer`` gives one answer for the page; ``storage --share`` brings documents where other machines see
-them; everything else is the command line for people and agents.
+a session's queue, ``serve --resident`` that of the router, and ``serve --kept`` one that it keeps beside itself;
+``storage --share`` brings documents where other machines see them; everything else is the command line for people and
+agents.
 """
 
 from __future__ import annotations
@@ -44,10 +44,6 @@ def main(argv: list[str] | None = None) -> int:
         from hookrouter._serving.kept_entry import main as kept
 
         return kept(arguments[2:])
-    if arguments[:2] == ["serve", "--page-answer"]:
-        from hookrouter._page.entry import answer
-
-        return answer()
     from hookrouter.cli.main import main as cli
 
     return cli(arguments)

@@ -195,6 +195,13 @@ class Services:
             # The messages are in the outbox, and the next deliverer takes them along.
             self.warn(f"no deliverer could be started: {error}")
 
+    def start_router(self) -> None:
+        """Start a resident router if none is there, which ends after ``[serve] idle`` seconds without a call.
+
+        Returns at once. Raises OSError if it cannot be started.
+        """
+        self._wiring.start_router(self.environ, self.home, self.config.serve.idle)
+
 
 class Context(Services):
     """The context argument of every hook about an event."""

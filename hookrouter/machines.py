@@ -13,6 +13,7 @@ from hookrouter.storage.interface import StoreError
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from hookrouter.storage.history import HistoryStore
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = ["Done", "ErrandError", "Machines"]
@@ -63,6 +64,10 @@ class Machines:
     def keeps_history(self, machine: str) -> bool:  # noqa: ARG002 - there is none
         """Whether the engine has the history of one."""
         return False
+
+    def history(self) -> HistoryStore | None:
+        """Return the history of all machines, this one too, if the engine keeps one; it holds until :meth:`close`."""
+        return None
 
     def store(self, machine: str) -> DocumentStore:
         """Return what stands in the engine of one, to be read."""

@@ -33,13 +33,10 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.interface import DocumentStore, DocumentWatch, Storage
 
-__all__ = ["COMMANDS", "PAGE_ANSWER", "Errands", "run_elsewhere"]
+__all__ = ["COMMANDS", "Errands", "run_elsewhere"]
 
 COMMANDS = ("answer", "send", "queue", "pause", "resume", "questions", "sessions", "history")
 """The commands that another machine may ask for: those by which agents and people answer and steer."""
-
-PAGE_ANSWER = ("serve", "--page-answer")
-"""What the page runs to give the answer of a person; other machines may ask for it, too."""
 
 _KIND = "errand"
 _ASKING = "asking"
@@ -183,8 +180,6 @@ def _awaited(store: DocumentStore, watch: DocumentWatch, name: str, document: di
 
 def refusal(words: Sequence[str]) -> str:
     """Return why another machine may not be asked to run ``hookrouter WORDS...``; empty if it may."""
-    if tuple(words) == PAGE_ANSWER:
-        return ""
     if not words or words[0] not in COMMANDS or tuple(words[:2]) == _INTERNAL:
         return f"{' '.join(words)!r} is not a command for another machine; allowed: {', '.join(COMMANDS)}"
     if _WATCH in (words[: words.index("--")] if "--" in words else words):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from hookrouter.context import Services
     from hookrouter.machines import Done
+    from hookrouter.storage.history import HistoryStore
     from hookrouter.storage.interface import DocumentStore, Everywhere, Storage
 
 __all__ = ["Others"]
@@ -60,8 +61,11 @@ class Others(Machines):
         return self._storage.store(FLEET, self._services.warn, machine).lock_holder(*PRESENCE) is not None
 
     def keeps_history(self, machine: str) -> bool:
-        history = history_of(self._storage)
+        history = self.history()
         return history is not None and machine in history.machines()
+
+    def history(self) -> HistoryStore | None:
+        return history_of(self._storage)
 
     def store(self, machine: str) -> DocumentStore:
         return self._storage.store("", self._services.warn, machine)

@@ -5,7 +5,7 @@ Every hook run asks, so this module imports next to nothing.
 
 from __future__ import annotations
 
-from hookrouter.storage.engine import open_store
+from hookrouter.storage.engine import ALONE_VARIABLE, open_store
 from hookrouter.storage.interface import StoreError
 
 TYPE_CHECKING = False
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from hookrouter.storage.home import Home
 
 __all__ = ["ALONE_VARIABLE", "SHARING", "STAY", "WORDS", "is_sharing", "process_lock", "start_sharing"]
-
-ALONE_VARIABLE = "HOOKROUTER_THIS_MACHINE"
-"""Set for what is about this machine alone, as a command is that another machine asked for: it asks no others, and
-starts no process that brings documents."""
 
 WORDS = ("storage", "--share")
 """How the command line of the process begins."""

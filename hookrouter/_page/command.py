@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hookrouter import _wiring
-from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.dialogs.messages.answer_link import page_secret_problem
 from hookrouter.serving import control
+from hookrouter.serving.resident import extra_missing
 from hookrouter.storage.home import ensure
 from hookrouter.util.clock import local
 from hookrouter.util.text import printable
@@ -73,7 +72,7 @@ def open_page(
     try:
         from hookrouter._page.security.logins import ROLES, Logins
     except ImportError:
-        raise CommandError(EXTRA_MISSING) from None
+        raise CommandError(extra_missing("page")) from None
     if role not in ROLES:
         raise CommandError(f"--role: {' or '.join(ROLES)}, not {role!r}")
     app = Application.from_environ()
@@ -160,7 +159,7 @@ def _problem(app: Services) -> str:
                 return f"no router serves the page: {error}; start one with: hookrouter serve"
             if not is_started:
                 is_started = True
-                _wiring.start_router(app.environ, app.home, app.config.serve.idle)
+                app.start_router()
             time.sleep(0.1)
             continue
         if page is None:

@@ -1,4 +1,4 @@
-"""The process that gives an answer for the page. Imports no typer."""
+"""The process that gives an answer for the page: ``python -m hookrouter._page.entry``. Imports no typer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 import os
 import sys
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hookrouter._fleet.errands import PAGE_ANSWER
 from hookrouter.cli.application import Application
 from hookrouter.dialogs.answers.answer import answer as give_answer
 from hookrouter.dialogs.answers.identity import Author
@@ -16,6 +15,9 @@ from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.machines import ErrandError
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.interface import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["answer"]
 
@@ -25,21 +27,18 @@ _MOST_BYTES = 1024 * 1024
 def answer() -> int:
     """Give the answer of a person at the page: read it from stdin, write the result to stdout. Returns the exit code.
 
-    Read is a JSON object: ``session``, ``tool_use_id``, ``decisions`` on the dialog's form as ``hookrouter answer``
-    takes them of a question, ``who``, ``wait`` (seconds) and, if it is another one, ``machine``. Written is what
-    ``hookrouter answer --json`` writes.
+    Read is a JSON object: ``session``, ``tool_use_id``, ``decisions`` as ``hookrouter answer`` takes them, ``who``,
+    ``wait`` (seconds) and, if it is another one, ``machine``. Written is what that command writes with ``--json``.
     """
     request: dict[str, Any] = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
     app = Application.from_environ()
-    machine = request.pop("machine", "")
-    if machine:
-        code, text = _answer_on(machine, app, request)
-        return _told(code, text)
+    if request.get("machine"):
+        return _told(*_answer_on(app, request))
     push(app.environ, app.home)
     result = give_answer(
         app,
         request["session"],
-        lambda _question, _form: request["decisions"],
+        json.dumps(request["decisions"]),
         tool_use_id=request["tool_use_id"],
         wait=float(request["wait"]),
         author=Author("person", request["who"], is_present=True),
@@ -47,14 +46,17 @@ def answer() -> int:
     return _told(result.exit_code, json.dumps(result.document()))
 
 
-def _answer_on(machine: str, app: Application, request: dict[str, Any]) -> tuple[int, str]:
+def _answer_on(app: Application, request: Mapping[str, Any]) -> tuple[int, str]:
     """Have another machine give the answer; return the exit code, and what it writes."""
-    session, tool_use_id = request["session"], request["tool_use_id"]
+    session, tool_use_id, who = request["session"], request["tool_use_id"], request["who"]
+    of_question = (f"--session={session}", f"--tool-use-id={tool_use_id}", f"--wait={request['wait']}")
+    words = ("answer", *of_question, f"--as=person:{who}" if who else "--as=person", "--json", "--file=-")
     try:
         with closing(app.machines()) as others:
             if not others.here:
                 raise StoreError("no machines share an engine here any more")
-            done = others.run(machine, PAGE_ANSWER, json.dumps(request))
+            # Whoever is logged in here is there, as a person at a terminal is.
+            done = others.run(request["machine"], words, json.dumps(request["decisions"]), person=who or "person")
     except StoreError as error:
         is_open = isinstance(error, ErrandError) and error.may_have_run
         outcome, code = (
@@ -73,3 +75,7 @@ def _told(code: int, text: str) -> int:
         # The page is gone, and the answer is given all the same.
         return code
     return code
+
+
+if __name__ == "__main__":
+    sys.exit(answer())

@@ -11,12 +11,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from hookrouter import __version__
-from hookrouter._fleet.kept import KeptHistory
 from hookrouter._page.live import Live
 from hookrouter._page.machines import Machines
 from hookrouter._page.plugins.plugin_pages import PluginPages
 from hookrouter._page.reading.figures import Counting
 from hookrouter._page.reading.health import Health
+from hookrouter._page.reading.kept import KeptHistory
 from hookrouter._page.reading.sessions import Sessions
 from hookrouter._page.reading.stories import StoryIndex
 from hookrouter._page.security.guard import user_of

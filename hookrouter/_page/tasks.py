@@ -11,18 +11,20 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._fleet.errands import PAGE_ANSWER
-from hookrouter._fleet.spawn import ALONE_VARIABLE
+from hookrouter.storage.engine import ALONE_VARIABLE
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Done", "Tasks"]
+__all__ = ["ANSWERING", "Done", "Tasks"]
 
 _SECONDS = 150.0
 """How long a task may take whose result somebody waits for; it goes on without them."""
+
+ANSWERING = "hookrouter._page.entry"
+"""The module of the process that gives an answer."""
 
 _SHOWN = 2000
 
@@ -62,8 +64,7 @@ class Tasks:
 
     async def answer(self, request: Mapping[str, Any]) -> Done:
         """Give an answer; ``request`` is what :func:`hookrouter._page.entry.answer` reads."""
-        words = [sys.executable, "-P", "-m", "hookrouter", *PAGE_ANSWER]
-        return await self._run(words, json.dumps(request))
+        return await self._run([sys.executable, "-P", "-m", ANSWERING], json.dumps(request))
 
     async def _run(self, argv: Sequence[str], text: str | None, *, is_alone: bool = False) -> Done:
         process = await asyncio.create_subprocess_exec(

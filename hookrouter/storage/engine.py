@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["OUTBOX", "durable_together", "look", "may_hold", "open_store"]
+__all__ = ["ALONE_VARIABLE", "OUTBOX", "durable_together", "look", "may_hold", "open_store"]
+
+ALONE_VARIABLE = "HOOKROUTER_THIS_MACHINE"
+"""Set for what is about this machine alone, as a command is that another machine asked for: it asks no others, and
+starts no process that brings documents."""
 
 OUTBOX = "outbox"
 """The area of the messages that wait for delivery."""

@@ -26,8 +26,8 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hookrouter._fleet.counts import DAY
 from hookrouter.storage.history import StoryQuery
+from hookrouter.storage.history_counts import DAY
 from hookrouter_postgresql import history as engine_history
 from hookrouter_postgresql.engine import PostgresqlEngine
 from hookrouter_postgresql.history import PostgresqlHistory

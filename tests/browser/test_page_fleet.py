@@ -15,6 +15,7 @@ import pytest
 import requests
 
 from hookrouter._fleet.spawn import SHARING, is_sharing
+from hookrouter._page.tasks import ANSWERING
 from hookrouter.cli.application import Application
 from hookrouter.messaging.pauses import pauses as pauses_of
 from hookrouter.queue.documents import read_queue
@@ -201,7 +202,7 @@ def test_a_machine_that_goes_in_the_middle_of_an_answer_leaves_the_question_open
         sent = pool.submit(visitor.ask, "POST", f"{address}/send", data=form)
         wait_until(lambda: answering(pages), PATIENCE, "the answer on its way")
         [number] = answering(pages)
-        for pid in commands(pages.machines[number], "--page-answer"):
+        for pid in commands(pages.machines[number], ANSWERING):
             os.kill(pid, signal.SIGKILL)
         kill(pages.served[number])
         assert sent.result().status_code in (502, 503)
@@ -349,7 +350,7 @@ def _home_of(pid: int) -> str:
 
 def answering(pages: Pages) -> list[int]:
     """Return which of the pages has an answer on its way."""
-    return [number for number, machine in enumerate(pages.machines) if commands(machine, "--page-answer")]
+    return [number for number, machine in enumerate(pages.machines) if commands(machine, ANSWERING)]
 
 
 def kill(served: Served) -> None:

@@ -12,11 +12,10 @@ from hookrouter._page.plugins.contributed import offered, put_together
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from hookrouter._page.plugins.content import Drawn
     from hookrouter._page.plugins.contributed import Contributed, PluginPage
-    from hookrouter._plugins.registry import PluginInfo
     from hookrouter.context import Services
     from hookrouter.pages import Contribution, PageRequest
     from hookrouter.queue.overview import SessionView
@@ -52,7 +51,8 @@ class PluginPages:
     def __init__(self) -> None:
         """No plugin is asked yet."""
         self._calls = PluginCalls()
-        self._asked: tuple[PluginInfo, ...] = ()
+        self._asked: tuple[object, ...] = ()
+        self._names: tuple[str, ...] = ()
         self._asked_at = 0.0
         self._asking: asyncio.Task[None] | None = None
         self._failures: dict[str, str] = {}
@@ -64,9 +64,10 @@ class PluginPages:
         active = tuple(services.plugins.listeners(["web_pages"]))
         if active != self._asked:
             self._asked, self._asked_at = active, time.monotonic()
+            self._names = tuple(info.name for info in active)
             self._failures = {}
             self.contributed = put_together(())
-            self._asking = asyncio.create_task(self._ask(services, active))
+            self._asking = asyncio.create_task(self._ask(services, self._names))
         left = self._asked_at + FIRST_SECONDS - time.monotonic()
         if self._asking is not None and not self._asking.done() and left > 0:
             await asyncio.wait([self._asking], timeout=left)
@@ -101,17 +102,17 @@ class PluginPages:
             return Filled(plugin, title, [], str(error))
         return Filled(plugin, title, blocks, "")
 
-    async def _ask(self, services: Services, active: tuple[PluginInfo, ...]) -> None:
+    async def _ask(self, services: Services, names: tuple[str, ...]) -> None:
         given: dict[str, tuple[Contribution, ...]] = {}
-        await asyncio.gather(*(self._ask_one(services, info.name, active, given) for info in active))
-        for problem in self.contributed.problems if self._asked is active else ():
+        await asyncio.gather(*(self._ask_one(services, name, names, given) for name in names))
+        for problem in self.contributed.problems if self._names is names else ():
             services.journal.write({"level": "warning", "reason": problem}, None)
 
     async def _ask_one(
         self,
         services: Services,
         plugin: str,
-        active: tuple[PluginInfo, ...],
+        names: tuple[str, ...],
         given: dict[str, tuple[Contribution, ...]],
     ) -> None:
         told: list[str] = []
@@ -129,16 +130,10 @@ class PluginPages:
         for text in told:
             _journal(services, plugin, text, details)
         # Meanwhile others may be active, and asked.
-        if self._asked is active:
+        if self._names is names:
             if told:
                 self._failures[plugin] = printable(f"plugin {plugin}: {'; '.join(told)}")
-            self.contributed = put_together(_in_order(active, given))
-
-
-def _in_order(
-    active: tuple[PluginInfo, ...], given: Mapping[str, tuple[Contribution, ...]]
-) -> list[tuple[str, tuple[Contribution, ...]]]:
-    return [(info.name, given[info.name]) for info in active if info.name in given]
+            self.contributed = put_together([(name, given[name]) for name in names if name in given])
 
 
 def _journal(services: Services, plugin: str, text: str, details: str) -> None:

@@ -6,10 +6,21 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._diagnostics.statistics import Figures, Times
-from hookrouter._fleet.counts import DAY, ENDED, PLUGINS, RUNS, SESSIONS, TIMED, WAITED, day_of, timing
 from hookrouter._page.reading.pace import Pace
+from hookrouter.diagnostics import Figures, Times
 from hookrouter.dialogs.stories.story import UNKNOWN
+from hookrouter.storage.history_counts import (
+    DAY,
+    ENDED,
+    PLUGINS,
+    RUNS,
+    SESSIONS,
+    TIMED,
+    WAITED,
+    day_of,
+    timing,
+    wait_class,
+)
 from hookrouter.storage.journal import parsed
 from hookrouter.storage.journal_query import Tail
 from hookrouter.util.clock import iso, now, seconds
@@ -17,10 +28,10 @@ from hookrouter.util.clock import iso, now, seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrouter._diagnostics.statistics import Calls
-    from hookrouter._fleet.kept import KeptHistory
+    from hookrouter._page.reading.kept import KeptHistory
     from hookrouter._page.reading.stories import StoryIndex
     from hookrouter.context import Services
+    from hookrouter.diagnostics import Calls
     from hookrouter.storage.history import Count
 
 __all__ = ["Counted", "Counting"]
@@ -57,7 +68,7 @@ class Counted(NamedTuple):
     outcomes: dict[str, list[int]]
     """Outcome -> how many questions ended so in each stretch."""
     waited: list[int]
-    """How many answers came within each of :data:`hookrouter._fleet.counts.WAITED`, and after all of them."""
+    """How many answers came within each of :data:`hookrouter.storage.history_counts.WAITED`, and after all of them."""
     machines: int = 1
     """Of how many machines."""
     problem: str = ""
@@ -121,8 +132,7 @@ class Counting:
                 continue
             happened.setdefault(story["outcome"] or UNKNOWN, []).append(ended)
             if story["outcome"] in TIMED and story["seconds"] is not None:
-                place = next((at for at, (end, _) in enumerate(WAITED) if story["seconds"] <= end), len(WAITED))
-                waited[place] += 1
+                waited[wait_class(story["seconds"])] += 1
         end = now()
         line = figures.timeline(STRETCHES, end - STRETCHES * DAY, end, happened)
         return Counted(

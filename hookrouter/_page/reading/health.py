@@ -6,12 +6,12 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter._diagnostics.doctor import examine
+from hookrouter.diagnostics import examine
 from hookrouter.util.clock import iso
 
 if TYPE_CHECKING:
-    from hookrouter._diagnostics.checks.check import Finding
     from hookrouter.context import Services
+    from hookrouter.diagnostics import Finding
 
 __all__ = ["Health"]
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from hookrouter._page.reading.waiting import Waiting
     from hookrouter._page.state import PageState
-    from hookrouter.cli.application import Application
+    from hookrouter.context import Services
+    from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.machines import Machines
 
 __all__ = ["ended", "find", "review", "send", "show", "unreachable"]
@@ -83,7 +84,7 @@ async def review(request: Request, key: str, base: str) -> Response:
         return await _again(request, found, base)
     try:
         decisions = decisions_of(fields, found.form)
-        meant = await run_in_threadpool(_meaning, services, found, decisions)
+        meant = await run_in_threadpool(_in_words, services, found, decisions)
     except (EntryError, DecisionError) as error:
         return await _again(request, found, base, str(error))
     entered = entries_of(fields, found.form)
@@ -100,8 +101,8 @@ async def send(request: Request, key: str, base: str) -> Response:
     if found is None:
         return await ended(request, key)
     try:
-        decisions = load_json(await field_of(request, "decisions"))
-        await run_in_threadpool(_meaning, services, found, decisions)
+        chosen = load_json(await field_of(request, "decisions"))
+        decisions = await run_in_threadpool(_meant, services, found, chosen)
     except DecisionError as error:
         return await _again(request, found, base, str(error))
     done = await state.tasks.answer(
@@ -149,12 +150,27 @@ def _ending(state: PageState, wanted: Key) -> str:
     return ending.reason
 
 
-def _meaning(services: Application, found: Waiting, decisions: object) -> Sequence[Mapping[str, Any]]:
-    """Return what decisions mean, checked as an answer is. Raises DecisionError."""
+def _meant(services: Services, found: Waiting, decisions: object) -> list[dict[str, Any]]:
+    """Return what decisions on the form mean for the dialog, checked as an answer is. Raises DecisionError."""
+    if found.form is None:
+        raise _unserved(found)
+    return _kind(services, found).chosen(found.question, check_decisions(decisions, found.form))
+
+
+def _in_words(services: Services, found: Waiting, decisions: object) -> Sequence[Mapping[str, Any]]:
+    """Return the same for whoever reviews it. Raises DecisionError."""
+    return _kind(services, found).intended(found.question, _meant(services, found, decisions))
+
+
+def _kind(services: Services, found: Waiting) -> DialogKind:
     kind = find_kind(services.plugins, found.question.kind)
-    if kind is None or found.form is None:
-        raise DecisionError([f"no active plugin serves dialogs of the kind {found.question.kind!r}"])
-    return kind.intended(found.question, kind.chosen(found.question, check_decisions(decisions, found.form)))
+    if kind is None:
+        raise _unserved(found)
+    return kind
+
+
+def _unserved(found: Waiting) -> DecisionError:
+    return DecisionError([f"no active plugin serves dialogs of the kind {found.question.kind!r}"])
 
 
 async def _again(request: Request, found: Waiting, base: str, problem: str = "") -> Response:

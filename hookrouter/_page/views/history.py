@@ -8,12 +8,11 @@ from urllib.parse import urlencode
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from hookrouter._fleet.kept import KeptHistoryError
+from hookrouter._page.reading.kept import KeptHistoryError
 from hookrouter._page.reading.stories import PAGE_STORIES, steps_of
 from hookrouter._page.reading.waiting import key_of, read_key
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import seeing
-from hookrouter._plugins.storage_engines import machine_name
 from hookrouter.dialogs.kinds import dialog_kinds
 from hookrouter.dialogs.stories.story import OPEN, OUTCOMES, UNKNOWN, shown_id
 from hookrouter.storage.history import StoryQuery
@@ -145,7 +144,9 @@ def _told(
 
     Raises KeptHistoryError if it is another machine's, and the engine cannot be asked.
     """
-    if machine and machine != machine_name(state.services.config.storage):
+    here = state.machines.here(state.services)
+    # What shares nothing is asked of itself alone, whatever an address of before says.
+    if here and machine not in ("", here):
         history = state.kept.of(state.services)
         try:
             kept = history.story(machine, (session_id, shown_id(tool_use_id))) if history is not None else None

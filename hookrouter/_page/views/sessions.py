@@ -12,7 +12,6 @@ from hookrouter._page.machines import SeveralMachinesError
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import acting, fields_of, redirect, seeing
 from hookrouter._page.views.answering import unreachable
-from hookrouter.cli.fleet.option import OPTION
 from hookrouter.queue.items import QUEUED
 from hookrouter.queue.words import first_line, hold_line, item_line, state_words
 from hookrouter.storage.interface import StoreError
@@ -77,7 +76,7 @@ async def _do(request: Request) -> Response:
         return unreachable(request, error)
     is_here = machine == state.machines.here(state.services)
     if not is_here:
-        words = [words[0], f"{OPTION}={machine}", *words[1:]]
+        words = [words[0], f"--machine={machine}", *words[1:]]
     done = await state.tasks.command(words, text, is_alone=is_here)
     if done.problem:
         return await _drawn(request, done.problem, 422, fields)

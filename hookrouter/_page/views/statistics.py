@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
-from hookrouter._fleet.counts import WAITED
 from hookrouter._page.charts import columns, rows
 from hookrouter._page.state import state_of
 from hookrouter._page.views.access import seeing
+from hookrouter.storage.history_counts import WAITED
 from hookrouter.util.clock import iso, local, seconds
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
-from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._page import tasks
+from hookrouter.storage.engine import ALONE_VARIABLE
 
 if TYPE_CHECKING:
     import pytest

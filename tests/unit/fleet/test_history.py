@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hookrouter._fleet import history as module
-from hookrouter._fleet.counts import ENDED, PLUGINS, RUNS, SESSIONS, WAITED, timing
 from hookrouter._fleet.history import HistoryBringer
 from hookrouter.dialogs.documents import Dialog, delete_question, save_question
 from hookrouter.dialogs.stories.history import history
 from hookrouter.dialogs.verdicts import Verdict, save_verdict
 from hookrouter.storage.documents import Store
 from hookrouter.storage.history import Count, HistoryMoved, StoryQuery
+from hookrouter.storage.history_counts import ENDED, PLUGINS, RUNS, SESSIONS, WAITED, timing
 from hookrouter.storage.journal import Journal
 from support.memory_history import MemoryHistory
 

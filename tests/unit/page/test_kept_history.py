@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from hookrouter._fleet import kept as module
-from hookrouter._fleet.counts import DAY, Counts, day_of
+from hookrouter._fleet import others as module
+from hookrouter._fleet.counts import Counts
+from hookrouter._fleet.kept import kept_elsewhere
 from hookrouter._page.app import make_app
 from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.logins import COOKIE, FULL
 from hookrouter.cli.application import Application
 from hookrouter.storage.history import HistoryBatch, KeptStory, StoryQuery
+from hookrouter.storage.history_counts import DAY, day_of
 from hookrouter.storage.hook_runs import Called, Run
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now
@@ -183,11 +185,11 @@ def test_a_command_has_the_last_ones_of_each_other_machine(
     for machine, count in (("one", 3), ("two", 260), ("three", 1)):
         stories = [kept(machine, number, 1000.0 - number) for number in range(count)]
         engine.kept.of(machine).append(HistoryBatch(0, {}, stories, []))
-    found = module.kept_elsewhere(app.state.page.services, session="work", since=now() - 3600, limit=limit)
+    found = kept_elsewhere(app.state.page.services, session="work", since=now() - 3600, limit=limit)
     assert sorted(found) == ["three", "two"]
     newest = [f"t{number}" for number in range(260)][-limit:]
     assert [story["tool_use_id"] for story in found["two"]] == newest
-    assert module.kept_elsewhere(app.state.page.services, session="other", since=None, limit=limit) == {
+    assert kept_elsewhere(app.state.page.services, session="other", since=None, limit=limit) == {
         "three": [],
         "two": [],
     }
