@@ -382,14 +382,20 @@ def _knows(planner: KeystrokePlanner, kind: str) -> bool:
 def seen_dialog(plugins: Plugins, name: str) -> Callable[[Screen], SeenDialog | None] | None:
     """Return what says which of the client's dialogs is on a screen; None if the planner of this name cannot.
 
-    The planner is asked first, then the others that can, in plugin order: those of kinds that it does not know.
+    The planner is asked first, then the others that can, in plugin order: those of kinds that it does not know. Of one
+    that several know, who says that it is told of by others (:attr:`SeenDialog.is_told`) is right.
     """
     planners = keystroke_planners(plugins)
     named = planners.get(name)
     if not isinstance(named, DialogReader):
         return None
     readers = [named, *(one for one in planners.values() if one is not named and isinstance(one, DialogReader))]
-    return lambda screen: next((seen for one in readers if (seen := one.seen(screen)) is not None), None)
+
+    def seen_on(screen: Screen) -> SeenDialog | None:
+        found = [seen for one in readers if (seen := one.seen(screen)) is not None]
+        return next((one for one in found if one.is_told), found[0] if found else None)
+
+    return seen_on
 
 
 def answer_channels(plugins: Plugins) -> dict[str, AnswerChannel]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import close_of_gone_clients
-from hookrouter.dialogs.guidance import guidance_for
+from hookrouter.dialogs.guidance import guidance, guidance_for
 from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.dialogs.messages.closed import closed_words
 from hookrouter.dialogs.messages.data import open_data
@@ -148,8 +148,11 @@ def _text(
     others = documents.others(services.store, question)
     if to_person:
         return person_message(question, argv, environ, others, surroundings=around, lead=lead, link=link)
-    advice = guidance_for(services, message, reader, question)
-    return question_message(question, argv, environ, advice, others, surroundings=around, lead=lead)
+    has_guidance = bool(guidance(services, question.cwd, question.kind).strip())
+    advice = guidance_for(services, message, reader, question) if has_guidance else ""
+    return question_message(
+        question, argv, environ, advice, others, surroundings=around, lead=lead, has_guidance=has_guidance
+    )
 
 
 def _link(question: Dialog, services: Services) -> Link | None:

@@ -387,11 +387,14 @@ def _waiting(store: DocumentStore, session: str | None, tool_use_id: str | None)
 
 def _full(app: Application, question: Dialog) -> str:
     from hookrouter.dialogs.composer import surroundings
+    from hookrouter.dialogs.guidance import guidance
     from hookrouter.dialogs.messages.formatting import question_message
 
     others, around = documents.others(app.store, question), surroundings(question, app)
     start = start_of_reader() or (script_argv(), os.environ)
-    return question_message(question, *start, "", others, surroundings=around).rstrip()
+    has_guidance = bool(guidance(app, question.cwd, question.kind).strip())
+    text = question_message(question, *start, "", others, surroundings=around, has_guidance=has_guidance)
+    return text.rstrip()
 
 
 def _guidance(app: Application, session: str | None, tool_use_id: str | None) -> str:

@@ -105,11 +105,12 @@ def answer(
         kind = find_kind(app.plugins, question.kind)
         if kind is None:
             return result._replace(reason=f"no active plugin serves dialogs of the kind {question.kind!r}")
+        result = result._replace(kind=kind.name)
         if isinstance(decide, str):
             given = kind.parse(question, decide)
         else:
             given = kind.chosen(question, check_decisions(decide(question, form), form))
-        result = result._replace(kind=kind.name, questions=kind.intended(question, given))
+        result = result._replace(questions=kind.intended(question, given))
         if not author.is_present and (refusal := kind.refusal(question, given, app.config)):
             if not dry_run:
                 _journal_refusal(app, question, given, author, refusal)

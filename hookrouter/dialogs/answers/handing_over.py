@@ -121,9 +121,9 @@ class HandingOver:
         """Whether hooks that run before the dialog is drawn may still be at work.
 
         The agent is woken by the first of them. The journal tells when all of ours are done; without it the question's
-        age does.
+        age does. A dialog that no turn waits for was seen on the screen before it was opened.
         """
-        if not documents.is_young(self._question):
+        if not self._kind.is_of_turn or not documents.is_young(self._question):
             return False
         shown, since = shown_id(self._question.tool_use_id), (seconds(self._question.saved_at) or self._started) - 1
         return not any(

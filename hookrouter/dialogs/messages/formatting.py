@@ -137,13 +137,15 @@ def question_message(
     *,
     surroundings: Surroundings | None = None,
     lead: Sequence[str] = (),
+    has_guidance: bool = True,
 ) -> str:
     """Return the whole message about an open question, in markdown.
 
     ``argv`` starts hookrouter by its absolute path; of ``environ`` only the variables that say where hookrouter's home
     is are used, because the agent runs elsewhere; ``guidance`` is put at the end, and without it a line says where to
-    read it; ``others`` are the questions that the session has open beside this one; ``surroundings`` is cut so that the
-    message stays within :data:`MESSAGE_BYTES`, as far as the form allows; ``lead`` stands in the place of the title.
+    read it, if the kind ``has_guidance``; ``others`` are the questions that the session has open beside this one;
+    ``surroundings`` is cut so that the message stays within :data:`MESSAGE_BYTES`, as far as the form allows; ``lead``
+    stands in the place of the title.
     """
     forms, count = bounded(question.questions), len(question.questions)
     around = surroundings or Surroundings(cwd=question.cwd, transcript_path=question.transcript_path)
@@ -161,10 +163,11 @@ def question_message(
     tail = _reserved_parts(question) if question.is_reserved else _answer_parts(question, argv, environ)
     if others:
         tail.append(_others(others))
-    command = f"{start_command(argv, environ)} questions --guidance {quote(f'--session={question.session}')}"
-    tail.append(f"How to decide, if you have not read it in this session yet: {code(command)}")
+    if has_guidance:
+        command = f"{start_command(argv, environ)} questions --guidance {quote(f'--session={question.session}')}"
+        tail.append(f"How to decide, if you have not read it in this session yet: {code(command)}")
     room = MESSAGE_BYTES * count - sum(_size(part) for part in (*head, *form_parts, *tail))
-    if guidance.strip():
+    if has_guidance and guidance.strip():
         tail[-1] = guidance.strip()
     return "\n\n".join([*head, *_context_parts(around, room), *form_parts, *tail]) + "\n"
 

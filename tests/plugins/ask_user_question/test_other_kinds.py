@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from hookrouter.answering.interfaces import AnswerOutcome, AnswerStatus
 from hookrouter.dialogs import documents
+from hookrouter.dialogs.answers.answer import answer
 from hookrouter.dialogs.closing import End, by_person
 from hookrouter.dialogs.documents import Dialog, PendingAnswer
 from hookrouter.dialogs.kinds import DialogKind
+from hookrouter.dialogs.messages.formatting import question_message
 from hookrouter.dialogs.verdicts import list_verdicts
 
 PUZZLE = Dialog(
@@ -87,3 +90,38 @@ def test_its_kind_compares_a_refusal(ask_session: Any, kinds: dict[str, DialogKi
         "answered_by_person",
         "".join(part.title() for part in hook.split("_")),
     )
+
+
+def test_a_decision_that_its_kind_refuses_is_told_with_the_kind(
+    ask_session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookrouter.dialogs.answers.answer.find_kind", lambda *_: Puzzle())
+    documents.save_question(ask_session.app.store, PUZZLE)
+    result = answer(ask_session.app, "main", '[{"action": "select", "optionIndex": 9}]')
+    assert (result.outcome, result.kind) == ("invalid", "puzzle")
+
+
+@pytest.mark.parametrize(("kind", "looks"), [(Puzzle(), True), (Outside(), False)], ids=["of a turn", "watched"])
+def test_one_that_was_seen_before_it_was_opened_is_not_waited_for(
+    ask_session: Any, monkeypatch: pytest.MonkeyPatch, kind: DialogKind, looks: bool
+) -> None:
+    monkeypatch.setattr("hookrouter.dialogs.answers.answer.find_kind", lambda *_: kind)
+    monkeypatch.setattr("hookrouter.dialogs.answers.handing_over._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("hookrouter.dialogs.documents.is_young", lambda _: len(tries) < 3)
+    monkeypatch.setattr("hookrouter.dialogs.answers.handing_over.serves", lambda *_: True)
+    tries: list[object] = []
+
+    def act(request: object) -> AnswerOutcome:
+        tries.append(request)
+        return AnswerOutcome(AnswerStatus.UNAVAILABLE, "not on the screen")
+
+    ask_session.first.act = act
+    documents.save_question(ask_session.app.store, PUZZLE)
+    result = answer(ask_session.app, "main", '[{"action": "select", "optionIndex": 0}]', channel="keys")
+    assert result.outcome == "not_delivered"
+    assert (len(tries) > 1) == looks
+
+
+def test_no_advice_is_pointed_to_that_its_kind_does_not_have() -> None:
+    assert "How to decide" in question_message(PUZZLE, ["hookrouter"], {})
+    assert "How to decide" not in question_message(PUZZLE, ["hookrouter"], {}, has_guidance=False)

@@ -75,3 +75,16 @@ def test_a_dialog_is_known_to_any_that_can_tell(plugins: Plugins) -> None:
     assert sight(SCREEN) == SeenDialog("Rewind", ())
     assert sight(Screen(("else",), 10, 1)) is None
     assert seen_dialog(plugins, "counting") is None
+
+
+def test_who_says_that_a_dialog_is_told_of_is_right(plugins: Plugins) -> None:
+    class Picker(Planner):
+        def seen(self, screen: Screen) -> SeenDialog | None:
+            return SeenDialog("Plan", (), is_told=True) if "mine" in screen.lines else None
+
+    objects = {"picker": Contributing(Picker("picker", ("picker",), "Plan")), "grammar": plugins.load("grammar")}
+    index = [DiscoveredPlugin(name=name, value=name, hooks=("keystroke_planner",)) for name in sorted(objects)]
+    sight = seen_dialog(Plugins(index, Config(), lambda *_: None, objects), "grammar")
+    assert sight is not None
+    assert sight(Screen(("Plan",), 10, 1)) == SeenDialog("Plan", ())
+    assert sight(Screen(("Plan", "mine"), 10, 2)) == SeenDialog("Plan", (), is_told=True)
