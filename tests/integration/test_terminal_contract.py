@@ -10,9 +10,9 @@ import pytest
 
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
 from hookrouter._sandbox.waiting import PATIENCE_VARIABLE, WaitTimeoutError, wait_until
-from hookrouter.terminals import TerminalBackend
+from hookrouter.terminals import TerminalBackend, TerminalError
 from hookrouter.testing.contracts import TerminalBackendContract
-from hookrouter.testing.contracts.terminal_backend import starter
+from hookrouter.testing.contracts.terminal_backend import NAMED_KEYS, starter
 from hookrouter_tmux.backend import TmuxBackend
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class Host:
 
     def close(self, address: TerminalAddress) -> None:
         self._server.run("kill-pane", "-t", address.target)
+
+    def type_text(self, address: TerminalAddress, text: str) -> None:
+        self._server.run("send-keys", "-t", address.target, "-l", text)
 
     def stop(self) -> None:
         self._server.run("kill-server")
@@ -90,6 +93,58 @@ class Unguarded(TmuxBackend):
 
     def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
         pass
+
+
+class ForgetsClient(TmuxBackend):
+    """Knows programs by the terminal's word alone."""
+
+    def guard_program(self, address: TerminalAddress, client_pid: int = 0) -> None:
+        super().guard_program(address)
+
+
+class HoldsNothing(TmuxBackend):
+    """Lets everybody into a pane that it says it holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[TerminalAddress] = set()
+
+    def hold(self, address: TerminalAddress, seconds: float) -> bool:
+        was_held = address in self._said
+        self._said.add(address)
+        return was_held
+
+    def release(self, address: TerminalAddress) -> None:
+        self._said.discard(address)
+
+
+class OutlivesHold(TmuxBackend):
+    """Presses keys on when its hold is over."""
+
+    def press(self, address: TerminalAddress, key: str) -> None:
+        try:
+            super().press(address, key)
+        except TerminalError:
+            self.release(address)
+            super().press(address, key)
+
+
+class OneArrow(TmuxBackend):
+    """Sends the same for an arrow in every mode of the program."""
+
+    def press(self, address: TerminalAddress, key: str) -> None:
+        if key in ("Up", "Down", "Right", "Left"):
+            self._tmux(address, "send-keys", "-t", address.target, "-l", NAMED_KEYS[key][0].decode())
+        else:
+            super().press(address, key)
+
+
+class MainScreen(TmuxBackend):
+    """Reads what lies under a program's alternate screen."""
+
+    def capture(self, address: TerminalAddress) -> Screen:
+        is_alternate = self._tmux(address, "display-message", "-p", "-t", address.target, "#{alternate_on}")
+        return self._captured(address, *(["-a"] if is_alternate.strip() == "1" else []))
 
 
 class Opens(TmuxBackend):
@@ -201,6 +256,11 @@ def test_a_backend_that_opens_panes_rightly_passes(
         (Brackets(), "test_a_program_that_asked_for_no_brackets_gets_none"),
         (Reuses(), "test_an_address_never_leads_to_a_later_pane"),
         (Unguarded(), "test_what_is_sent_reaches_only_the_program_that_was_there"),
+        (ForgetsClient(), "test_what_is_sent_reaches_nobody_once_the_client_has_ended"),
+        (HoldsNothing(), "test_a_held_pane_takes_nothing_from_others"),
+        (OutlivesHold(), "test_a_hold_that_is_over_takes_the_holders_keys_no_more"),
+        (OneArrow(), "test_arrows_have_the_bytes_of_the_mode_that_the_program_has_chosen"),
+        (MainScreen(), "test_capture_shows_the_alternate_screen_of_a_program_that_uses_one"),
         (Misspelt(), "test_optional_methods_are_whole_and_spelt_right"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
@@ -213,7 +273,7 @@ def test_the_contract_catches_a_bad_backend(
         given = {"backend": backend, "host": host, "start": starter(backend, host, tmp_path_factory)}
         method = getattr(TerminalBackendContract(), test)
         wanted = inspect.signature(method).parameters
-        with pytest.raises((AssertionError, pytest.fail.Exception)):
+        with pytest.raises((AssertionError, WaitTimeoutError, pytest.fail.Exception)):
             method(**{name: value for name, value in given.items() if name in wanted})
 
 

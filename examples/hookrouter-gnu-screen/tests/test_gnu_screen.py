@@ -154,9 +154,10 @@ def backend() -> Iterator[ScreenBackend]:
 
 
 class TestScreenBackend(TerminalBackendContract):
-    """All of it but one: screen takes every key and every text, and does not tell what a program asked for."""
+    """All of it: screen takes every key and every text. It does not tell what a program asked for."""
 
     knows_brackets = False
+    knows_cursor_mode = False
 
 
 def started(host: Host, backend: ScreenBackend, text: str, end: str = "") -> TerminalAddress:

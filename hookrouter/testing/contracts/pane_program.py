@@ -3,8 +3,9 @@
 ``python pane_program.py FOLDER`` waits for ``FOLDER/sized``, because a pane may get its size later than its program. It
 shows ``FOLDER/text`` in raw mode with bracketed paste switched on (unless there is a file ``FOLDER/plain``), writes its
 environment, its process id and its working folder to ``FOLDER/environ.json``, and appends what it reads to
-``FOLDER/received``. With a further word it does so in a program of another name, as a shell starts one, and shows what
-it reads itself when that has ended. When it is resized it clears the screen and shows its new size.
+``FOLDER/received``. With a further word it does so in a program of another name, as a shell starts one (``script``: as
+one without job control does), and shows what it reads itself when that has ended. When it is resized it clears the
+screen and shows its new size.
 """
 
 from __future__ import annotations
@@ -42,15 +43,19 @@ def main(folder: str) -> None:
             received.write(got)
 
 
-def start(folder: str) -> None:
-    """Run :func:`main` as a shell runs a program, and then show what is read, as a shell does."""
+def start(folder: str, how: str) -> None:
+    """Run :func:`main` as a shell runs a program, and then show what is read, as a shell does.
+
+    ``how`` is ``jobs`` for a program that gets the foreground, ``script`` for one that shares it with the shell.
+    """
     program = os.path.join(folder, "program")
     os.symlink(sys.executable, program)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     child = os.fork()  # noqa: TID251 - a program of its own, without threads
     if child == 0:
-        os.setpgid(0, 0)
-        os.tcsetpgrp(0, os.getpid())
+        if how == "jobs":
+            os.setpgid(0, 0)
+            os.tcsetpgrp(0, os.getpid())
         os.execv(  # noqa: S606 - no shell is wanted
             program,
             [
@@ -67,4 +72,4 @@ def start(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    (start if len(sys.argv) > 2 else main)(sys.argv[1])
+    (start if len(sys.argv) > 2 else main)(*sys.argv[1:])

@@ -124,6 +124,12 @@ class TerminalHost(Protocol):
     def close(self, address: TerminalAddress) -> None:
         """Close the pane, whatever runs in it, and wait until it is closed."""
 
+    def type_text(self, address: TerminalAddress, text: str) -> None:
+        """Type letters in the pane, as a person would; asked only for a backend that ``can_hold``.
+
+        What has been typed must be in the pane, or kept out of it, when it returns.
+        """
+
     def stop(self) -> None:
         """End the terminal with all its panes, and wait until it has ended."""
 
@@ -174,7 +180,8 @@ def starter(
     """Return a function that starts the contract's program, showing a text, and locates it.
 
     ``session`` is the session's name, a new one by default; ``plain`` keeps it from asking for bracketed paste; with
-    ``behind`` another program has started it, which comes to the foreground when it ends, and shows what it reads then.
+    ``behind`` another program has started it, which shows what it reads once it has ended: as a shell does, whose
+    foreground the program was (``"jobs"``), or as one without job control (``"script"``).
     """
     numbers = count(1)
     patience = _Patience(backend)
@@ -186,13 +193,13 @@ def starter(
         session: str = "",
         *,
         plain: bool = False,
-        behind: bool = False,
+        behind: str = "",
     ) -> _Pane:
         folder = tmp_path_factory.mktemp("pane")
         if plain:
             (folder / "plain").touch()
         (folder / "text").write_bytes(text.replace("\n", "\r\n").encode())
-        command = [sys.executable, pane_program.__file__, str(folder), *["behind"] * behind]
+        command = [sys.executable, pane_program.__file__, str(folder), *[behind] * bool(behind)]
         host.start(session or f"contract-{next(numbers)}", command, width, height)
         (folder / "sized").touch()
         environ_file = folder / "environ.json"
@@ -224,6 +231,9 @@ class TerminalBackendContract:
     knows_brackets: ClassVar[bool] = True
     """Whether the terminal can tell if the program asked for bracketed paste. One that cannot must bracket every text,
     because Claude Code asks for it, and a text without brackets would be typed line by line."""
+    knows_cursor_mode: ClassVar[bool] = True
+    """Whether the terminal can tell which bytes a program wants for arrows. One that cannot must send ``ESC [ A`` to
+    ``ESC [ D``, those of a program that has not asked for others."""
     refused: ClassVar[Mapping[str, str]] = {}
     """What the terminal cannot take: a named key, a character or the name of a text in ``TEXTS``, with a regular
     expression that the reason in the TerminalError matches. Nothing of it may then arrive."""
@@ -279,6 +289,12 @@ class TerminalBackendContract:
         screen = _shown(backend, pane, "row 99 日本")
         assert screen.lines == tuple(f"row {number} 日本" for number in range(90, 100))
 
+    def test_capture_shows_the_alternate_screen_of_a_program_that_uses_one(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        pane = start("under\x1b[?1049h\x1b[2J\x1b[Habove")
+        assert "under" not in _shown(backend, pane, "above").lines
+
     def test_a_styled_capture_tells_faint_text_and_exchanged_colours(
         self, backend: TerminalBackend, start: Callable[..., _Pane]
     ) -> None:
@@ -318,6 +334,19 @@ class TerminalBackendContract:
             backend.press(pane.address, "n")
             before += b"n"
             pane.wait_received(before, case=f"{case} and press('n')")
+
+    def test_arrows_have_the_bytes_of_the_mode_that_the_program_has_chosen(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        arrows = {key: NAMED_KEYS[key] for key in ("Up", "Down", "Right", "Left") if key not in self.refused}
+        for chosen, text in ((False, "ready"), (True, "\x1b[?1hready")):
+            pane, before = start(text), b""
+            for key, (normal, application) in arrows.items():
+                backend.press(pane.address, key)
+                pane.wait_received(before + normal, before + application, case=f"press({key!r})")
+                before += application if chosen and self.knows_cursor_mode else normal
+                asked = "application cursor keys" if chosen else "no mode"
+                assert pane.received() == before, f"press({key!r}) in a program that has chosen {asked}"
 
     def test_any_other_key_is_refused(self, backend: TerminalBackend, start: Callable[..., _Pane]) -> None:
         pane = start()
@@ -543,12 +572,73 @@ class TerminalBackendContract:
         assert backend.hold(pane.address, 30) is False
         backend.release(pane.address)
 
+    def test_a_held_pane_takes_nothing_from_others(
+        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
+    ) -> None:
+        if not backend.can_hold:
+            return
+        held, other = start(), start()
+        backend.hold(held.address, 30)
+        for pane in (held, other):
+            host.type_text(pane.address, "x")
+        other.wait_received(b"x", case="type_text('x') in a pane that nobody holds")
+        backend.press(held.address, "n")
+        backend.paste(held.address, "text")
+        host.type_text(held.address, "x")
+        backend.press(held.address, "y")
+        held.wait_received(b"n" + _pasted("text") + b"y", case="type_text('x') in a held pane")
+        backend.release(held.address)
+        host.type_text(held.address, "z")
+        held.wait_received(b"n" + _pasted("text") + b"yz", case="release() and type_text('z')")
+
+    def test_a_hold_that_is_over_takes_the_holders_keys_no_more(
+        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., _Pane]
+    ) -> None:
+        if not backend.can_hold:
+            return
+        pane = start()
+        backend.hold(pane.address, 0.1)
+
+        def typed() -> bool:
+            host.type_text(pane.address, "x")
+            return b"x" in pane.received()
+
+        pane.patience.wait(typed, "what a person types once a hold of 0.1 s has run out")
+        for case, act in (
+            ("press('n')", partial(backend.press, pane.address, "n")),
+            ("paste('text')", partial(backend.paste, pane.address, "text")),
+        ):
+            _assert_refused(act, f"{case} after the hold has run out")
+        assert backend.hold(pane.address, 30) is False, "a hold that has run out is a gap"
+        backend.press(pane.address, "y")
+        backend.release(pane.address)
+        pane.patience.wait(lambda: pane.received().endswith(b"y"), "press('y') in a pane that is held anew")
+        assert pane.received().strip(b"x") == b"y", "what was refused arrived"
+
+    def test_what_is_sent_reaches_nobody_once_the_client_has_ended(
+        self, backend: TerminalBackend, start: Callable[..., _Pane]
+    ) -> None:
+        if not overrides(backend, TerminalBackend, "guard_program"):
+            return
+        pane = start(behind="script")
+        client = int(pane.environ["PANE_PROGRAM"])
+        backend.guard_program(pane.address, client)
+        backend.press(pane.address, "n")
+        pane.wait_received(b"n")
+        os.kill(client, signal.SIGKILL)
+        _shown(backend, pane, "what follows")
+        for act in (partial(backend.press, pane.address, "Enter"), partial(backend.paste, pane.address, "text")):
+            assert isinstance(_raised(act), TerminalGone), "what was meant for a client reached the shell that ran it"
+        backend.guard_program(pane.address)
+        backend.press(pane.address, "x")
+        _shown(backend, pane, "read b'x'")
+
     def test_what_is_sent_reaches_only_the_program_that_was_there(
         self, backend: TerminalBackend, start: Callable[..., _Pane]
     ) -> None:
         if not overrides(backend, TerminalBackend, "guard_program"):
             return
-        pane = start(behind=True)
+        pane = start(behind="jobs")
         backend.guard_program(pane.address)
         backend.press(pane.address, "n")
         backend.paste(pane.address, "text")
