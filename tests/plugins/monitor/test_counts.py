@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter._isolation.progress import FAILURES
 from hookrouter.storage.home import Home
-from hookrouter.storage.journal import Journal
+from hookrouter.storage.journal import FAILURES, Journal
 from hookrouter_monitor.counts import _CALLS, OTHER, Counts, Journalled
 
 NAMES: dict[str, str] = {"session_id": "s", "tool_use_id": "toolu_1"}
