@@ -51,8 +51,8 @@ def locate_terminal(services: Services) -> tuple[TerminalAddress | None, str]:
 
 def machines(services: Services) -> Machines:
     """Return the machines of the fleet; none if nothing is shared, or if another machine asked for this process."""
-    from hookrouter._fleet.spawn import ALONE_VARIABLE
     from hookrouter.config import FILES
+    from hookrouter.storage.engine import ALONE_VARIABLE
 
     if services.config.storage.engine == FILES or services.environ.get(ALONE_VARIABLE):
         from hookrouter.machines import Machines
@@ -110,7 +110,8 @@ def start_router(environ: Mapping[str, str], home: Home, idle: float) -> None:
 
 def start_sharing(environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
     """Start the process that writes documents to the engine of ``[storage]``, if none is there. Raises OSError."""
-    from hookrouter._fleet.spawn import ALONE_VARIABLE, start_sharing
+    from hookrouter._fleet.spawn import start_sharing
+    from hookrouter.storage.engine import ALONE_VARIABLE
 
     if environ.get(ALONE_VARIABLE):
         return

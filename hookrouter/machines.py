@@ -6,17 +6,39 @@ before: :class:`Machines` as it stands is the answer of a machine that is alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from hookrouter.storage.history import HistoryStore
+    from hookrouter.storage.history import HistoryStore, StoryQuery
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["Done", "ErrandError", "Machines"]
+__all__ = ["COMMANDS", "Done", "ErrandError", "Machines", "refusal"]
+
+COMMANDS = (
+    *("answer", "send", "queue", "pause", "resume", "questions", "sessions", "history"),
+    *("allow", "deny", "approve", "revise"),
+)
+"""The commands that another machine may ask for: those by which agents and people answer and steer."""
+
+_INTERNAL = ("queue", "deliver")
+"""How the command line of a process begins that is no command for anybody."""
+_PAGE = 200
+"""How many stories the engine is asked for at once."""
+_WATCH = "--watch"
+"""The option by which a command never ends."""
+
+
+def refusal(words: Sequence[str]) -> str:
+    """Return why another machine may not be asked to run ``hookrouter WORDS...``; empty if it may."""
+    if not words or words[0] not in COMMANDS or tuple(words[:2]) == _INTERNAL:
+        return f"{' '.join(words)!r} is not a command for another machine; allowed: {', '.join(COMMANDS)}"
+    if _WATCH in (words[: words.index("--")] if "--" in words else words):
+        return f"{_WATCH}: {words[0]!r} would never end on another machine; without it, it shows what is there now"
+    return ""
 
 
 class ErrandError(StoreError):
@@ -61,13 +83,31 @@ class Machines:
         """Whether a machine's process is at work, so that it can be asked to do something."""
         return False
 
-    def keeps_history(self, machine: str) -> bool:  # noqa: ARG002 - there is none
-        """Whether the engine has the history of one."""
-        return False
-
     def history(self) -> HistoryStore | None:
         """Return the history of all machines, this one too, if the engine keeps one; it holds until :meth:`close`."""
         return None
+
+    def stories(
+        self, session: str | None, since: float | None, limit: int, machine: str | None = None
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Return, of each other one whose history the engine keeps, the last ``limit`` stories, the oldest first.
+
+        With ``machine``, of this one alone. ``since`` is in seconds since 1970; a ``limit`` of 0 means all of them.
+        Empty if the engine keeps no history or cannot be used: then the machines themselves are asked, and that says
+        what is wrong. Raises nothing.
+        """
+        from hookrouter.storage.history import StoryQuery
+
+        found: dict[str, list[dict[str, Any]]] = {}
+        try:
+            history = self.history()
+            for name in () if history is None else history.machines():
+                if history is not None and name != self.here and machine in (None, name):
+                    query = StoryQuery(session=session or "", since=since, machine=name)
+                    found[name] = list(_newest(history, query, limit))[::-1]
+        except Exception:  # noqa: BLE001 - an engine of a third party may raise anything
+            return {}
+        return found
 
     def store(self, machine: str) -> DocumentStore:
         """Return what stands in the engine of one, to be read."""
@@ -94,3 +134,15 @@ class Machines:
 
     def close(self) -> None:
         """Let go of the engine; the next call opens it anew. Raises nothing."""
+
+
+def _newest(history: HistoryStore, query: StoryQuery, limit: int) -> Iterator[dict[str, Any]]:
+    """Yield the newest ``limit`` stories that fit, all of them if it is 0, newest first. Raises StoreError."""
+    after, left = "", limit
+    while True:
+        page = history.stories(query, min(left, _PAGE) if limit else _PAGE, after)
+        yield from (dict(kept.story) for kept in page.stories)
+        left -= len(page.stories)
+        after = page.after
+        if not after or (limit and left <= 0):
+            return

@@ -20,10 +20,10 @@ import tempfile
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter._routing.router import DRY_RUN
 from hookrouter._routing.tracing import VARIABLE
 from hookrouter.messaging.outbox import Outbox
+from hookrouter.storage.engine import ALONE_VARIABLE
 from hookrouter.storage.home import HOME_VARIABLE, Home
 from hookrouter.storage.journal import Journal
 from hookrouter.storage.journal_query import entries, is_hook_run

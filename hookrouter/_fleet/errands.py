@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 from hookrouter._fleet.kinds import FLEET
 from hookrouter._fleet.reader import READER_VARIABLE, reader_value, start_for
 from hookrouter._fleet.replica import PRESENCE
-from hookrouter._fleet.spawn import ALONE_VARIABLE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE, PROOF_VARIABLE, person_elsewhere
-from hookrouter.machines import Done, ErrandError
+from hookrouter.machines import Done, ErrandError, refusal
 from hookrouter.messaging.environment import ERRAND_VARIABLE
 from hookrouter.messaging.trace_context import VARIABLE as TRACE_VARIABLE
 from hookrouter.messaging.trace_context import parsed
+from hookrouter.storage.engine import ALONE_VARIABLE
 from hookrouter.util.clock import iso, now, seconds
 from hookrouter.util.program import script_argv
 
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.interface import DocumentStore, DocumentWatch, Storage
 
-__all__ = ["COMMANDS", "Errands", "run_elsewhere"]
-
-COMMANDS = ("answer", "send", "queue", "pause", "resume", "questions", "sessions", "history")
-"""The commands that another machine may ask for: those by which agents and people answer and steer."""
+__all__ = ["Errands", "run_elsewhere"]
 
 _KIND = "errand"
 _ASKING = "asking"
@@ -46,10 +43,6 @@ _WITHDRAWN = {"state": _DONE, "code": 1, "not_run": True}
 """What an errand says that is not carried out any more, and was not."""
 _READING = (("questions",), ("sessions",), ("history",), ("queue", "list"), ("queue", "show"))
 """How the commands begin that only read."""
-_INTERNAL = ("queue", "deliver")
-"""How the command line of a process begins that is no command for anybody."""
-_WATCH = "--watch"
-"""The option by which a command never ends."""
 _LONGEST_OUTPUT = 4 * 1024 * 1024
 """Characters of what a command prints that are sent back."""
 _LONGEST_LEFT = 16 * 1024
@@ -176,15 +169,6 @@ def _awaited(store: DocumentStore, watch: DocumentWatch, name: str, document: di
             # lost its last moment. While the engine was away, the machine may have been unable to say that it is there.
             why = f"the machine {machine} has gone while it did that; whether it was done is not known"
             raise ErrandError(why, may_have_run=True)
-
-
-def refusal(words: Sequence[str]) -> str:
-    """Return why another machine may not be asked to run ``hookrouter WORDS...``; empty if it may."""
-    if not words or words[0] not in COMMANDS or tuple(words[:2]) == _INTERNAL:
-        return f"{' '.join(words)!r} is not a command for another machine; allowed: {', '.join(COMMANDS)}"
-    if _WATCH in (words[: words.index("--")] if "--" in words else words):
-        return f"{_WATCH}: {words[0]!r} would never end on another machine; without it, it shows what is there now"
-    return ""
 
 
 class Errands:

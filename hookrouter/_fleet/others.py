@@ -60,10 +60,6 @@ class Others(Machines):
     def is_there(self, machine: str) -> bool:
         return self._storage.store(FLEET, self._services.warn, machine).lock_holder(*PRESENCE) is not None
 
-    def keeps_history(self, machine: str) -> bool:
-        history = self.history()
-        return history is not None and machine in history.machines()
-
     def history(self) -> HistoryStore | None:
         return history_of(self._storage)
 

@@ -5,7 +5,7 @@ Every hook run asks, so this module imports next to nothing.
 
 from __future__ import annotations
 
-from hookrouter.storage.engine import ALONE_VARIABLE, open_store
+from hookrouter.storage.engine import open_store
 from hookrouter.storage.interface import StoreError
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.home import Home
 
-__all__ = ["ALONE_VARIABLE", "SHARING", "STAY", "WORDS", "is_sharing", "process_lock", "start_sharing"]
+__all__ = ["SHARING", "STAY", "WORDS", "is_sharing", "process_lock", "start_sharing"]
 
 WORDS = ("storage", "--share")
 """How the command line of the process begins."""

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
 from hookrouter.cli.completion import open_sessions
+from hookrouter.cli.dialogs.answer_command import run, told
+from hookrouter.cli.dialogs.answer_request import Request
+from hookrouter.cli.fleet.option import on_any_machine
+from hookrouter.cli.fleet.routing import of_the_dialog
 from hookrouter.cli.terminal import is_attended
 from hookrouter.dialogs.answers.identity import is_person_there
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["DryRun", "Session", "ToolUseId", "Wait", "Who", "decide"]
+__all__ = ["DryRun", "Session", "ToolUseId", "Wait", "Who", "decide", "where_the_dialog_is"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 Session = Annotated[
     str,
@@ -38,6 +45,14 @@ Who = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check the decision and show the plan; do nothing.")]
 
 
+def where_the_dialog_is(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Have a command that calls :func:`decide` run on the machine of the fleet whose dialog is meant.
+
+    It has the parameters ``session``, ``tool_use_id`` and ``as_json``, and gets the option ``--machine``.
+    """
+    return on_any_machine(command, of_the_dialog, told=told)
+
+
 def decide(
     command: str,
     decision: Mapping[str, Any],
@@ -46,7 +61,6 @@ def decide(
     tool_use_id: str | None = None,
     wait: float = 10.0,
     author: str | None = None,
-    machine: str | None = None,
     dry_run: bool = False,
     as_json: bool = False,
 ) -> int:
@@ -56,9 +70,6 @@ def decide(
     Without ``session`` and ``tool_use_id`` the one open dialog is meant. ``wait`` is in seconds. Without ``author`` a
     person at a terminal decides, else an agent. Nothing is raised: a decision that is refused is exit code 2.
     """
-    from hookrouter.cli.dialogs.answer_command import run
-    from hookrouter.cli.dialogs.answer_request import Request
-
     if author is None and is_person_there(at_terminal=is_attended()):
         author = "person"
     return run(
@@ -72,6 +83,5 @@ def decide(
             as_json=as_json,
             author=author,
             command=command,
-            machine=machine,
         )
     )

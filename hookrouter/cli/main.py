@@ -60,9 +60,7 @@ def _run(arguments: list[str]) -> int:
 
         answer_to_the_shell()
     try:
-        words = _here(arguments)
-        if isinstance(words, int):
-            return words
+        words = _in_order(arguments)
         # Not standalone, so that what is wrong with a command line arrives here.
         result = command_line().main(args=words, prog_name="hookrouter", standalone_mode=False)
     except SystemExit as stopped:
@@ -86,13 +84,13 @@ def _run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _here(arguments: list[str]) -> list[str] | int:
-    """Return the words that are run here, or the exit code of what another machine has run. Raises CommandError."""
+def _in_order(arguments: list[str]) -> list[str]:
+    """Return the words as typer reads them: one option may stand before its command."""
     if not any(word.startswith("--machine") for word in arguments):
         return arguments
-    from hookrouter.cli.fleet.option import on_machine
+    from hookrouter.cli.fleet.option import behind_the_command
 
-    return on_machine(arguments)
+    return behind_the_command(arguments)
 
 
 def command_line() -> Any:

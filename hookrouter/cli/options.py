@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
-from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
+from typing import Annotated
 
 import typer
 
 from hookrouter.cli.errors import CommandError
 from hookrouter.util.clock import moment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
     "DryRun",
     "Json",
-    "Machine",
     "Since",
     "earliest",
     "echo_json",
-    "on_any_machine",
 ]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]
 Since = Annotated[
@@ -39,38 +28,6 @@ Since = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
-
-
-Machine = Annotated[
-    str | None,
-    typer.Option(
-        "--machine",
-        metavar="NAME",
-        help="Run on this machine of the fleet ([storage] in config.toml).",
-    ),
-]
-
-
-def on_any_machine(command: Callable[P, R]) -> Callable[P, R]:
-    """Declare ``--machine`` for a command about sessions, so that its help and completion know it.
-
-    The option is taken out of the command line before (:mod:`hookrouter.cli.fleet.option`), so the command never gets
-    it.
-    """
-
-    @functools.wraps(command)
-    def with_option(*arguments: P.args, **options: P.kwargs) -> R:
-        options.pop("machine", None)
-        return command(*arguments, **options)
-
-    signature = inspect.signature(command, eval_str=True)
-    option = inspect.Parameter("machine", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Machine)
-    with_option.__signature__ = signature.replace(  # type: ignore[attr-defined] # what typer reads
-        parameters=[*signature.parameters.values(), option]
-    )
-    with_option.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
-    with_option.__annotations__["machine"] = Machine
-    return with_option
 
 
 def earliest(since: str | None) -> float | None:

@@ -9,12 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from hookrouter.cli.answering import DryRun, Session, ToolUseId, Wait, Who, decide
-from hookrouter.cli.options import Json, Machine  # noqa: TC001 - typer reads them
+from hookrouter.cli.answering import DryRun, Session, ToolUseId, Wait, Who, decide, where_the_dialog_is
+from hookrouter.cli.options import Json  # noqa: TC001 - typer reads it
+from hookrouter.cli.text_file import read_text
 
 __all__ = ["allow", "approve", "deny", "revise"]
 
 
+@where_the_dialog_is("allow")
 def allow(
     session: Session = "",
     tool_use_id: ToolUseId = None,
@@ -28,7 +30,6 @@ def allow(
     wait: Wait = 10.0,
     dry_run: DryRun = False,
     author: Who = None,
-    machine: Machine = None,
     as_json: Json = False,
 ) -> int:
     """Allow the tool call that Claude asks permission for.
@@ -58,12 +59,12 @@ def allow(
         tool_use_id=tool_use_id,
         wait=wait,
         author=author,
-        machine=machine,
         dry_run=dry_run,
         as_json=as_json,
     )
 
 
+@where_the_dialog_is("deny")
 def deny(
     text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]", help="A message to Claude.")] = None,
     session: Session = "",
@@ -72,7 +73,6 @@ def deny(
     wait: Wait = 10.0,
     dry_run: DryRun = False,
     author: Who = None,
-    machine: Machine = None,
     as_json: Json = False,
 ) -> int:
     """Refuse the tool call that Claude asks permission for, and say why.
@@ -93,12 +93,12 @@ def deny(
         tool_use_id=tool_use_id,
         wait=wait,
         author=author,
-        machine=machine,
         dry_run=dry_run,
         as_json=as_json,
     )
 
 
+@where_the_dialog_is("approve")
 def approve(
     session: Session = "",
     tool_use_id: ToolUseId = None,
@@ -111,7 +111,6 @@ def approve(
     wait: Wait = 10.0,
     dry_run: DryRun = False,
     author: Who = None,
-    machine: Machine = None,
     as_json: Json = False,
 ) -> int:
     """Approve the plan that Claude has made.
@@ -125,11 +124,7 @@ def approve(
     """
     decision = {"action": "approve", **({"mode": mode} if mode is not None else {})}
     if plan is not None:
-        try:
-            with open(plan, encoding="utf-8") as file:
-                decision["plan"] = file.read()
-        except (OSError, ValueError) as error:
-            raise typer.BadParameter(f"{plan}: {error}", param_hint="--plan") from None
+        decision["plan"] = read_text(plan, "--plan")
     return decide(
         "approve",
         decision,
@@ -137,12 +132,12 @@ def approve(
         tool_use_id=tool_use_id,
         wait=wait,
         author=author,
-        machine=machine,
         dry_run=dry_run,
         as_json=as_json,
     )
 
 
+@where_the_dialog_is("revise")
 def revise(
     text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What is missing in the plan.")],
     session: Session = "",
@@ -150,7 +145,6 @@ def revise(
     wait: Wait = 10.0,
     dry_run: DryRun = False,
     author: Who = None,
-    machine: Machine = None,
     as_json: Json = False,
 ) -> int:
     """Send Claude's plan back, and say what is missing.
@@ -169,7 +163,6 @@ def revise(
         tool_use_id=tool_use_id,
         wait=wait,
         author=author,
-        machine=machine,
         dry_run=dry_run,
         as_json=as_json,
     )

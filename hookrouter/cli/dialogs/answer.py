@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from hookrouter.cli.completion import open_sessions
-from hookrouter.cli.options import Json, on_any_machine
+from hookrouter.cli.dialogs.answer_command import dialog_meant, told
+from hookrouter.cli.fleet.option import on_any_machine
+from hookrouter.cli.options import Json  # noqa: TC001 - typer reads it
 
 __all__ = ["answer"]
 
@@ -79,7 +81,7 @@ _As = Annotated[
 ]
 
 
-@on_any_machine
+@on_any_machine("answer", dialog_meant, told=told)
 def answer(
     words: _Words = None,
     session: _Asking = "",

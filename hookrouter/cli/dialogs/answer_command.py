@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.answer_request import UsageError, check_options
 from hookrouter.cli.errors import CommandError
-from hookrouter.cli.fleet.errand import NO_FILES, is_errand
+from hookrouter.cli.fleet.option import SeveralMachinesError
+from hookrouter.cli.fleet.routing import dialog_of
+from hookrouter.cli.text_file import read_text
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.identity import AGENT, Author, author_option, is_person_there
 from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.messages.words import is_json
+from hookrouter.machines import ErrandError
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import printable
@@ -27,10 +30,31 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from hookrouter.cli.dialogs.answer_request import Request
+    from hookrouter.cli.fleet.option import Call, Find, Options
+    from hookrouter.dialogs.documents import Dialog
 
-__all__ = ["run"]
+__all__ = ["dialog_meant", "run", "told"]
 
-_MAX_BYTES = 1024 * 1024
+
+def dialog_meant(options: Options) -> Find | None:
+    """Return what looks for the machine whose dialog ``hookrouter answer`` is to answer; None if nothing says which.
+
+    A person who gives no answer chooses among those of all machines.
+    """
+    words, session, tool_use_id = options["words"] or (), options["session"], options["tool_use_id"]
+    if not words and options["file"] is None:
+        return None
+    if not (session or tool_use_id or options["any_session"]):
+        if not words or is_json(words[0]):
+            return None
+        session = words[0]
+    return dialog_of(session, tool_use_id)
+
+
+def told(call: Call, error: CommandError | ErrandError) -> int:
+    """Write that no machine has answered, as ``hookrouter answer`` writes a result; return the exit code."""
+    result = _refused(error, call.options["session"])
+    return _write_result(result, call.command, as_json=call.options["as_json"])
 
 
 def run(request: Request) -> int:
@@ -38,29 +62,44 @@ def run(request: Request) -> int:
 
     What another machine asks is answered there, and it writes the result.
     """
-    from hookrouter.cli.fleet.routing import SeveralMachinesError
-
     if len(request.words) == 2 and not request.names_question and is_json(request.words[1], or_nothing=False):
         request = request._replace(session=request.words[0], words=request.words[1:])
     try:
         author = None if request.author is None else _author(request.author)
-        text = _decisions(request) if request.is_json else None
-        routed = _elsewhere(request, text)
-        if isinstance(routed, int):
-            return routed
-        request = routed
-        result = _answered(request, author, text)
-    except SeveralMachinesError as error:
-        result = AnswerResult(
-            "not_delivered", ExitCode.NOT_DELIVERED, request.session, reason=str(error), candidates=error.candidates
-        )
-    except (UsageError, CommandError) as error:
-        result = AnswerResult("invalid", ExitCode.BAD_INPUT, request.session, reason=str(error))
-    if request.as_json:
+        result = _answered(request, author)
+    except (UsageError, CommandError, ErrandError) as error:
+        result = _refused(error, request.session)
+    return result if isinstance(result, int) else _write_result(result, request.command, as_json=request.as_json)
+
+
+def _refused(error: UsageError | CommandError | ErrandError, session: str) -> AnswerResult:
+    """Return why nothing was answered, or may not have been."""
+    if isinstance(error, ErrandError) and error.may_have_run:
+        return AnswerResult("not_confirmed", ExitCode.NOT_CONFIRMED, "", reason=str(error))
+    if isinstance(error, ErrandError):
+        return AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, "", reason=str(error))
+    if isinstance(error, SeveralMachinesError):
+        candidates = tuple(_candidate(machine, one) for machine, found in error.found.items() for one in found)
+        return AnswerResult("not_delivered", ExitCode.NOT_DELIVERED, session, reason=str(error), candidates=candidates)
+    return AnswerResult("invalid", ExitCode.BAD_INPUT, session, reason=str(error))
+
+
+def _candidate(machine: str, question: Dialog) -> dict[str, str]:
+    return {
+        "machine": machine,
+        "session": question.session,
+        "tool_use_id": question.tool_use_id,
+        "asked_at": question.saved_at,
+    }
+
+
+def _write_result(result: AnswerResult, command: str, *, as_json: bool) -> int:
+    """Write a result for a program or a person; return its exit code."""
+    if as_json:
         _write(sys.stdout, json.dumps(result.document()))
         return result.exit_code
     failed = result.exit_code not in (ExitCode.OK, ExitCode.RECORDED_DIFFERENTLY)
-    _write(sys.stderr if failed else sys.stdout, "\n".join(_told(result, request.command, failed=failed)))
+    _write(sys.stderr if failed else sys.stdout, "\n".join(_told(result, command, failed=failed)))
     return result.exit_code
 
 
@@ -71,13 +110,26 @@ def _author(option: str) -> Author:
         raise UsageError(str(error)) from None
 
 
-def _answered(request: Request, author: Author | None, text: str | None) -> AnswerResult:
-    """Answer with ``text``, an agent's JSON, or without it as a person does. Raises UsageError."""
-    if text is None:
+def _answered(request: Request, author: Author | None) -> AnswerResult | int:
+    """Answer with an agent's JSON, or without it as a person does.
+
+    Return the exit code alone if a machine has answered that the person has chosen. Raises UsageError, CommandError and
+    ErrandError.
+    """
+    if request.is_json:
+        text = _decisions(request)
+    else:
         from hookrouter.cli.dialogs.person.asking import Terminal
         from hookrouter.cli.dialogs.person.by_hand import answer_by_hand
 
         terminal = Terminal.here(os.environ, request.plain)
+        if terminal.can_ask and not request.words:
+            from hookrouter.cli.dialogs.person.anywhere import chosen_anywhere
+
+            chosen = chosen_anywhere(request, terminal)
+            if isinstance(chosen, int):
+                return chosen
+            request = chosen
         if request.words or terminal.can_ask:
             check_options(request)
             return answer_by_hand(request, terminal, author)
@@ -93,34 +145,6 @@ def _answered(request: Request, author: Author | None, text: str | None) -> Answ
 
         author = author._replace(is_present=is_person_there(at_terminal=Terminal.here(os.environ).can_ask))
     return request.answered(app, text, author or AGENT)
-
-
-def _elsewhere(request: Request, text: str | None) -> Request | int:
-    """Have another machine answer, if its question is meant; return the exit code, or what this one is to answer."""
-    if request.machine is not None:
-        from hookrouter.cli.fleet.option import done_on
-
-        code = done_on(request.machine, lambda: ([*request.options(), "--file=-"], text or ""))
-        return request if code is None else code
-    from hookrouter.cli.fleet.routing import answered_elsewhere
-
-    options, code = request.options(), None
-    if text is not None:
-        words = [*options, "--file=-"]
-        if request.names_question:
-            code = answered_elsewhere(request.session, request.tool_use_id, lambda: (words, text))
-    elif request.words:
-        session = request.session if request.names_question else request.words[0]
-        code = answered_elsewhere(session, request.tool_use_id, lambda: ([*options, "--", *request.words], ""))
-    else:
-        from hookrouter.cli.dialogs.person.asking import Terminal
-
-        terminal = Terminal.here(os.environ, request.plain)
-        if terminal.can_ask:
-            from hookrouter.cli.dialogs.person.anywhere import chosen_anywhere
-
-            return chosen_anywhere(request, terminal)
-    return request if code is None else code
 
 
 def _told(result: AnswerResult, command: str, *, failed: bool) -> list[str]:
@@ -161,7 +185,7 @@ def _discard(stream: TextIO) -> None:
 
 
 def _decisions(request: Request) -> str:
-    """Return the JSON text from where the command line says it is. Raises UsageError."""
+    """Return the JSON text from where the command line says it is. Raises UsageError, CommandError."""
     file = request.file
     if len(request.words) > 1:
         raise UsageError("give the JSON array alone, as one argument")
@@ -172,21 +196,7 @@ def _decisions(request: Request) -> str:
         raise UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
     if argument is not None and argument != "-":
         return argument
-    if file not in (None, "-") and is_errand():
-        raise UsageError(f"--file {printable(str(file))}: {NO_FILES}")
-    try:
-        if file is None or file == "-":
-            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
-        else:
-            with open(file, "rb") as stream:
-                data = stream.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise UsageError(f"the decisions are larger than {_MAX_BYTES} bytes")
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"--file {printable(file or '-')}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"the decisions are not UTF-8: {error.reason} at byte {error.start}") from None
+    return read_text(file or "-")
 
 
 def _waiting() -> str:

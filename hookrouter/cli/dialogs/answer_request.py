@@ -42,8 +42,6 @@ class Request(NamedTuple):
     plain: bool | None = None
     command: str = "answer"
     """The command that was typed: a short one has its own name in what it says."""
-    machine: str | None = None
-    """The machine that a short command names; with the others it is taken out of the command line before."""
 
     @property
     def names_question(self) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import textwrap
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hookrouter._fleet.kept import kept_elsewhere
 from hookrouter.cli.application import Application
+from hookrouter.cli.errors import CommandError
 from hookrouter.cli.fleet.asking import AWAY, echo_others, with_others
-from hookrouter.cli.options import Machine  # noqa: TC001 - typer reads it
+from hookrouter.cli.fleet.option import on_any_machine
+from hookrouter.cli.options import earliest
 from hookrouter.dialogs.columns import COLUMNS
 from hookrouter.dialogs.documents import FORM
 from hookrouter.dialogs.messages.formatting import one_line
@@ -19,15 +21,39 @@ from hookrouter.dialogs.stories.history import history as read_history
 from hookrouter.dialogs.stories.story import OPEN
 from hookrouter.messaging.spawn import push
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.clock import local, moment
+from hookrouter.util.clock import local
 from hookrouter.util.text import duration, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hookrouter.cli.fleet.option import Call
+    from hookrouter.machines import Machines
+
 __all__ = ["history", "story_lines"]
 
 
+def _away(call: Call, machines: Machines, machine: str) -> int | None:
+    """Tell what the engine keeps of a machine that is not there, if it does; return the exit code."""
+    asked = call.options
+    try:
+        if machines.is_there(machine):
+            return None
+    except Exception:  # noqa: BLE001 - an engine of a third party may raise anything; whoever asks it next says it
+        return None
+    found = machines.stories(asked["session"], _begin(asked["since"], asked["limit"]), asked["limit"], machine)
+    if machine not in found:
+        return None
+    if asked["as_json"]:
+        rows = [{**story, "machine": machine} for story in found[machine]]
+        typer.echo(json.dumps({"questions": rows, "machines": [{"machine": machine, "problem": AWAY}]}, indent=2))
+    else:
+        typer.echo(f"Machine {printable(machine)}: {AWAY}; this is what it had written before:")
+        _tell(found[machine], asked["session"])
+    return 0
+
+
+@on_any_machine("history", away=_away)
 def history(
     session: Annotated[
         str | None, typer.Option("--session", metavar="NAME", help="Only the questions of this session.")
@@ -42,7 +68,6 @@ def history(
         ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="Only the last N questions; 0: all.")] = 20,
-    machine: Machine = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")] = False,
 ) -> int:
     """Show Claude's questions and how they ended, in the order in which they were asked.
@@ -82,22 +107,19 @@ def history(
     app = Application.from_environ()
     push(app.environ, app.home)
     try:
-        earliest = None if since is None else moment(since)
-    except ValueError as error:
-        return _refused(f"--since: {printable(str(error))}", 2)
-    if limit < 0:
-        return _refused("--limit: a number, 0 or more", 2)
-    if machine is not None:
-        # It is not there; else it would have been asked.
-        of_it = kept_elsewhere(app, session=session, since=earliest, limit=limit, machine=machine)
-        return _tell_kept(machine, of_it.get(machine, []), session, as_json=as_json)
+        begin = _begin(since, limit)
+    except CommandError as error:
+        typer.echo(f"hookrouter history: {printable(str(error))}", err=True)
+        return 2
     try:
-        stories = read_history(app.journal, app.store, session=session, since=earliest, limit=limit or None)
+        stories = read_history(app.journal, app.store, session=session, since=begin, limit=limit or None)
     except StoreError as error:
-        return _refused(str(error), 1)
+        typer.echo(f"hookrouter history: {error}", err=True)
+        return 1
     options = [("--session", session), ("--since", since)]
     words = ["history", *(f"{name}={value}" for name, value in options if value is not None), f"--limit={limit}"]
-    kept = kept_elsewhere(app, session=session, since=earliest, limit=limit)
+    with closing(app.machines()) as others:
+        kept = others.stories(session, begin, limit)
     if as_json:
         document = with_others(app, {"questions": stories}, [*words, "--json"], ["questions"], kept)
         document["questions"].sort(key=lambda story: story.get("asked_at") or story.get("ended_at") or "")
@@ -121,20 +143,11 @@ _JSON = (
 history.__doc__ = (history.__doc__ or "").replace("{columns}", textwrap.fill(_JSON, _WIDTH).replace("\n", "\n    "))
 
 
-def _tell_kept(machine: str, stories: Sequence[Mapping[str, Any]], session: str | None, *, as_json: bool) -> int:
-    """Tell of a machine that is not there, from the engine."""
-    if as_json:
-        rows = [{**story, "machine": machine} for story in stories]
-        typer.echo(json.dumps({"questions": rows, "machines": [{"machine": machine, "problem": AWAY}]}, indent=2))
-    else:
-        typer.echo(f"Machine {printable(machine)}: {AWAY}; this is what it had written before:")
-        _tell(stories, session)
-    return 0
-
-
-def _refused(reason: str, exit_code: int) -> int:
-    typer.echo(f"hookrouter history: {reason}", err=True)
-    return exit_code
+def _begin(since: str | None, limit: int) -> float | None:
+    """Return what --since means, in seconds since 1970; None without it. Raises CommandError, for --limit too."""
+    if limit < 0:
+        raise CommandError("--limit: a number, 0 or more")
+    return earliest(since)
 
 
 def _tell(stories: Sequence[Mapping[str, Any]], session: str | None) -> None:

@@ -10,8 +10,8 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.dialogs.history import story_lines
-from hookrouter.cli.errors import CommandError
-from hookrouter.cli.options import on_any_machine
+from hookrouter.cli.fleet.option import on_any_machine
+from hookrouter.cli.fleet.routing import of_session
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.choosing import session_names
 from hookrouter.dialogs.messages.outgoing import wake
@@ -44,7 +44,7 @@ _All = Annotated[bool, typer.Option("--all", help="Every session, those that sta
 _Json = Annotated[bool, typer.Option("--json", help="Write one JSON document for programs.")]
 
 
-@on_any_machine
+@on_any_machine("pause", of_session)
 def pause(
     session: _Session = None,
     every: _All = False,
@@ -73,8 +73,6 @@ def pause(
     """
     if problem := _problem(session, every):
         return _fail("pause", problem, 2)
-    if (code := _elsewhere("pause", session, [f"--reason={reason}"] if reason else [], as_json=as_json)) is not None:
-        return code
     app = Application.from_environ()
     try:
         if session is not None and (unknown := _unknown(app, session)):
@@ -97,7 +95,7 @@ def pause(
     return 0
 
 
-@on_any_machine
+@on_any_machine("resume", of_session)
 def resume(session: _Session = None, every: _All = False, as_json: _Json = False) -> int:
     """End a pause, and the hold of a session's queue; list what was missed.
 
@@ -121,8 +119,6 @@ def resume(session: _Session = None, every: _All = False, as_json: _Json = False
     """
     if problem := _problem(session, every):
         return _fail("resume", f"{problem}; {_listing(Application.from_environ())}", 2)
-    if (code := _elsewhere("resume", session, [], as_json=as_json)) is not None:
-        return code
     app = Application.from_environ()
     try:
         missed = missed_since(app, [one for one in pauses_of.pauses(app.store) if session in (None, one.session)])
@@ -173,21 +169,6 @@ def missed_since(app: Application, pauses: Sequence[Pause]) -> list[Story]:
         if story["missed"] and any(one.session in (None, story["session"]) and asked_at >= one.since for one in pauses):
             found.append(story)
     return found
-
-
-def _elsewhere(command: str, session: str | None, options: list[str], *, as_json: bool) -> int | None:
-    """Have the machine do it that alone knows the session; return the exit code, None if that is this one."""
-    if session is None:
-        return None
-    from hookrouter.cli.fleet.routing import done_elsewhere
-
-    words = [command, f"--session={session}", *options, *(["--json"] if as_json else [])]
-    try:
-        return done_elsewhere(session, lambda: (words, ""))
-    except CommandError as error:
-        if as_json:
-            typer.echo(json.dumps({"error": printable(str(error))}))
-        return _fail(command, str(error), 2)
 
 
 def _problem(session: str | None, every: bool) -> str:

@@ -12,9 +12,10 @@ from hookrouter._fleet.reader import start_of_reader
 from hookrouter.answering.interfaces import answer_channels
 from hookrouter.cli.application import Application
 from hookrouter.cli.completion import open_sessions
+from hookrouter.cli.errand import refuse_endless
 from hookrouter.cli.fleet.asking import Kept, echo_others, with_others
-from hookrouter.cli.fleet.errand import refuse_endless
-from hookrouter.cli.options import Json, on_any_machine
+from hookrouter.cli.fleet.option import on_any_machine
+from hookrouter.cli.options import Json  # noqa: TC001 - typer reads it
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.kinds import find_kind
 from hookrouter.messaging.pauses import pauses
@@ -65,7 +66,7 @@ _Watch = Annotated[
 ]
 
 
-@on_any_machine
+@on_any_machine("questions")
 def questions(
     session: _OfSession = None,
     dismiss: _Dismiss = None,

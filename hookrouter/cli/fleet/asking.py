@@ -14,7 +14,6 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.terminal import is_attended
 from hookrouter.dialogs.answers.identity import login_name
-from hookrouter.dialogs.answers.result import AnswerResult, ExitCode
 from hookrouter.machines import ErrandError
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import describe_error, printable
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from hookrouter.machines import Machines
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["AWAY", "Kept", "Told", "echo_others", "fleet_of", "not_asked", "run_on", "told_by_others", "with_others"]
+__all__ = ["AWAY", "Kept", "Told", "echo_others", "fleet_of", "run_on", "said", "told_by_others", "with_others"]
 
 _AT_ONCE = 16
 AWAY = (
@@ -59,9 +58,9 @@ class Kept(NamedTuple):
 
 @contextmanager
 def fleet_of(what: str) -> Iterator[Machines]:
-    """Give the machines of this environment's fleet, in the block. Raises CommandError if there is none.
+    """Give the machines of this environment's fleet, in the block.
 
-    ``what`` begins the message: what asks for them.
+    Raises CommandError if there is none, or its engine cannot be used. ``what`` begins the message: what asks for them.
     """
     try:
         with closing(Application.from_environ().machines()) as others:
@@ -69,46 +68,21 @@ def fleet_of(what: str) -> Iterator[Machines]:
                 raise CommandError(f"{what}: no machines share an engine here; see [storage] in config.toml")
             others.open()
             yield others
+    except ErrandError:
+        raise
     except StoreError as error:
         raise CommandError(f"{what}: {error}") from None
 
 
 def run_on(others: Machines, machine: str, words: Sequence[str], given: str) -> int:
-    """Run a command on another machine, write what it wrote, and return its exit code.
-
-    That is 4 if it was certainly not done, and 5 if that is not known. Raises StoreError.
-    """
-    person = login_name() if is_attended() else ""
-    try:
-        done = others.run(machine, words, given, person=person)
-    except ErrandError as error:
-        return _told_failure(error, words)
+    """Run a command on another machine, write what it wrote, and return its exit code. Raises StoreError."""
+    done = others.run(machine, words, given, person=login_name() if is_attended() else "")
     sys.stdout.write(printable(done.stdout, keep_newlines=True))
     sys.stderr.write(printable(done.stderr, keep_newlines=True))
     if done.is_cut:
         sys.stderr.write(f"hookrouter {printable(words[0])}: {_cut(machine)}\n")
         return done.code or 1
     return done.code
-
-
-def not_asked(machine: str, error: Exception, words: Sequence[str]) -> int:
-    """Say that a machine could not be asked, because the engine cannot be used; return the exit code."""
-    why = f"the machine {machine} could not be asked: {_said(error)}; nothing was done"
-    return _told_failure(ErrandError(why, may_have_run=False), words)
-
-
-def _told_failure(error: ErrandError, words: Sequence[str]) -> int:
-    """Say that a command was not run, or may not have been, as the command would; return the exit code."""
-    code = ExitCode.NOT_CONFIRMED if error.may_have_run else ExitCode.NOT_DELIVERED
-    options = words[: words.index("--")] if "--" in words else words
-    if "--json" not in options:
-        sys.stderr.write(f"hookrouter {printable(words[0])}: {printable(str(error))}\n")
-    elif words[0] == "answer":
-        outcome = "not_confirmed" if error.may_have_run else "not_delivered"
-        typer.echo(json.dumps(AnswerResult(outcome, code, "", reason=str(error)).document()))
-    else:
-        typer.echo(json.dumps({"error": printable(str(error))}))
-    return code
 
 
 def told_by_others(
@@ -125,7 +99,7 @@ def told_by_others(
             with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
                 return list(pool.map(lambda name: _told(others, name, words, kept), names))
     except Exception as error:  # noqa: BLE001 - an engine of a third party may raise anything
-        return [Told("", "", f"only this machine is shown: {_said(error)}")]
+        return [Told("", "", f"only this machine is shown: {said(error)}")]
 
 
 def with_others(
@@ -166,8 +140,8 @@ def echo_others(
     """Write for a person what the other machines but some say to a command, each under its name."""
     for one in told_by_others(application, words, but, kept):
         name = f"Machine {printable(one.machine)}" if one.machine else "Other machines"
-        said = "\n".join(filter(None, (one.problem, one.stdout.strip("\n")))) or "nothing"
-        typer.echo(f"\n{name}:\n{printable(said, keep_newlines=True)}")
+        text = "\n".join(filter(None, (one.problem, one.stdout.strip("\n")))) or "nothing"
+        typer.echo(f"\n{name}:\n{printable(text, keep_newlines=True)}")
 
 
 def _readable(one: Told) -> Told:
@@ -199,7 +173,8 @@ def _cut(machine: str) -> str:
     return f"the machine {printable(machine)} wrote more than can be sent from there, so the end is missing"
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """Return in words what an engine raised."""
     return str(error) if isinstance(error, StoreError) else describe_error(error)
 
 
@@ -209,7 +184,7 @@ def _told(others: Machines, machine: str, words: Sequence[str], kept: Kept | Non
             return _of_engine(others, machine, AWAY, kept)
         done = others.run(machine, words)
     except Exception as error:  # noqa: BLE001 - as above
-        return Told(machine, "", _said(error)) if kept is None else _of_engine(others, machine, _said(error), kept)
+        return Told(machine, "", said(error)) if kept is None else _of_engine(others, machine, said(error), kept)
     if done.is_cut:
         return Told(machine, done.stdout, _cut(machine))
     return Told(machine, done.stdout, done.stderr.strip() if done.code else "")
@@ -221,5 +196,5 @@ def _of_engine(others: Machines, machine: str, problem: str, kept: Kept) -> Told
         store = others.store(machine)
         rows, lines = kept.rows(store), kept.lines(store)
     except Exception as error:  # noqa: BLE001 - as above
-        return Told(machine, "", f"{problem}; {_said(error)}")
+        return Told(machine, "", f"{problem}; {said(error)}")
     return Told(machine, "\n".join(lines), f"{problem}; this is what it had written before:", rows)

@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from hookrouter.storage.interface import DocumentStore
 
 __all__ = [
-    "as_option",
     "changed",
-    "elsewhere",
     "found_item",
     "found_items",
     "guarded",
-    "items_elsewhere",
     "refuse",
     "session_of",
     "tell",
@@ -37,34 +34,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-
-def elsewhere(command: str, session: str, options: list[str], as_json: bool) -> None:
-    """Have the machine do it that alone knows the session, and end with its exit code, unless that is this one."""
-    from hookrouter.cli.fleet.routing import done_elsewhere
-
-    words = ["queue", command, f"--session={session}", *options, *(["--json"] if as_json else [])]
-    _end(done_elsewhere(session, lambda: (words, "")))
-
-
-def items_elsewhere(
-    names: Sequence[str], line: Callable[[list[str]], list[str]], as_json: bool, given: str = ""
-) -> None:
-    """The same for what is done with items; ``line`` gets their whole ids, and returns the words behind ``queue``."""
-    from hookrouter.cli.fleet.routing import item_done_elsewhere
-
-    json_words = ["--json"] if as_json else []
-    _end(item_done_elsewhere(names, lambda ids: (["queue", *line(ids), *json_words], given)))
-
-
-def _end(code: int | None) -> None:
-    if code is not None:
-        raise typer.Exit(code)
-
-
-def as_option(author: str | None) -> list[str]:
-    """Return ``--as`` as another machine gets it."""
-    return [] if author is None else [f"--as={author}"]
 
 
 def found_item(services: Application, name: str) -> tuple[str, Item]:

@@ -8,20 +8,20 @@ import typer
 
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
-from hookrouter.cli.options import Json, echo_json, on_any_machine
+from hookrouter.cli.fleet.option import on_any_machine
+from hookrouter.cli.fleet.routing import of_items, of_session
+from hookrouter.cli.options import Json, echo_json
+from hookrouter.cli.text_file import read_text
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue import editing
 from hookrouter.queue.documents import end_many, ended_items, list_queues, read_queue
 from hookrouter.util.text import printable
 from hookrouter_sessions.commands.authors import author_of, record, words_of
 from hookrouter_sessions.commands.changing import (
-    as_option,
     changed,
-    elsewhere,
     found_item,
     found_items,
     guarded,
-    items_elsewhere,
     refuse,
     session_of,
     tell,
@@ -49,7 +49,7 @@ app = typer.Typer(
 
 
 @app.command("list")
-@on_any_machine
+@on_any_machine("queue list")
 def list_items(
     session: AnySession = None,
     every: Annotated[bool, typer.Option("--all", help="Also the items that have ended, of the last 14 days.")] = False,
@@ -127,7 +127,7 @@ def _listed(store: DocumentStore, session: str | None, *, every: bool) -> _Liste
 
 
 @app.command("show")
-@on_any_machine
+@on_any_machine("queue show", of_items)
 def show(name: ItemId, as_json: Json = False) -> None:
     """Show one item with its whole text, its times and its proof, also one that has ended.
 
@@ -142,7 +142,6 @@ def show(name: ItemId, as_json: Json = False) -> None:
     """
     from hookrouter_sessions.commands.showing import item_entry, item_lines
 
-    items_elsewhere([name], lambda ids: ["show", *ids], as_json)
     session, item = found_item(Application.from_environ(), name)
     if as_json:
         echo_json(item_entry(session, item))
@@ -152,7 +151,7 @@ def show(name: ItemId, as_json: Json = False) -> None:
 
 
 @app.command("edit")
-@on_any_machine
+@on_any_machine("queue edit", of_items)
 def edit(
     name: ItemId,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The new text.")] = None,
@@ -173,17 +172,10 @@ def edit(
       1  its delivery has begun, or it has ended: nothing was changed
       2  wrong arguments, the text is refused, there is no such item, or the state folder cannot be used
     """
-    from hookrouter_sessions.commands.sending import read_text
-
     if (text is None) == (file is None):
         raise CommandError("give the new TEXT, or --file FILE")
     by = author_of(author)
-    try:
-        wanted = text if file is None else read_text(file)
-    except ValueError as error:
-        raise CommandError(str(error)) from None
-    new = wanted or ""
-    items_elsewhere([name], lambda ids: ["edit", *as_option(author), "--file=-", *ids], as_json, new)
+    new = text or "" if file is None else read_text(file)
     services = Application.from_environ()
     session, item = found_item(services, name)
     changed(services, session, lambda queue: editing.edited(queue, item.id, new, by=by.by, who=by.name), as_json)
@@ -191,7 +183,7 @@ def edit(
 
 
 @app.command("move")
-@on_any_machine
+@on_any_machine("queue move", of_items)
 def move(
     name: ItemId,
     before: Annotated[
@@ -217,7 +209,6 @@ def move(
     """
     if [before is not None, first, last].count(True) != 1:
         raise CommandError("say where to: --before ID, --first or --last")
-    items_elsewhere([name] if before is None else [name, before], lambda ids: _moving(ids, first=first), as_json)
     services = Application.from_environ()
     session, item = found_item(services, name)
     other = None if before is None else found_item(services, before)[1].id
@@ -226,7 +217,7 @@ def move(
 
 
 @app.command("drop")
-@on_any_machine
+@on_any_machine("queue drop", of_items)
 def drop(names: ItemIds, author: Who = None, as_json: Json = False) -> None:
     """Remove waiting items from their queues without submitting them: all of them, or none if one cannot be removed.
 
@@ -242,7 +233,6 @@ def drop(names: ItemIds, author: Who = None, as_json: Json = False) -> None:
       2  wrong arguments, there is no such item, or the state folder cannot be used
     """
     by = author_of(author)
-    items_elsewhere(names, lambda ids: ["drop", *as_option(author), *ids], as_json)
     services = Application.from_environ()
     found = found_items(services, names)
     queues = {session for session, _ in found}
@@ -257,7 +247,7 @@ def drop(names: ItemIds, author: Who = None, as_json: Json = False) -> None:
 
 
 @app.command("hold")
-@on_any_machine
+@on_any_machine("queue hold", of_session)
 def hold(
     session: OfSession,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; shown wherever it is in the way.")] = "",
@@ -280,7 +270,6 @@ def hold(
     from hookrouter.queue.words import hold_line
 
     by = author_of(author)
-    elsewhere("hold", session, [*([f"--reason={reason}"] if reason else []), *as_option(author)], as_json)
     services = Application.from_environ()
     name = session_of(services, session)
     queue = guarded(lambda: editing.hold(services.store, name, reason or f"{words_of(by)} has held it"))
@@ -293,7 +282,7 @@ def hold(
 
 
 @app.command("resume")
-@on_any_machine
+@on_any_machine("queue resume", of_session)
 def resume(session: OfSession, author: Who = None, as_json: Json = False) -> None:
     """End the hold of a session's queue.
 
@@ -312,7 +301,6 @@ def resume(session: OfSession, author: Who = None, as_json: Json = False) -> Non
     from hookrouter.queue.spawn import start_queue
 
     by = author_of(author)
-    elsewhere("resume", session, as_option(author), as_json)
     services = Application.from_environ()
     name = session_of(services, session)
     held = guarded(lambda: editing.end_hold(services.store, name))
@@ -332,7 +320,7 @@ def resume(session: OfSession, author: Who = None, as_json: Json = False) -> Non
 
 
 @app.command("clear")
-@on_any_machine
+@on_any_machine("queue clear", of_session)
 def clear(session: OfSession, author: Who = None, as_json: Json = False) -> None:
     """Drop every waiting item of a session's queue. One whose delivery has begun stays.
 
@@ -348,7 +336,6 @@ def clear(session: OfSession, author: Who = None, as_json: Json = False) -> None
       2  wrong arguments, no such session, or the state folder cannot be used
     """
     by = author_of(author)
-    elsewhere("clear", session, as_option(author), as_json)
     services = Application.from_environ()
     name = session_of(services, session)
     done: list[str] = []
@@ -366,9 +353,3 @@ def clear(session: OfSession, author: Who = None, as_json: Json = False) -> None
     tell("dropped", done, as_json)
     for item in left.items:
         typer.echo(printable(f"{item.id} stays: its delivery has begun (it is {item.state})"))
-
-
-def _moving(ids: list[str], *, first: bool) -> list[str]:
-    item, *before = ids
-    where = f"--before={before[0]}" if before else "--first" if first else "--last"
-    return ["move", where, item]

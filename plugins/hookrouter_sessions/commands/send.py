@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hookrouter.cli.options import Json, on_any_machine
+from hookrouter.cli.fleet.option import SeveralMachinesError, on_any_machine
+from hookrouter.cli.fleet.routing import of_session
+from hookrouter.cli.options import Json  # noqa: TC001 - typer reads it
 from hookrouter_sessions.commands.options import File, Who, known_sessions
+
+if TYPE_CHECKING:
+    from hookrouter.cli.fleet.option import Call
 
 __all__ = ["send"]
 
 
-@on_any_machine
+def _told(call: Call, error: Exception) -> int | None:
+    """Say as this command does that several machines have such a session; return the exit code."""
+    if not isinstance(error, SeveralMachinesError):
+        return None
+    from hookrouter_sessions.commands.sending import not_delivered
+
+    return not_delivered(call.options["session"], str(error), as_json=call.options["as_json"])
+
+
+@on_any_machine("send", of_session, told=_told)
 def send(
     texts: Annotated[
         list[str] | None,
@@ -84,15 +98,15 @@ def send(
     from hookrouter_sessions.commands.sending import Sending, run
 
     return run(
+        texts or (),
+        file,
         Sending(
-            texts=tuple(texts or ()),
             session=session,
             any_session=any_session,
-            file=file,
             first=first,
             wait=wait,
             timeout=timeout,
             author=author,
             as_json=as_json,
-        )
+        ),
     )

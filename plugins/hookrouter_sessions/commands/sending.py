@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from hookrouter.cli.application import Application
-from hookrouter.cli.fleet.errand import NO_FILES, is_errand
+from hookrouter.cli.errors import CommandError
+from hookrouter.cli.text_file import read_text
 from hookrouter.dialogs.answers.identity import AGENT, Author
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.queue.documents import Queue, change_queue
 from hookrouter.queue.editing import added, new_items
-from hookrouter.queue.items import LONGEST, ItemError
+from hookrouter.queue.items import ItemError
 from hookrouter.queue.spawn import start_queue
 from hookrouter.queue.words import hold_line
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import printable
-from hookrouter_sessions.commands.authors import record, sender
+from hookrouter_sessions.commands.authors import author_of, record
 from hookrouter_sessions.commands.choosing import choose
 from hookrouter_sessions.commands.outcomes import Sent, Waiting
 from hookrouter_sessions.commands.showing import item_entry
@@ -36,31 +33,21 @@ if TYPE_CHECKING:
     from hookrouter_sessions.commands.choosing import Chosen
     from hookrouter_sessions.commands.outcomes import ItemOutcome
 
-__all__ = ["Sending", "read_text", "run"]
-
-_MOST_BYTES = 4 * LONGEST
-"""Bytes of the longest text in UTF-8."""
+__all__ = ["Sending", "not_delivered", "run"]
 
 _INTERRUPTED = 130
 
 
 class Sending(NamedTuple):
-    """The command line of ``hookrouter send``; see its ``--help``."""
+    """How ``hookrouter send`` is to send; see its ``--help``."""
 
-    texts: Sequence[str] = ()
     session: str = ""
     any_session: bool = False
-    file: str | None = None
     first: bool = False
     wait: str | None = None
     timeout: float = 600.0
     author: str | None = None
     as_json: bool = False
-
-    @property
-    def text_file(self) -> str | None:
-        """The file that holds the text: ``-`` for stdin; None if the arguments are the texts."""
-        return "-" if self.file is None and tuple(self.texts) == ("-",) else self.file
 
 
 class _Result(NamedTuple):
@@ -111,25 +98,28 @@ class _Result(NamedTuple):
         yield from (printable(f"Note: {note}.") for note in self.notes)
 
 
-class _UsageError(HookrouterError):
-    """The command line cannot be used; the message says why."""
+def run(texts: Sequence[str], file: str | None, sending: Sending) -> int:
+    """Send, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code.
 
-
-def run(sending: Sending) -> int:
-    """Send, write the result to stdout (a failure to stderr, unless it is JSON), and return the exit code."""
-    from hookrouter.cli.fleet.routing import SeveralMachinesError
-
+    Each of ``texts`` is one item, or the whole of ``file``; ``-`` alone is stdin in both.
+    """
     try:
-        if (code := _elsewhere(sending)) is not None:
-            return code
-        result = _sent(sending)
-    except SeveralMachinesError as error:
-        result = _Result("not_delivered", ExitCode.NOT_DELIVERED, sending.session, str(error))
-    except (_UsageError, ItemError) as error:
+        _check(sending)
+        result = _sent(_given(texts, file), sending)
+    except (CommandError, ItemError) as error:
         result = _Result("invalid", ExitCode.BAD_INPUT, sending.session, str(error))
     except StoreError as error:
         result = _Result("not_delivered", ExitCode.NOT_DELIVERED, sending.session, str(error))
-    if sending.as_json:
+    return _told(result, as_json=sending.as_json)
+
+
+def not_delivered(session: str, reason: str, *, as_json: bool) -> int:
+    """Write that nothing was queued, and why; return the exit code."""
+    return _told(_Result("not_delivered", ExitCode.NOT_DELIVERED, session, reason), as_json=as_json)
+
+
+def _told(result: _Result, *, as_json: bool) -> int:
+    if as_json:
         typer.echo(json.dumps(result.document()))
         return result.exit_code
     for line in result.lines():
@@ -140,62 +130,34 @@ def run(sending: Sending) -> int:
     return result.exit_code
 
 
-def _elsewhere(sending: Sending) -> int | None:
-    """Have another machine queue it, if it alone knows the session; return the exit code, None if that is this one."""
-    if not sending.session or sending.any_session or (sending.texts and sending.file is not None):
-        # Without a session, or with a mistake.
-        return None
-    from hookrouter.cli.fleet.routing import done_elsewhere
-
-    return done_elsewhere(sending.session, lambda: _line(sending))
-
-
-def _line(sending: Sending) -> tuple[list[str], str]:
-    """Return the command line that says the same, and what it gets on stdin. Raises CommandError for a file."""
-    from hookrouter.cli.fleet.option import without_files
-
-    pairs = (("--session", sending.session), ("--wait", sending.wait), ("--as", sending.author))
-    flags = (("--next", sending.first), ("--json", sending.as_json))
-    words = ["send", *(f"{name}={value}" for name, value in pairs if value), f"--timeout={sending.timeout}"]
-    words += [name for name, is_set in flags if is_set]
-    if (file := sending.text_file) is not None:
-        return without_files([*words, f"--file={file}"])
-    return [*words, "--", *sending.texts], ""
+def _check(sending: Sending) -> None:
+    """Refuse options that contradict each other. Raises CommandError."""
+    if sending.session and sending.any_session:
+        raise CommandError("give either --session or --any, not both")
+    if not sending.session and not sending.any_session:
+        raise CommandError("say which session: --session NAME, or --any for the one that has a client")
+    if sending.wait not in (None, "started", "done"):
+        raise CommandError(f"--wait: started or done, not {sending.wait!r}")
+    if not 0 <= sending.timeout < float("inf"):
+        raise CommandError("--timeout: a number of seconds, 0 or more")
 
 
-def read_text(file: str) -> str:
-    """Return the text of a file, or of stdin for ``-``, as one item. Raises ValueError, whose message names it."""
-    shown = f"--file {printable(file)}"
-    if file != "-" and is_errand():
-        raise ValueError(f"{shown}: {NO_FILES}")
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
-        else:
-            if _is_named_pipe(file):
-                raise ValueError(
-                    f"{shown}: it is a named pipe, which may never end; allowed are a file, and - for stdin"
-                )
-            with open(file, "rb") as stream:
-                data = stream.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise ValueError(f"{shown}: more than {_MOST_BYTES} bytes; at most {LONGEST} characters are taken")
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise ValueError(f"{shown}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{shown}: it is not UTF-8: {error.reason} at byte {error.start}") from None
+def _given(texts: Sequence[str], file: str | None) -> Sequence[str]:
+    """Return the texts. Raises CommandError."""
+    if texts and file is not None:
+        raise CommandError("give the texts either as arguments or with --file, not both")
+    if file is None and tuple(texts) == ("-",):
+        file = "-"
+    if file is not None:
+        return [read_text(file)]
+    if not texts:
+        raise CommandError("nothing to send: give one TEXT for each item, or --file FILE")
+    return texts
 
 
-def _is_named_pipe(file: str) -> bool:
-    """Whether a file is a pipe that has a name of its own, and not one that a shell has made for this command."""
-    is_shells = os.path.abspath(file).startswith(("/dev/fd/", "/dev/stdin", "/proc/"))
-    return not is_shells and stat.S_ISFIFO(os.stat(file).st_mode)
-
-
-def _sent(sending: Sending) -> _Result:
-    """Send. Raises _UsageError, ItemError, StoreError."""
-    author, texts = _checked(sending)
+def _sent(texts: Sequence[str], sending: Sending) -> _Result:
+    """Send. Raises CommandError, ItemError, StoreError."""
+    author = author_of(sending.author)
     items = new_items(texts, by=author.by, who=author.name)
     app = Application.from_environ()
     chosen = choose(app, sending.session, any_session=sending.any_session)
@@ -225,29 +187,6 @@ def _sent(sending: Sending) -> _Result:
         notes=tuple(_notes(app, chosen, author)),
     )
     return result if sending.wait is None else _awaited(app, sending, result, items)
-
-
-def _checked(sending: Sending) -> tuple[Author, Sequence[str]]:
-    """Return who sends, and the texts. Raises _UsageError."""
-    if sending.session and sending.any_session:
-        raise _UsageError("give either --session or --any, not both")
-    if not sending.session and not sending.any_session:
-        raise _UsageError("say which session: --session NAME, or --any for the one that has a client")
-    if sending.wait not in (None, "started", "done"):
-        raise _UsageError(f"--wait: started or done, not {sending.wait!r}")
-    if not 0 <= sending.timeout < float("inf"):
-        raise _UsageError("--timeout: a number of seconds, 0 or more")
-    if sending.texts and sending.file is not None:
-        raise _UsageError("give the texts either as arguments or with --file, not both")
-    try:
-        author = sender(sending.author)
-        file = sending.text_file
-        texts = sending.texts if file is None else [read_text(file)]
-    except ValueError as error:
-        raise _UsageError(str(error)) from None
-    if not texts:
-        raise _UsageError("nothing to send: give one TEXT for each item, or --file FILE")
-    return author, texts
 
 
 def _notes(app: Application, chosen: Chosen, author: Author) -> Iterator[str]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hookrouter.cli.application import Application
+from hookrouter.cli.errand import refuse_endless
 from hookrouter.cli.fleet.asking import Kept, echo_others, with_others
-from hookrouter.cli.fleet.errand import refuse_endless
-from hookrouter.cli.options import Json, echo_json, on_any_machine
+from hookrouter.cli.fleet.option import on_any_machine
+from hookrouter.cli.options import Json, echo_json
 from hookrouter.queue.overview import overview, overview_elsewhere
 from hookrouter.sessions.records import read_record, watch_records
 from hookrouter.storage.interface import StoreError
@@ -34,7 +35,7 @@ _LOOK_SECONDS = 1.0
 _Key = tuple[str, int]
 
 
-@on_any_machine
+@on_any_machine("sessions")
 def sessions(
     session: Annotated[
         str | None,

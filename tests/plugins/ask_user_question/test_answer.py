@@ -14,6 +14,7 @@ import pytest
 
 from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus, keystroke_planners
 from hookrouter.cli.dialogs.answer import answer as answer_command
+from hookrouter.cli.text_file import MOST_BYTES
 from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.answer import answer
@@ -899,8 +900,8 @@ def test_decisions_from_a_file(in_process: Any, capsys: pytest.CaptureFixture[st
     assert command(capsys, file=str(file), dry_run=True)[:1] == (0,)
     file.write_bytes(b'["\xff"]')
     assert "not UTF-8" in command(capsys, file=str(file))[1]["reason"]
-    file.write_bytes(b" " * (1024 * 1024 + 1))
-    assert "larger than" in command(capsys, file=str(file))[1]["reason"]
+    file.write_bytes(b" " * (MOST_BYTES + 1))
+    assert f"more than {MOST_BYTES} bytes" in command(capsys, file=str(file))[1]["reason"]
 
 
 @pytest.mark.parametrize("output", ["ascii", "latin-1", "closed", "full"])

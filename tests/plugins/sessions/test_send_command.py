@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.cli.fleet.option import without_files
 from hookrouter.cli.main import main
 from hookrouter.messaging import pauses
 from hookrouter.queue.documents import KIND, change_queue, read_queue, remove_queue
@@ -461,26 +460,3 @@ def test_an_interrupted_wait_leaves_the_items(
     document = sent(capsys, "--session", "work", "a", "--wait", "done", code=130)
     assert (document["outcome"], document["items"][0]["state"]) == ("interrupted", "queued")
     assert machine.texts("work") == ["a"]
-
-
-def test_what_stands_on_stdin_goes_with_it_to_another_machine(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[list[str], str]] = []
-
-    def done_elsewhere(_session: str, line: Callable[[], tuple[list[str], str]]) -> int:
-        asked.append(line())
-        return 0
-
-    monkeypatch.setattr("hookrouter.cli.fleet.routing.done_elsewhere", done_elsewhere)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"go on\nwith it\n")))
-    assert main(["send", "--session", "far", "-"]) == 0
-    ((words, given),) = asked
-    assert (words[0], "--file=-" in words, given) == ("send", True, "go on\nwith it\n")
-    assert "give the texts either" in sent(capsys, "--session", "far", "a", "--file", "b", code=2)["reason"]
-
-
-@pytest.mark.parametrize("words", [["send", "--session", "far", "-"], ["send", "--session", "far", "--", "-"]])
-def test_a_line_for_another_machine_takes_stdin_along(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"go on")))
-    assert without_files(words) == (words, "go on")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import pytest
+import typer
 
 from hookrouter import _wiring
 from hookrouter._sandbox.stage import Stage
@@ -14,13 +19,19 @@ from hookrouter.cli.dialogs.answer_request import Request
 from hookrouter.cli.dialogs.person.anywhere import chosen_anywhere
 from hookrouter.cli.dialogs.person.asking import Terminal
 from hookrouter.cli.errors import CommandError
-from hookrouter.cli.fleet.routing import SeveralMachinesError, done_elsewhere, item_done_elsewhere
+from hookrouter.cli.fleet.option import SeveralMachinesError, behind_the_command, on_any_machine
+from hookrouter.cli.fleet.routing import of_items, of_session
+from hookrouter.cli.options import Json
 from hookrouter.machines import Done, Machines
 from hookrouter.messaging.pauses import begin
 from hookrouter.queue.documents import change_queue
 from hookrouter.queue.editing import added, dropped, hold, new_items
+from hookrouter.storage.engine import ALONE_VARIABLE
 from hookrouter.storage.interface import DocumentStore
 from support.memory_storage import MemoryStore
+
+if TYPE_CHECKING:
+    from hookrouter.cli.fleet.option import Find, Options
 
 RUN = 7
 """The exit code of what is run on another machine."""
@@ -33,7 +44,7 @@ class Fleet(Machines):
 
     def __init__(self, here_store: DocumentStore) -> None:
         self.stores: dict[str, DocumentStore] = {"one": MemoryStore(), "two": MemoryStore()}
-        self.run_on: list[tuple[str, Sequence[str]]] = []
+        self.run_on: list[tuple[str, Sequence[str], str]] = []
         self.here_store = here_store
         self.is_closed = False
 
@@ -44,7 +55,7 @@ class Fleet(Machines):
         return self.stores[machine]
 
     def run(self, machine: str, words: Sequence[str], given: str = "", *, person: str = "") -> Done:
-        self.run_on.append((machine, words))
+        self.run_on.append((machine, words, given))
         return Done(RUN, "", "")
 
     def close(self) -> None:
@@ -84,8 +95,37 @@ def record(store: DocumentStore) -> None:
     store.write("session", "work", {"session": "work", "session_id": "s", "state": "idle"})
 
 
+def called(
+    command: str, find: Callable[[Options], Find | None] | None, /, machine: str | None = None, **options: object
+) -> int | None:
+    """Call a command; return the exit code of the machine that has run it, None if that is this one."""
+    ran: list[object] = []
+
+    @on_any_machine(command, find)
+    def body(
+        name: Annotated[str | None, typer.Argument()] = None,
+        names: Annotated[list[str] | None, typer.Argument()] = None,
+        session: Annotated[str | None, typer.Option("--session")] = None,
+        always: Annotated[int | None, typer.Option("--always")] = None,
+        every: Annotated[bool, typer.Option("--all")] = False,
+        plain: Annotated[bool | None, typer.Option("--plain/--no-plain")] = None,
+        plan: Annotated[str | None, typer.Option("--plan", metavar="FILE")] = None,
+        as_json: Json = False,
+    ) -> None:
+        ran.append((name, names, session, always, every, plain, plan, as_json))
+
+    try:
+        run: Callable[..., None] = body
+        run(machine=machine, **options)
+    except typer.Exit as left:
+        assert ran == []
+        return left.exit_code
+    assert len(ran) == 1
+    return None
+
+
 def done() -> int | None:
-    return done_elsewhere("work", lambda: (["queue", "clear"], ""))
+    return called("queue clear", of_session, session="work")
 
 
 @pytest.mark.parametrize("known_by", [pause, queue, holding, record])
@@ -95,7 +135,7 @@ def test_the_one_machine_that_knows_the_session_does_it(
     assert done() is None
     known_by(fleet.stores["two"])
     assert done() == RUN
-    assert fleet.run_on == [("two", ["queue", "clear"])]
+    assert fleet.run_on == [("two", ["queue", "clear", "--session=work"], "")]
 
 
 def test_this_machine_does_it_if_it_alone_knows_the_session(fleet: Fleet) -> None:
@@ -118,14 +158,15 @@ def test_of_two_machines_neither_is_guessed_at(fleet: Fleet, other: str) -> None
 
 
 def shown(*names: str) -> int | None:
-    return item_done_elsewhere(names, lambda ids: (["queue", "show", *ids], ""))
+    return called("queue show", of_items, names=names)
 
 
-def test_an_item_is_found_by_a_part_of_its_id_and_named_whole(fleet: Fleet) -> None:
+def test_an_item_is_found_by_a_part_of_its_id(fleet: Fleet) -> None:
     here, there = item(fleet.here_store, "a"), item(fleet.stores["two"], "b")
     assert shown(here) is None
-    assert shown(there.partition("-")[2]) == RUN
-    assert fleet.run_on == [("two", ["queue", "show", there])]
+    part = there.partition("-")[2]
+    assert shown(part) == RUN
+    assert fleet.run_on == [("two", ["queue", "show", "--", part], "")]
 
 
 def test_an_item_that_has_ended_is_found(fleet: Fleet) -> None:
@@ -149,3 +190,60 @@ def test_a_person_who_asks_where_no_other_machine_has_a_question_leaves_no_engin
     request = Request(session="work")
     assert chosen_anywhere(request, Terminal(can_ask=True, has_screen=False)) == request
     assert fleet.is_closed
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"session": "--", "as_json": True}, ["--session=--", "--json"]),
+        ({"always": 0, "every": True}, ["--always=0", "--all"]),
+        ({"plain": False, "every": False}, ["--no-plain"]),
+        ({"name": "--all", "names": ["a", "b"], "plain": True}, ["--plain", "--", "--all", "a", "b"]),
+    ],
+)
+def test_the_machine_that_is_named_gets_the_same_command_line(
+    fleet: Fleet, options: dict[str, object], words: list[str]
+) -> None:
+    assert called("queue clear", None, machine="one", **options) == RUN
+    assert fleet.run_on == [("one", ["queue", "clear", *words], "")]
+
+
+def test_it_gets_the_text_of_a_file_and_not_its_name(fleet: Fleet, tmp_path: Path) -> None:
+    (tmp_path / "plan.md").write_bytes(b"\xef\xbb\xbffirst this")
+    assert called("approve", None, machine="one", plan=str(tmp_path / "plan.md")) == RUN
+    assert fleet.run_on == [("one", ["approve", "--plan=-"], "first this")]
+    with pytest.raises(CommandError, match="--plan /nowhere: No such file or directory"):
+        called("approve", None, machine="one", plan="/nowhere")
+
+
+@pytest.mark.parametrize("options", [{"names": ["-"]}, {"name": "work", "names": ["-"]}, {"plan": "-"}])
+def test_what_stands_on_stdin_goes_along(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"go on\nwith it\n")))
+    assert called("send", None, machine="one", **options) == RUN
+    ((_, words, given),) = fleet.run_on
+    assert (words[-1].endswith("-"), given) == (True, "go on\nwith it\n")
+
+
+def test_this_machine_may_be_named_and_then_asks_no_other(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALONE_VARIABLE, "")
+    pause(fleet.stores["two"])
+    assert called("queue clear", of_session, machine="here", session="work") is None
+    assert os.environ[ALONE_VARIABLE] == "1"
+    assert fleet.run_on == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        (["--machine", "one", "queue", "list", "--all"], ["queue", "list", "--machine", "one", "--all"]),
+        (["--machine=one", "answer", "work", "2"], ["answer", "work", "2", "--machine=one"]),
+        (["queue", "--machine=one", "list"], ["queue", "list", "--machine=one"]),
+        (["--machine=one", "answer", "--", "-"], ["answer", "--machine=one", "--", "-"]),
+        (["send", "--session", "--machine=one"], ["send", "--session", "--machine=one"]),
+        (["--machine"], ["--machine"]),
+    ],
+)
+def test_the_machine_may_stand_before_the_command(typed: list[str], read: list[str]) -> None:
+    assert behind_the_command(typed) == read

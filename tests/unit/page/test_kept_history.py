@@ -12,7 +12,6 @@ from starlette.applications import Starlette
 
 from hookrouter._fleet import others as module
 from hookrouter._fleet.counts import Counts
-from hookrouter._fleet.kept import kept_elsewhere
 from hookrouter._page.app import make_app
 from hookrouter._page.reading.waiting import key_of
 from hookrouter._page.security.logins import COOKIE, FULL
@@ -185,12 +184,11 @@ def test_a_command_has_the_last_ones_of_each_other_machine(
     for machine, count in (("one", 3), ("two", 260), ("three", 1)):
         stories = [kept(machine, number, 1000.0 - number) for number in range(count)]
         engine.kept.of(machine).append(HistoryBatch(0, {}, stories, []))
-    found = kept_elsewhere(app.state.page.services, session="work", since=now() - 3600, limit=limit)
+    machines = app.state.page.services.machines()
+    found = machines.stories("work", now() - 3600, limit)
     assert sorted(found) == ["three", "two"]
     newest = [f"t{number}" for number in range(260)][-limit:]
     assert [story["tool_use_id"] for story in found["two"]] == newest
-    assert kept_elsewhere(app.state.page.services, session="other", since=None, limit=limit) == {
-        "three": [],
-        "two": [],
-    }
+    assert machines.stories("other", None, limit) == {"three": [], "two": []}
+    assert machines.stories("other", None, limit, "two") == {"two": []}
     assert len(engine.kept.stories(StoryQuery(), 1000).stories) == 264

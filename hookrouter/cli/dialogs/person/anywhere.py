@@ -17,6 +17,7 @@ from hookrouter.dialogs.answers.choosing import AUTO, undecided
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.elsewhere import open_elsewhere
 from hookrouter.dialogs.form import FormError, form_of
+from hookrouter.machines import ErrandError
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import describe_error, printable
 
@@ -37,7 +38,7 @@ def chosen_anywhere(request: Request, terminal: Terminal) -> Request | int:
     """Let the person choose and fill in a question of another machine, and have that answer; return the exit code.
 
     If a question of this machine is chosen, or none of another one is meant, return the request that goes on here.
-    Raises UsageError.
+    Raises UsageError, and ErrandError.
     """
     application = Application.from_environ()
     if request.as_text or request.as_chat:
@@ -64,6 +65,8 @@ def _chosen_among(application: Application, others: Machines, request: Request, 
     except Gone as gone:
         sys.stderr.write(f"hookrouter {request.command}: not delivered: {printable(str(gone))}\n")
         return ExitCode.NOT_DELIVERED
+    except ErrandError:
+        raise
     except StoreError as error:
         raise UsageError(str(error)) from None
 

@@ -7,9 +7,7 @@ import os
 from hookrouter.cli.errors import CommandError
 from hookrouter.messaging.environment import ERRAND_VARIABLE
 
-__all__ = ["NO_FILES", "is_errand", "refuse_endless"]
-
-NO_FILES = "a command for another machine reads none of its files; give - and the text on stdin"
+__all__ = ["is_errand", "refuse_endless"]
 
 
 def is_errand() -> bool:
