@@ -12,7 +12,8 @@ from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
 from hookrouter._sandbox.waiting import PATIENCE_VARIABLE, WaitTimeoutError, wait_until
 from hookrouter.terminals import TerminalBackend, TerminalError
 from hookrouter.testing.contracts import TerminalBackendContract
-from hookrouter.testing.contracts.terminal_backend import NAMED_KEYS, starter
+from hookrouter.testing.contracts._panes import starter
+from hookrouter.testing.contracts.terminal_backend import NAMED_KEYS
 from hookrouter_tmux.backend import TmuxBackend
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ BUDGET = {
     "hookrouter/sessions": 551,
     "hookrouter/shell": 3400,
     "hookrouter/storage": 1679,
-    "hookrouter/testing": 2845,
+    "hookrouter/testing": 2962,
     "hookrouter/tools": 1492,
     "hookrouter/util": 1585,
     "plugins/hookrouter_approvals": 2539,

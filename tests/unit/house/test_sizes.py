@@ -18,7 +18,6 @@ shows of a command stands in its signature and docstring."""
 LONG_MODULES = {
     "hookrouter/replies.py": 987,
     "hookrouter/shell/_programs.py": 689,
-    "hookrouter/testing/contracts/terminal_backend.py": 633,
 }
 LARGE_CLASSES = {"hookrouter/testing/contracts/terminal_backend.py:TerminalBackendContract": 28}
 
