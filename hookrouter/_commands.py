@@ -63,12 +63,6 @@ BUILT_IN = (
         ANSWERING,
     ),
     CommandEntry(
-        "open",
-        "Open the web page: answer questions from a browser or a phone.",
-        "hookrouter._page.command:open_page",
-        ANSWERING,
-    ),
-    CommandEntry(
         "init", "Set hookrouter up: who answers, the hooks, and a test message.", "hookrouter.cli.init:init", SETTING_UP
     ),
     CommandEntry(

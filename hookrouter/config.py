@@ -26,6 +26,9 @@ __all__ = [
     "StorageConfig",
 ]
 
+_PAGE = "page"
+"""The plugin that serves what ``[page]`` is about."""
+
 FILES = "files"
 """The engine of documents that always exists."""
 
@@ -349,6 +352,11 @@ class Config(Value):
             agent.enabled and (not agent.sessions or any(_matches(session, glob) for glob in agent.sessions))
             for agent in self.agents
         )
+
+    @property
+    def serves_page(self) -> bool:
+        """Whether people have the page: neither ``[page]`` nor the plugin is switched off."""
+        return self.page.enabled and self.plugin(_PAGE).enabled
 
     def plugin(self, name: str) -> PluginConfig:
         """Return how the plugin of this entry-point name is run."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._serving.gate_process import GateProcess
-from hookrouter._serving.page_process import PageProcess
 
 if TYPE_CHECKING:
     from hookrouter.serving.resident import ResidentProcess
@@ -15,4 +14,4 @@ __all__ = ["built_in"]
 
 def built_in() -> list[ResidentProcess]:
     """Return them."""
-    return [GateProcess(), PageProcess()]
+    return [GateProcess()]

@@ -95,7 +95,7 @@ def check(as_json: Json = False) -> None:
 
 def _page_secret(services: Application) -> Iterator[Located]:
     page = services.config.page
-    if services.config.problems or not page.enabled or not page.secret_file:
+    if services.config.problems or not services.config.serves_page or not page.secret_file:
         return
     if problem := page_secret_problem(services.home, page):
         key, table = "page.secret_file", "[page] secret_file: "

@@ -158,6 +158,8 @@ def _text(
 def _link(question: Dialog, services: Services) -> Link | None:
     """Return where a person answers in a browser, from now on; None if nowhere."""
     page, begun = services.config.page, now()
+    if not services.config.serves_page:
+        return None
     try:
         url = answer_link(services.home, page, question)
     except OSError as error:

@@ -45,7 +45,7 @@ def filled(home: Home) -> dict[str, str]:
     home.put("work", "say hello", "/compact")
     message = Message("question", "ops", "nowhere", "work", "id-work", "toolu_work", "Which way?", "text")
     home.app.outbox.put(message)
-    from hookrouter._page.reading.waiting import key_of
+    from hookrouter_page.reading.waiting import key_of
 
     names = (asked.session, asked.session_id, asked.tool_use_id)
     ended = (over.session, over.session_id, over.tool_use_id)

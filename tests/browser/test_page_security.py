@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
-from hookrouter._page.command import _opening_file
 from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.storage.home import Home as Home_
 from hookrouter.util.program import script_argv
+from hookrouter_page.command import _opening_file
 from support.page import Home, Served
 from support.resident import eventually
 

@@ -16,12 +16,12 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from hookrouter._page.security.logins import Logins
 from hookrouter.cli.application import Application
 from hookrouter.config import PageConfig
 from hookrouter.serving.readiness import ENGINE_REQUIRED, LIVE, READY
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
+from hookrouter_page.security.logins import Logins
 from support.memory_storage import MemoryStore
 from support.tls import made_pair, needed_program
 

@@ -104,7 +104,8 @@ class Served:
     @property
     def pid(self) -> int:
         """The page's process; 0 while none runs."""
-        return int(self.router.status()["page"]["pid"])
+        # A router that has just begun may not know yet which plugins there are.
+        return int((self.router.status().get("page") or {"pid": 0})["pid"])
 
     def wait_begun(self) -> None:
         """Wait until the page's process runs."""

@@ -9,10 +9,10 @@ from hookrouter import __version__
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._routing.auto_start import LOG
 from hookrouter._serving import address
-from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter._serving.units import UnitError, service, started_program
 from hookrouter.dialogs.messages.answer_link import page_secret_problem
 from hookrouter.serving import control
+from hookrouter.serving.resident import extra_missing
 from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
@@ -79,7 +79,7 @@ class RouterCheck:
 
 def _page_secret(app: Services) -> Iterator[Finding]:
     page = app.config.page
-    if page.enabled and (problem := page_secret_problem(app.home, page)):
+    if app.config.serves_page and (problem := page_secret_problem(app.home, page)):
         yield Finding(WARNING, _NAME, printable(f"nobody can log in to the page: {problem}"), "fix that")
 
 
@@ -128,7 +128,7 @@ def _resident(status: dict[str, Any]) -> Iterator[Finding]:
     """Look whether something keeps a process beside the router from its work; the mod's check tells of the gate."""
     for name, part in status.items():
         problem = printable(str(part.get("problem") or "")) if isinstance(part, dict) and name != "gate" else ""
-        if problem == EXTRA_MISSING:
+        if problem == extra_missing("page"):
             # It is asked for by default.
             yield Finding(OK, _NAME, f"no {printable(name)}: {problem}")
         elif problem:

@@ -63,6 +63,7 @@ TELLS = {
     "blocked": "plugins.blocked.enabled",
     "dialogs": "plugins.dialogs.enabled",
     "monitor": "plugins.monitor.enabled",
+    "page": "plugins.page.enabled",
     "sessions": "plugins.sessions.enabled",
     "command": "gateways.told.type",
     "inbox": "gateways.inbox.type",

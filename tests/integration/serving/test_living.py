@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from hookrouter._serving import address
-from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter.serving import control
+from hookrouter.serving.resident import extra_missing
 from hookrouter.storage.home import Home
 from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv
@@ -308,11 +308,12 @@ def test_without_the_extra_serve_says_how_to_add_the_page_and_serves(place: Plac
     with errors.open("w") as file, subprocess.Popen([*script_argv(), "serve"], env=place.environ, stderr=file) as one:
         try:
             eventually(place.router.is_there)
-            assert place.router.status()["page"] == {"pid": 0, "url": "", "problem": EXTRA_MISSING}
+            eventually(lambda: "page" in place.router.status())
+            assert place.router.status()["page"] == {"pid": 0, "url": "", "problem": extra_missing("page")}
         finally:
             one.terminate()
     assert one.returncode == 0
-    assert errors.read_text().count(EXTRA_MISSING) == 1
+    assert errors.read_text().count(extra_missing("page")) == 1
 
 
 def test_without_the_extra_the_log_of_a_router_that_was_started_by_a_call_says_so(place: Place) -> None:
@@ -320,7 +321,7 @@ def test_without_the_extra_the_log_of_a_router_that_was_started_by_a_call_says_s
     place.config(AUTO)
     assert place.run() == {}
     eventually(place.router.is_there)
-    assert (place.home / "logs" / "serve.log").read_text().count(EXTRA_MISSING) == 1
+    eventually(lambda: (place.home / "logs" / "serve.log").read_text().count(extra_missing("page")) == 1)
 
 
 def test_a_router_that_is_there_is_not_started_again_by_a_call_that_it_sent_away(place: Place) -> None:

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from hookrouter.cli.main import main
 from hookrouter.composing import Composing
-from hookrouter.config import Agent, AnswerConfig, Config, PageConfig
+from hookrouter.config import Agent, AnswerConfig, Config, PageConfig, PluginConfig
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.dialogs.documents import Dialog, PendingAnswer
@@ -502,6 +502,12 @@ def test_without_a_page_that_a_phone_reaches_there_is_no_link(ask_session: Any, 
     found = composed(ask_session)
     assert (found.link, found.data["link"], "Answer here" in found.text) == ("", "", False)
     assert not Path(page_secret_file(ask_session.home, ask_session.config.page)).exists()
+
+
+def test_without_the_plugin_that_serves_the_page_there_is_no_link(ask_session: Any) -> None:
+    asked_by_a_person(ask_session)
+    ask_session.config = ask_session.config._with(plugins={"page": PluginConfig(enabled=False)})
+    assert composed(ask_session).link == ""
 
 
 def test_a_secret_that_cannot_be_used_costs_only_the_link(ask_session: Any) -> None:

@@ -278,7 +278,7 @@ def test_a_page_to_which_nobody_can_log_in_is_told(
     assert (done.code, done.out.count(said)) == (0, 1)
     assert done.out.startswith(f"{file}:2: warning: page.secret_file: ")
     assert "nobody can log in to the page: [page] secret_file: " in run("doctor").out
-    monkeypatch.setattr("hookrouter._page.command._problem", lambda _app: "")
+    monkeypatch.setattr("hookrouter_page.command._problem", lambda _app: "")
     done = run("open", "--no-browser")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("hookrouter open: [page] secret_file: ")

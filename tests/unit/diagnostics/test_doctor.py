@@ -27,7 +27,6 @@ from hookrouter._mod.folder import mod_folder, write_mod
 from hookrouter._mod.setup import current_files
 from hookrouter._plugins.registry import Plugins
 from hookrouter._serving import address
-from hookrouter._serving.page_process import EXTRA_MISSING
 from hookrouter._serving.units import service
 from hookrouter.cli.application import Application
 from hookrouter.config import Config, PluginConfig
@@ -35,6 +34,7 @@ from hookrouter.messaging.delivery.attempt import PLUGIN_FAULT
 from hookrouter.messaging.gateway import Message, Probe, gateways
 from hookrouter.messaging.pauses import begin
 from hookrouter.serving import control
+from hookrouter.serving.resident import extra_missing
 from hookrouter.storage.home import Home
 from hookrouter.terminals import TerminalBackend
 from hookrouter.testing.plugins import write_plugin
@@ -811,7 +811,9 @@ def test_modules_that_each_call_loads_are_named(router: dict[str, object]) -> No
     assert findings("router")[1].message.endswith(": starts_threads")
 
 
-@pytest.mark.parametrize(("problem", "level"), [(EXTRA_MISSING, OK), ("127.0.0.1:80: Permission denied", WARNING)])
+@pytest.mark.parametrize(
+    ("problem", "level"), [(extra_missing("page"), OK), ("127.0.0.1:80: Permission denied", WARNING)]
+)
 def test_a_page_that_nobody_gets_is_told(router: dict[str, object], problem: str, level: str) -> None:
     router["page"] = {"pid": 0, "url": "", "problem": problem}
     found = findings("router")[1]

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 
 BUDGET = {
-    "hookrouter": 2363,
+    "hookrouter": 2337,
     "hookrouter/_config": 1320,
     "hookrouter/_contract": 706,
     "hookrouter/_diagnostics": 2479,
@@ -21,11 +21,10 @@ BUDGET = {
     "hookrouter/_installation": 1463,
     "hookrouter/_isolation": 855,
     "hookrouter/_mod": 240,
-    "hookrouter/_page": 2715,
     "hookrouter/_plugins": 1237,
     "hookrouter/_routing": 1506,
     "hookrouter/_sandbox": 2219,
-    "hookrouter/_serving": 3088,
+    "hookrouter/_serving": 3006,
     "hookrouter/_setup": 551,
     "hookrouter/answering": 410,
     "hookrouter/cli": 7043,
@@ -54,6 +53,7 @@ BUDGET = {
     "plugins/hookrouter_monitor": 459,
     "plugins/hookrouter_openclaw": 258,
     "plugins/hookrouter_opentelemetry": 266,
+    "plugins/hookrouter_page": 2815,
     "plugins/hookrouter_postgresql": 1852,
     "plugins/hookrouter_rules": 79,
     "plugins/hookrouter_sessions": 2025,

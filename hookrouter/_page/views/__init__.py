@@ -1,1 +1,0 @@
-"""The pages, one module for each. They read from :mod:`hookrouter._page.reading`, and draw templates."""

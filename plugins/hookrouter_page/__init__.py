@@ -1,0 +1,34 @@
+"""The page for people: open questions, sessions with their queues, history and health, in a browser or on a phone.
+
+It runs in a process of its own beside the resident router, begun when somebody connects, unless ``[page]`` of
+config.toml switches it off, and needs the extra ``hookrouter[serve]``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrouter import hookimpl, stateless
+
+if TYPE_CHECKING:
+    from hookrouter.hookspecs.commands import Command
+    from hookrouter.serving.resident import ResidentProcess
+
+
+@hookimpl
+@stateless
+def resident_process() -> list[ResidentProcess]:
+    """Contribute the process."""
+    from hookrouter_page.resident import PageProcess
+
+    return [PageProcess()]
+
+
+@hookimpl
+@stateless
+def cli_commands() -> list[Command]:
+    """Contribute ``hookrouter open``."""
+    from hookrouter.hookspecs.commands import Command
+
+    text = "Open the web page: answer questions from a browser or a phone."
+    return [Command("open", text, "hookrouter_page.command:open_page", "Answer Claude")]

@@ -1,0 +1,1 @@
+"""The pages, one module for each. They read from :mod:`hookrouter_page.reading`, and draw templates."""
